@@ -1,0 +1,82 @@
+//! Names of things: small numbers with a type of their own, and the secrets' hashes.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+macro_rules! number {
+    ($(#[$doc:meta])* $name:ident($inner:ty) $shown:literal) => {
+        $(#[$doc])*
+        #[derive(
+            Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+        )]
+        pub struct $name(pub $inner);
+
+        impl $name {
+            /// The one that follows this one.
+            #[must_use]
+            pub const fn next(self) -> Self {
+                Self(self.0 + 1)
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, concat!($shown, "{}"), self.0)
+            }
+        }
+    };
+}
+
+number! {
+    /// A participant. Minted in order, never used again; shown as `user_7`.
+    UserId(u32) "user_"
+}
+number! {
+    /// A room. Opened in order, never used again; shown as `room_3`.
+    RoomId(u32) "room_"
+}
+number! {
+    /// A place in one participant's inbox, from 1. A cursor is the `Seq` of the last event read.
+    Seq(u64) ""
+}
+number! {
+    /// A place in one room's order of events, from 1, without holes.
+    RoomSeq(u64) ""
+}
+number! {
+    /// Counts the grants of one room's stick, from 1: who speaks with an older one is too late.
+    Epoch(u64) ""
+}
+number! {
+    /// A place in the journal, from 1.
+    Position(u64) ""
+}
+
+/// A message's public name: the room and its place there; shown as `msg_3_18`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct MessageId(pub RoomId, pub RoomSeq);
+
+impl fmt::Display for MessageId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "msg_{}_{}", self.0.0, self.1.0)
+    }
+}
+
+/// The hash of a secret (a handle or a reader id): 128 bits of it, which is all that the core sees.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct SecretHash(pub [u8; 16]);
+
+impl fmt::Debug for SecretHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SecretHash(…)")
+    }
+}
+
+/// The hash of a request key: 128 bits of the text that the client chose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct RequestKey(pub u128);
+
+/// Where a call came from (an IP address, or a process on stdio), hashed by the shell.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Address(pub u64);

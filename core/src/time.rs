@@ -1,0 +1,213 @@
+//! Instants and spans. The core never reads a clock: both arrive from outside.
+
+use std::fmt;
+use std::ops::{Add, AddAssign, Sub};
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// An instant: microseconds since the Unix epoch, UTC.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Time(pub u64);
+
+/// A length of time in microseconds.
+///
+/// Written for people as a number and a unit: `250us`, `20ms`, `1.5s`, `10m`, `2h`, `1d`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Span(pub u64);
+
+impl Time {
+    /// The later end of time: no deadline lies beyond it.
+    pub const MAX: Self = Self(u64::MAX);
+
+    /// The span from `earlier` to this instant; zero if `earlier` is later.
+    #[must_use]
+    pub const fn since(self, earlier: Self) -> Span {
+        Span(self.0.saturating_sub(earlier.0))
+    }
+}
+
+impl Add<Span> for Time {
+    type Output = Self;
+    fn add(self, span: Span) -> Self {
+        Self(self.0.saturating_add(span.0))
+    }
+}
+
+impl AddAssign<Span> for Time {
+    fn add_assign(&mut self, span: Span) {
+        *self = *self + span;
+    }
+}
+
+impl Span {
+    /// No time at all.
+    pub const ZERO: Self = Self(0);
+
+    /// `n` microseconds.
+    #[must_use]
+    pub const fn micros(n: u64) -> Self {
+        Self(n)
+    }
+
+    /// `n` milliseconds.
+    #[must_use]
+    pub const fn millis(n: u64) -> Self {
+        Self(n * 1_000)
+    }
+
+    /// `n` seconds.
+    #[must_use]
+    pub const fn secs(n: u64) -> Self {
+        Self(n * 1_000_000)
+    }
+
+    /// Whole milliseconds, rounded down.
+    #[must_use]
+    pub const fn as_millis(self) -> u64 {
+        self.0 / 1_000
+    }
+
+    /// Whole seconds, rounded down.
+    #[must_use]
+    pub const fn as_secs(self) -> u64 {
+        self.0 / 1_000_000
+    }
+
+    /// Whole seconds, rounded up, so that "0 s left" is never said of time that is left.
+    #[must_use]
+    pub const fn as_secs_ceil(self) -> u64 {
+        self.0.div_ceil(1_000_000)
+    }
+
+    /// This span times `n`, at most the longest span there is.
+    #[must_use]
+    pub const fn times(self, n: u64) -> Self {
+        Self(self.0.saturating_mul(n))
+    }
+
+    /// Reads `250us`, `20ms`, `1.5s`, `10m`, `2h` or `1d`; at most 100 years.
+    ///
+    /// # Errors
+    /// A sentence that says what is accepted.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        const UNITS: [(&str, u64); 6] = [
+            ("us", 1),
+            ("ms", 1_000),
+            ("s", 1_000_000),
+            ("m", 60_000_000),
+            ("h", 3_600_000_000),
+            ("d", 86_400_000_000),
+        ];
+        let wrong = || format!("`{text}` is not a duration; write a number and a unit, as in 250us, 20ms, 1.5s, 10m, 2h or 1d");
+        let split = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).ok_or_else(wrong)?;
+        let (number, unit) = text.split_at(split);
+        let (_, scale) = UNITS.iter().find(|(name, _)| *name == unit).ok_or_else(wrong)?;
+        let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
+        if whole.is_empty() || fraction.is_empty() || fraction.len() > 6 {
+            return Err(wrong());
+        }
+        let whole: u64 = whole.parse().map_err(|_| wrong())?;
+        let parts = 10u64.pow(u32::try_from(fraction.len()).map_err(|_| wrong())?);
+        let fraction: u64 = fraction.parse().map_err(|_| wrong())?;
+        let micros = whole
+            .checked_mul(*scale)
+            .and_then(|w| w.checked_add(fraction.checked_mul(*scale)? / parts))
+            .ok_or_else(wrong)?;
+        const CENTURY: u64 = 100 * 365 * 86_400_000_000;
+        if micros > CENTURY {
+            return Err(format!("`{text}` is more than 100 years"));
+        }
+        Ok(Self(micros))
+    }
+}
+
+impl Add for Span {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
+    }
+}
+
+impl Sub for Span {
+    type Output = Self;
+    fn sub(self, other: Self) -> Self {
+        Self(self.0.saturating_sub(other.0))
+    }
+}
+
+impl fmt::Display for Span {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (scale, unit) = match self.0 {
+            0 => (1_000_000, "s"),
+            n if n % 86_400_000_000 == 0 => (86_400_000_000, "d"),
+            n if n % 3_600_000_000 == 0 => (3_600_000_000, "h"),
+            n if n % 60_000_000 == 0 => (60_000_000, "m"),
+            n if n >= 1_000_000 && n % 1_000 == 0 => (1_000_000, "s"),
+            n if n % 1_000 == 0 => (1_000, "ms"),
+            _ => (1, "us"),
+        };
+        let (whole, rest) = (self.0 / scale, self.0 % scale);
+        if rest == 0 {
+            return write!(f, "{whole}{unit}");
+        }
+        let decimals = format!("{:03}", rest / (scale / 1_000));
+        write!(f, "{whole}.{}{unit}", decimals.trim_end_matches('0'))
+    }
+}
+
+impl Serialize for Span {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if serializer.is_human_readable() {
+            serializer.collect_str(self)
+        } else {
+            serializer.serialize_u64(self.0)
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Span {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        if deserializer.is_human_readable() {
+            let text = String::deserialize(deserializer)?;
+            Self::parse(&text).map_err(serde::de::Error::custom)
+        } else {
+            u64::deserialize(deserializer).map(Self)
+        }
+    }
+}
+
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for Span {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Duration".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "type": "string",
+            "description": "A number and a unit: 250us, 20ms, 1.5s, 10m, 2h, 1d.",
+            "pattern": r"^[0-9]+(\.[0-9]{1,6})?(us|ms|s|m|h|d)$"
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_read_and_print_alike() {
+        for text in ["250us", "20ms", "1.5s", "10m", "2h", "1d", "0s", "33.4s"] {
+            assert_eq!(Span::parse(text).unwrap().to_string(), text);
+        }
+    }
+
+    #[test]
+    fn what_is_no_span_says_what_one_is() {
+        for text in ["", "5", "s", "5 s", "-1s", "1.s", ".5s", "5y", "1.1234567s", "99999999999999999999s"] {
+            let why = Span::parse(text).unwrap_err();
+            assert!(why.contains("write a number and a unit"), "{text}: {why}");
+        }
+        assert!(Span::parse("36501d").unwrap_err().contains("100 years"));
+    }
+}

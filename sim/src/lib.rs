@@ -1,0 +1,1 @@
+//! Seeded virtual users in virtual time.

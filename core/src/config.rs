@@ -163,7 +163,10 @@ impl Default for Config {
             max_streams: 8,
             max_answer: 100,
             max_wait: Span::secs(50),
-            rate_limit: RateLimit::Bucket(Bucket { per_second: 20, burst: 60 }),
+            rate_limit: RateLimit::Bucket(Bucket {
+                per_second: 20,
+                burst: 60,
+            }),
             address_rate_limit: RateLimit::None,
             max_pending: 65_536,
             max_batch: 1_024,
@@ -191,9 +194,10 @@ impl Config {
     pub fn check(&self) -> Result<(), ConfigError> {
         self.check_counts()?;
         self.check_spans()?;
-        for (key, limit) in
-            [("rate_limit", self.rate_limit), ("address_rate_limit", self.address_rate_limit)]
-        {
+        for (key, limit) in [
+            ("rate_limit", self.rate_limit),
+            ("address_rate_limit", self.address_rate_limit),
+        ] {
             if let RateLimit::Bucket(Bucket { per_second, burst }) = limit
                 && (per_second == 0 || per_second > 1_000_000 || burst == 0 || burst > 1_000_000)
             {
@@ -311,7 +315,9 @@ fn write_or_none<T: Serialize, S: Serializer>(value: Option<T>, s: S) -> Result<
     if !s.is_human_readable() {
         return value.serialize(s);
     }
-    value.map_or(OrNone::None(NoLimit::None), OrNone::Value).serialize(s)
+    value
+        .map_or(OrNone::None(NoLimit::None), OrNone::Value)
+        .serialize(s)
 }
 
 fn read_or_none<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
@@ -330,7 +336,14 @@ fn read_or_none<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
 
 impl Serialize for Limit {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-        write_or_none(if let Self::At(n) = self { Some(n) } else { None }, s)
+        write_or_none(
+            if let Self::At(n) = self {
+                Some(n)
+            } else {
+                None
+            },
+            s,
+        )
     }
 }
 
@@ -342,7 +355,14 @@ impl<'de> Deserialize<'de> for Limit {
 
 impl Serialize for RateLimit {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-        write_or_none(if let Self::Bucket(b) = self { Some(b) } else { None }, s)
+        write_or_none(
+            if let Self::Bucket(b) = self {
+                Some(b)
+            } else {
+                None
+            },
+            s,
+        )
     }
 }
 

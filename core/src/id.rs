@@ -78,5 +78,7 @@ impl fmt::Debug for SecretHash {
 pub struct RequestKey(pub u128);
 
 /// Where a call came from (an IP address, or a process on stdio), hashed by the shell.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 pub struct Address(pub u64);

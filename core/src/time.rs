@@ -6,7 +6,9 @@ use std::ops::{Add, AddAssign, Sub};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// An instant: microseconds since the Unix epoch, UTC.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 pub struct Time(pub u64);
 
 /// A length of time in microseconds.
@@ -98,10 +100,19 @@ impl Span {
             ("h", 3_600_000_000),
             ("d", 86_400_000_000),
         ];
-        let wrong = || format!("`{text}` is not a duration; write a number and a unit, as in 250us, 20ms, 1.5s, 10m, 2h or 1d");
-        let split = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).ok_or_else(wrong)?;
+        let wrong = || {
+            format!(
+                "`{text}` is not a duration; write a number and a unit, as in 250us, 20ms, 1.5s, 10m, 2h or 1d"
+            )
+        };
+        let split = text
+            .find(|c: char| !(c.is_ascii_digit() || c == '.'))
+            .ok_or_else(wrong)?;
         let (number, unit) = text.split_at(split);
-        let (_, scale) = UNITS.iter().find(|(name, _)| *name == unit).ok_or_else(wrong)?;
+        let (_, scale) = UNITS
+            .iter()
+            .find(|(name, _)| *name == unit)
+            .ok_or_else(wrong)?;
         let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
         if whole.is_empty() || fraction.is_empty() || fraction.len() > 6 {
             return Err(wrong());
@@ -204,7 +215,18 @@ mod tests {
 
     #[test]
     fn what_is_no_span_says_what_one_is() {
-        for text in ["", "5", "s", "5 s", "-1s", "1.s", ".5s", "5y", "1.1234567s", "99999999999999999999s"] {
+        for text in [
+            "",
+            "5",
+            "s",
+            "5 s",
+            "-1s",
+            "1.s",
+            ".5s",
+            "5y",
+            "1.1234567s",
+            "99999999999999999999s",
+        ] {
             let why = Span::parse(text).unwrap_err();
             assert!(why.contains("write a number and a unit"), "{text}: {why}");
         }

@@ -1,0 +1,118 @@
+//! What clients saw: the only thing that properties judge by.
+
+use chat_core::{Span, Time};
+
+use crate::protocol::{Agent, CallId, Op, Outcome, Saw, User};
+
+/// One thing that one client did or saw.
+#[derive(Clone, Copy, Debug)]
+pub struct Record<'a> {
+    /// When, by the world's clock, at the client.
+    pub at: Time,
+    /// Which virtual user.
+    pub agent: Agent,
+    /// Who the client is to the server at that moment; none before the first registration.
+    pub user: Option<User>,
+    /// What.
+    pub what: What<'a>,
+}
+
+/// What a client did or saw.
+#[derive(Clone, Copy, Debug)]
+#[expect(missing_docs, reason = "the variant says what its fields are")]
+pub enum What<'a> {
+    /// A call's first attempt left. `intended` is when the plan meant it to.
+    Called {
+        call: CallId,
+        op: &'a Op,
+        intended: Time,
+        keyed: bool,
+    },
+    /// A later attempt of the same call left.
+    Retried { call: CallId },
+    /// The call's (first) answer arrived. `called_at` is when its first attempt left.
+    /// For a call that registered, the record's `user` is the one it registered.
+    Answered {
+        call: CallId,
+        op: &'a Op,
+        called_at: Time,
+        intended: Time,
+        outcome: &'a Outcome,
+    },
+    /// A second answer to the same call arrived (the network doubled it, or a retry overlapped).
+    AnsweredAgain {
+        call: CallId,
+        op: &'a Op,
+        outcome: &'a Outcome,
+    },
+    /// The client gave the call up: whether it happened is unknown.
+    Abandoned { call: CallId, op: &'a Op },
+    /// An event of the inbox arrived. `sent_at` is the server's timestamp. `first` is false when
+    /// the client has had this `seq` before: clients pass over those.
+    Received {
+        seq: u64,
+        sent_at: Time,
+        saw: &'a Saw<'a>,
+        path: Path,
+        first: bool,
+    },
+    /// The event stream is open.
+    StreamOpened,
+    /// The event stream broke, or the client closed it.
+    StreamClosed,
+    /// The client forgot its handle: `user` will never be heard of again from here.
+    Forgot,
+    /// The client is gone for good, in the middle of things.
+    Vanished,
+    /// The client finished its flow. From here on it only drains its inbox.
+    Finished,
+    /// The client's inbox is drained: a `check` after the heal said that nothing is left.
+    Drained,
+    /// A flow's `await` ran out of time.
+    Stuck { waiting_for: &'a str },
+}
+
+/// How an event reached a client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Path {
+    /// Pushed on the event stream.
+    Stream,
+    /// In the answer of a `check`.
+    Check,
+}
+
+/// What the world itself tells its judges: not what a client saw, but what it was under.
+#[derive(Clone, Copy, Debug)]
+#[expect(missing_docs, reason = "the variant says what its fields are")]
+pub enum WorldRecord<'a> {
+    /// The server went down. `lose_unsynced`: what was not yet committed is gone.
+    Crashed { at: Time, lose_unsynced: bool },
+    /// The server is up again.
+    Restarted { at: Time },
+    /// The server's clock jumped ahead.
+    ClockJumped { at: Time, by: Span },
+    /// An operator's act took effect: `verb` is mute, unmute, kick, close or ban.
+    Operated {
+        at: Time,
+        verb: &'a str,
+        user: Option<User>,
+        room: Option<crate::protocol::Room>,
+    },
+    /// All faults and losses ended: the liveness phase begins.
+    Healed { at: Time },
+    /// Sizes of the server's collections: name, size, limit.
+    Sizes {
+        at: Time,
+        sizes: &'a [(&'static str, u64, u64)],
+    },
+    /// The run is over.
+    Ended { at: Time },
+}
+
+/// Somebody who is told all of it.
+pub trait Observer {
+    /// A client did or saw something.
+    fn observe(&mut self, record: &Record<'_>);
+    /// The world did something.
+    fn observe_world(&mut self, record: &WorldRecord<'_>);
+}

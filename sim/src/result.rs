@@ -1,0 +1,192 @@
+//! What a run came to: the one object that the terminal, the JSON file and the exit code show.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+/// Everything there is to say of one run (of one scenario, over one or more seeds).
+#[derive(Clone, Debug, Serialize)]
+pub struct RunResult {
+    /// The scenario's name.
+    pub scenario: String,
+    /// The first seed.
+    pub seed: u64,
+    /// How many seeds were run, upward from `seed`.
+    pub seeds: u64,
+    /// What it comes to.
+    pub verdict: Verdict,
+    /// The exit code that says so.
+    pub exit_code: u8,
+    /// The hash of every step, as 16 hexadecimal digits; over several seeds, of their hashes.
+    pub trace_hash: String,
+    /// Virtual time from first to last, in milliseconds, over all seeds.
+    pub virtual_ms: f64,
+    /// Real time, in milliseconds.
+    pub wall_ms: f64,
+    /// Virtual users who came, over all seeds.
+    pub users: u64,
+    /// Events of the virtual world handled, over all seeds.
+    pub steps: u64,
+    /// Messages.
+    pub counts: Counts,
+    /// Each property by name.
+    pub properties: BTreeMap<String, PropertyResult>,
+    /// Each `sometimes` point, and how often it was reached; 0 for those never reached.
+    pub sometimes: BTreeMap<String, u64>,
+    /// Each metric by name.
+    pub metrics: BTreeMap<String, MetricResult>,
+    /// Fairness metrics by name.
+    pub fairness: BTreeMap<String, FairnessResult>,
+    /// Each threshold, and whether it was met.
+    pub thresholds: Vec<ThresholdResult>,
+    /// Refusals by code.
+    pub refusals: BTreeMap<String, u64>,
+    /// Users whose `await` ran out, or who never came to an end.
+    pub stuck: Vec<Stuck>,
+    /// What was violated, the first first.
+    pub violations: Vec<Violation>,
+    /// How to run the same again.
+    pub repro: Option<Repro>,
+}
+
+/// What a run comes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// All held, all met, all reached: exit 0.
+    Pass,
+    /// A safety property was violated: exit 1.
+    Safety,
+    /// A liveness property was violated: exit 3.
+    Liveness,
+    /// It could not be judged (an `expect_sometimes` was not reached): exit 4.
+    Unjudged,
+    /// Only a threshold was crossed: exit 99.
+    Threshold,
+}
+
+/// Messages, counted as their senders and receivers saw them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    /// Sends and pushes that clients meant to make.
+    pub attempted: u64,
+    /// Those answered with success.
+    pub accepted: u64,
+    /// Those answered with a refusal.
+    pub refused: u64,
+    /// Those never answered.
+    pub unanswered: u64,
+    /// Messages seen, once for each receiver.
+    pub delivered: u64,
+    /// Accepted, owed to somebody, and never seen there.
+    pub lost: u64,
+    /// Not seen, but told by a `gap`.
+    pub gapped: u64,
+    /// Seen again under another `seq`.
+    pub duplicated: u64,
+    /// Seen out of their room's order.
+    pub reordered: u64,
+    /// Seen, but never sent.
+    pub phantom: u64,
+}
+
+/// Whether a property is judged in the safety or in the liveness phase.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Class {
+    /// Nothing bad happens.
+    Safety,
+    /// Something good happens in time, once the faults are healed.
+    Liveness,
+    /// A figure keeps to its threshold.
+    Threshold,
+}
+
+/// One property's verdict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct PropertyResult {
+    /// Whether it held; none when it was never exercised or cannot be judged.
+    pub held: Option<bool>,
+    /// How many times something could have broken it.
+    pub checks: u64,
+    /// What kind of property it is.
+    #[serde(skip)]
+    pub class: Class,
+}
+
+/// One metric, in milliseconds (`bytes_per_message`: in bytes).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[expect(missing_docs, reason = "quantiles are named as everywhere")]
+pub struct MetricResult {
+    pub count: u64,
+    pub p50: f64,
+    pub p90: f64,
+    pub p95: f64,
+    pub p99: f64,
+    pub p999: f64,
+    pub max: f64,
+    pub mean: f64,
+    /// Waits that never ended, counted apart.
+    pub unfinished: u64,
+}
+
+/// How evenly something was shared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct FairnessResult {
+    /// Jain's index over those who asked equally often (1 is even); none with fewer than two.
+    pub jain: Option<f64>,
+    /// The most that anyone had.
+    pub max: f64,
+    /// The mean.
+    pub mean: f64,
+    /// The most times that anyone was overtaken.
+    pub overtaken: u64,
+}
+
+/// One threshold of the scenario.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ThresholdResult {
+    /// The metric's name.
+    pub metric: String,
+    /// The expression as the scenario has it, such as `p(95)<2s`.
+    pub expression: String,
+    /// What was measured; none if nothing was.
+    pub measured: Option<f64>,
+    /// Whether it was met; none if nothing was measured.
+    pub met: Option<bool>,
+}
+
+/// A user who did not get on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Stuck {
+    /// The virtual user, such as `penpal#12`.
+    pub user: String,
+    /// The step of its flow, such as `flow[1] await`.
+    pub at: String,
+    /// What it waited for.
+    pub waiting_for: String,
+}
+
+/// A property broken.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Violation {
+    /// The property's name.
+    pub property: String,
+    /// When it showed, in milliseconds of virtual time.
+    pub at_ms: f64,
+    /// The users concerned, as `user_7`.
+    pub users: Vec<String>,
+    /// One sentence that says what happened.
+    pub detail: String,
+    /// The seed whose run showed it.
+    pub seed: u64,
+}
+
+/// How to see it again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Repro {
+    /// The whole command.
+    pub command: String,
+    /// The scenario file.
+    pub file: String,
+}

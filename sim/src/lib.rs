@@ -1,5 +1,7 @@
 //! Seeded virtual users that drive the chat core in virtual time, and judge what they saw.
 
+pub mod draw;
 pub mod history;
+pub mod plan;
 pub mod protocol;
 pub mod result;

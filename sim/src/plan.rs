@@ -1,0 +1,395 @@
+//! A checked scenario: what `scenario.rs` makes of the YAML, and all that a world needs to know.
+
+use std::sync::Arc;
+
+use chat_core::{Config, Span};
+
+use crate::draw::{Quantiles, Ratio};
+
+/// A whole scenario, checked.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The scenario's name.
+    pub name: String,
+    /// What it is for, in a sentence or two.
+    pub about: String,
+    /// The seed it runs with unless told another.
+    pub seed: u64,
+    /// The safety phase: arrivals and faults.
+    pub duration: Span,
+    /// The liveness phase lasts at most this long.
+    pub liveness: Span,
+    /// The server's configuration.
+    pub server: Config,
+    /// How long the server takes.
+    pub capacity: Capacity,
+    /// How clients retry.
+    pub client: Client,
+    /// Who comes, and when.
+    pub workload: Workload,
+    /// What the network does.
+    pub network: Network,
+    /// What goes wrong, and when; ordered by `at`.
+    pub faults: Vec<Fault>,
+    /// Names of the properties to judge by, in the order of the table.
+    pub properties: Vec<&'static str>,
+    /// `sometimes` points that must be reached.
+    pub expect_sometimes: Vec<&'static str>,
+    /// What figures must keep to.
+    pub thresholds: Vec<Threshold>,
+}
+
+/// Users drawn from personas, or users and steps written out.
+#[derive(Clone, Debug)]
+pub enum Workload {
+    /// Arrivals by phase; each user is a persona drawn by weight.
+    Phases {
+        /// One after another.
+        phases: Vec<Phase>,
+        /// Drawn by weight.
+        personas: Vec<Arc<Persona>>,
+    },
+    /// The steps form.
+    Steps {
+        /// Names of the users; a user's index is its `Agent`.
+        users: Vec<String>,
+        /// Ordered by `at`.
+        steps: Vec<ScriptStep>,
+    },
+}
+
+/// How long the server takes for what it does.
+#[derive(Clone, Debug)]
+pub struct Capacity {
+    /// For each command, one at a time.
+    pub service: Arc<Quantiles>,
+    /// For each journal batch.
+    pub commit: Arc<Quantiles>,
+    /// Requests that may wait for service; beyond it `overloaded`.
+    pub queue: u32,
+}
+
+/// How clients retry.
+#[derive(Clone, Copy, Debug)]
+pub struct Client {
+    /// How long the first attempt waits for its answer; a check's adds its wait.
+    pub timeout: Span,
+    /// By how much the pause grows from attempt to attempt.
+    pub backoff: u32,
+    /// The longest pause.
+    pub max: Span,
+    /// Attempts in all.
+    pub attempts: u32,
+}
+
+/// A stretch of time in which users arrive.
+#[derive(Clone, Debug)]
+pub struct Phase {
+    /// Its name, for reports.
+    pub name: String,
+    /// How long.
+    pub duration: Span,
+    /// How users arrive.
+    pub arrivals: Arrivals,
+    /// At most so many.
+    pub max_users: Option<u32>,
+}
+
+/// How users arrive within a phase.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arrivals {
+    /// Nobody comes.
+    Pause,
+    /// So many, evenly over the phase.
+    Count(u32),
+    /// So many thousandths of a user each second, going evenly from the first to the second.
+    Rate {
+        /// At the start of the phase.
+        from_milli: u64,
+        /// At its end.
+        to_milli: u64,
+        /// Evenly spaced, or as a Poisson process.
+        mode: ArrivalMode,
+    },
+}
+
+/// How a rate becomes arrivals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ArrivalMode {
+    /// Evenly spaced.
+    Uniform,
+    /// Independent of one another.
+    Poisson,
+}
+
+/// A kind of user.
+#[derive(Clone, Debug)]
+pub struct Persona {
+    /// Its name.
+    pub name: String,
+    /// How often it is drawn, against the others.
+    pub weight: u32,
+    /// What it does that a perfect client would not.
+    pub habits: Habits,
+    /// Whether it holds an event stream.
+    pub stream: bool,
+    /// What it does.
+    pub flow: Arc<[Step]>,
+}
+
+/// What real clients do. Drawn per call, but `bare_check` and `no_key` once per user.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Habits {
+    /// Never passes `after` to `check`.
+    pub bare_check: Ratio,
+    /// Forgets its handle and registers again (drawn before each step of the flow).
+    pub forget_handle: Ratio,
+    /// Gives a call up after 60 s, or at the first timeout if that is earlier.
+    pub abandon: Ratio,
+    /// Sends the next step's call without waiting for this one's answer.
+    pub parallel: Ratio,
+    /// Retries without a request key.
+    pub no_key: Ratio,
+}
+
+/// A text to say.
+#[derive(Clone, Debug)]
+pub enum Text {
+    /// These words.
+    Words(Arc<str>),
+    /// So many characters.
+    Length(Arc<Quantiles>),
+}
+
+/// One step of a flow.
+#[derive(Clone, Debug)]
+pub enum Step {
+    /// A call, awaited (unless the `parallel` habit strikes).
+    Call(Verb),
+    /// Wait for an event of this type (`message.received`), one that came since the last step
+    /// that consumed one; 60 s unless told otherwise.
+    Await {
+        /// The event's type.
+        event: &'static str,
+        /// How long at most.
+        within: Span,
+    },
+    /// Do nothing for a while (draws are microseconds).
+    Think(Arc<Quantiles>),
+    /// Do these steps so many times.
+    Loop {
+        /// How many times.
+        count: u32,
+        /// What.
+        steps: Arc<[Step]>,
+    },
+    /// Do one of these, drawn by weight.
+    Choose(Arc<[Choice]>),
+    /// Drop all connections without a word; for so long, or for good.
+    Disconnect(Option<Span>),
+}
+
+/// One branch of a `choose`.
+#[derive(Clone, Debug)]
+pub struct Choice {
+    /// How often it is drawn, against the others.
+    pub weight: u32,
+    /// What is done then.
+    pub steps: Arc<[Step]>,
+}
+
+/// A call as a flow writes it. Rooms are the user's current room unless named.
+#[derive(Clone, Debug)]
+pub enum Verb {
+    /// `enter_queue: { interests: [rust, chess] }`
+    EnterQueue {
+        /// What one would talk about.
+        interests: Arc<[Arc<str>]>,
+    },
+    /// `leave_queue`
+    LeaveQueue,
+    /// `login: { room: lobby }`
+    Login {
+        /// The room's name.
+        room: Arc<str>,
+    },
+    /// `send: { text: "hello" }` or `send: { length: { min: 5, max: 400 } }`
+    Send(Text),
+    /// `check: { wait: 5s }`
+    Check {
+        /// How long to wait for something to come.
+        wait: Span,
+    },
+    /// `talking_stick`
+    TalkingStick,
+    /// `append: { length: 120 }`
+    Append(Text),
+    /// `undo`
+    Undo,
+    /// `reset`
+    Reset,
+    /// `push`
+    Push,
+    /// `leave_chat`
+    LeaveChat,
+    /// `typing`
+    Typing,
+    /// `block`: the partner, or whoever spoke last.
+    Block,
+    /// `report: { reason: "spam" }`: the partner, or whoever spoke last.
+    Report {
+        /// Why.
+        reason: Arc<str>,
+    },
+}
+
+/// One step of the steps form.
+#[derive(Clone, Debug)]
+pub struct ScriptStep {
+    /// When.
+    pub at: Span,
+    /// Whose; an index into `users`.
+    pub user: u32,
+    /// What: `Step::Call`, or `Step::Disconnect`.
+    pub what: Step,
+    /// What the network does to the request, its answer and the pushes it causes.
+    pub net: Net,
+}
+
+/// What the network does to one request.
+#[derive(Clone, Debug, Default)]
+pub struct Net {
+    /// To the request.
+    pub request: Option<Delivery>,
+    /// To its answer.
+    pub reply: Option<Delivery>,
+    /// To what it pushes to each user (an index into `users`).
+    pub push: Vec<(u32, Delivery)>,
+}
+
+/// What the network does to one packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Delivery {
+    /// It arrives after so long.
+    After(Span),
+    /// It never arrives.
+    Lost,
+}
+
+/// What the network does, by chance.
+#[derive(Clone, Debug)]
+pub struct Network {
+    /// Each way, for each packet, in microseconds.
+    pub latency: Arc<Quantiles>,
+    /// Requests and replies that never arrive.
+    pub loss: Ratio,
+    /// Requests that arrive twice.
+    pub duplicate: Ratio,
+    /// Pushes at which the stream breaks instead.
+    pub stream_break: Ratio,
+}
+
+/// Something that goes wrong, as data.
+#[derive(Clone, Debug)]
+pub struct Fault {
+    /// When.
+    pub at: Span,
+    /// What.
+    pub kind: FaultKind,
+}
+
+/// Whom a fault strikes.
+#[derive(Clone, Debug)]
+pub enum Victims {
+    /// Each user who is there, with this probability.
+    Share(Ratio),
+    /// These (indices into `users` of the steps form).
+    Users(Vec<u32>),
+}
+
+/// What goes wrong.
+#[derive(Clone, Debug)]
+#[expect(missing_docs, reason = "the variant says what its fields are")]
+pub enum FaultKind {
+    /// The server dies; what was being committed is lost, or was just written.
+    Crash { down_for: Span, lose_unsynced: bool },
+    /// Nothing passes between the victims and the server.
+    Partition { victims: Victims, duration: Span },
+    /// The victims read nothing from their streams.
+    SlowReaders { victims: Victims, duration: Span },
+    /// Each commit takes `factor` times as long.
+    SlowDisk { factor: u32, duration: Span },
+    /// Each append fails; or, if `unknown`, its fate is known only when the fault ends.
+    FailDisk { duration: Span, unknown: bool },
+    /// The victims' processes stop: they neither send, nor read, nor look at a clock.
+    Suspend { victims: Victims, duration: Span },
+    /// The server's clock jumps ahead.
+    ClockJump { by: Span },
+    /// An operator acts.
+    Operator(OperatorAct),
+}
+
+/// What an operator does. The user is drawn among those who are there unless named.
+#[derive(Clone, Debug)]
+#[expect(missing_docs, reason = "the variant says what its fields are")]
+pub enum OperatorAct {
+    /// Somebody may not speak.
+    Mute { user: Option<u32> },
+    /// May speak again; whoever was muted last unless named.
+    Unmute { user: Option<u32> },
+    /// Put somebody out of a room they are in.
+    Kick { user: Option<u32> },
+    /// Close a room that somebody is in.
+    Close { user: Option<u32> },
+    /// Put somebody out for good, by name.
+    Ban { user: Option<u32> },
+}
+
+/// What a figure must keep to.
+#[derive(Clone, Debug)]
+pub struct Threshold {
+    /// The metric's name.
+    pub metric: &'static str,
+    /// The expression as written, such as `p(95)<2s`.
+    pub expression: String,
+    /// Which figure of the metric.
+    pub figure: Figure,
+    /// How it is compared.
+    pub compare: Compare,
+    /// With what: milliseconds for durations, else the plain number.
+    pub bound: f64,
+}
+
+/// One figure of a metric.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Figure {
+    /// A percentile, in percent: `p(99.9)`.
+    Percentile(f64),
+    /// The largest.
+    Max,
+    /// The mean.
+    Mean,
+    /// How often anyone was overtaken, at most.
+    Overtaken,
+    /// Jain's index.
+    Jain,
+    /// How many.
+    Count,
+    /// How many of those attempted, from 0 to 1.
+    Rate,
+}
+
+/// How a figure is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compare {
+    /// `<`
+    Below,
+    /// `<=`
+    AtMost,
+    /// `>`
+    Above,
+    /// `>=`
+    AtLeast,
+    /// `==`
+    Equal,
+}

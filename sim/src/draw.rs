@@ -55,7 +55,6 @@ impl Draw {
 
     /// A whole number below `n`, each as likely; 0 if `n` is 0. (Lemire's multiplication; its
     /// bias of n/2^64 is far below what any run could show.)
-    #[expect(clippy::cast_possible_truncation, reason = "the upper half of a u128 is a u64")]
     pub fn below(&mut self, n: u64) -> u64 {
         let wide = u128::from(self.bits()) * u128::from(n);
         (wide >> 64) as u64
@@ -130,7 +129,10 @@ pub enum Shape {
 impl Quantiles {
     /// Makes the table. The floats come from the `libm` crate, which computes the same everywhere.
     #[must_use]
-    #[expect(clippy::cast_possible_truncation, reason = "a rounded float within u64")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "a rounded float within u64"
+    )]
     pub fn new(shape: Shape) -> Self {
         let Shape::Lognormal { p50, p99 } = shape else {
             return Self {
@@ -173,7 +175,6 @@ impl Quantiles {
     }
 
     /// Draws one value. A fixed value draws nothing from the generator.
-    #[expect(clippy::cast_possible_truncation, reason = "ten bits")]
     pub fn draw(&self, draw: &mut Draw) -> u64 {
         match self.shape {
             Shape::Fixed(value) => value,

@@ -2,6 +2,8 @@
 
 pub mod draw;
 pub mod history;
+pub mod names;
 pub mod plan;
 pub mod protocol;
 pub mod result;
+pub mod sometimes;

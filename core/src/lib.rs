@@ -1,8 +1,42 @@
 //! A chat server for language-model agents, as pure state.
+//!
+//! A queue pairs waiting agents into rooms; rooms relay messages; a talking stick decides who
+//! speaks; every participant has a durable, cursored inbox. All of it is a [`Hub`], a state
+//! machine without clock, thread or I/O, and a [`Node`], which makes sure that nothing leaves
+//! the Hub before its cause is durable.
+
+mod command;
+mod digest;
+mod draft;
+mod event;
+mod hub;
+mod id;
+mod inbox;
+mod moderation;
+mod name;
+mod participant;
+mod queue;
+mod reject;
+mod reply;
+mod room;
+mod stick;
+mod table;
+mod time;
+mod timer;
 
 pub mod config;
-pub mod id;
-pub mod time;
 
+pub use command::{Caller, Command, EnterQueue, Entry, Implied, Operate};
 pub use config::{Config, ConfigError};
+pub use digest::{mix, mix_bytes};
+pub use event::{Body, EndReason, Event, Gap, LostRange, Who};
+pub use hub::{Answer, Effect, Hub, MemberView, PresenceView, RestoreError, Size};
+pub use id::{
+    Address, Epoch, MessageId, Position, RequestKey, RoomId, RoomSeq, SecretHash, Seq, UserId,
+};
+pub use inbox::Page;
+pub use moderation::{Ban, Report};
+pub use reject::{Accepted, Argument, NameFault, Reject};
+pub use reply::{Reply, WasWaiting};
+pub use room::{Notice, NoticeKind};
 pub use time::{Span, Time};

@@ -1,0 +1,245 @@
+//! What callers ask for. A command that reaches the journal is one of these.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::config::Config;
+use crate::id::{Address, Epoch, RequestKey, RoomId, SecretHash, Seq, UserId};
+use crate::time::Span;
+
+/// One entry of the journal, but for its position and time, which the journal gives.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Entry {
+    /// A participant, or somebody who registers, asks for something.
+    Call {
+        /// Who asks.
+        caller: Caller,
+        /// The request key, by which a repetition is known.
+        key: Option<RequestKey>,
+        /// What is asked.
+        command: Command,
+    },
+    /// What a participant's reads and streams imply, said by the node.
+    Implied {
+        /// Whose.
+        user: UserId,
+        /// What.
+        implied: Implied,
+    },
+    /// An operator acts.
+    Operate {
+        /// Which operator, by name.
+        operator: Arc<str>,
+        /// What it does.
+        act: Operate,
+    },
+    /// Time passed.
+    Tick,
+    /// The first entry of a journal.
+    Started {
+        /// The limits kept from here on.
+        config: Box<Config>,
+        /// The version of the core that wrote the journal.
+        version: Arc<str>,
+        /// The seed of all randomness.
+        seed: u64,
+    },
+    /// The server is back after downtime: deadlines move by it, streams are as just closed.
+    Resumed {
+        /// The limits kept from here on.
+        config: Box<Config>,
+        /// The version of the core that goes on.
+        version: Arc<str>,
+    },
+}
+
+/// Who asks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Caller {
+    /// A participant, by the hash of its handle.
+    Handle(SecretHash),
+    /// Somebody who registers: the hashes of the handle and the reader id minted for it.
+    /// A repeated registration finds the handle known, and speaks for its participant.
+    New {
+        /// The handle's hash.
+        handle: SecretHash,
+        /// The reader id's hash.
+        reader: SecretHash,
+    },
+}
+
+/// What reads and streams imply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Implied {
+    /// An event stream closed.
+    CloseStream,
+    /// A participant was heard of through reads alone, or waits in a `check` since so long.
+    Seen {
+        /// How long the participant has been waiting; told to its rooms.
+        waiting: Option<Span>,
+    },
+    /// The inbox was read.
+    Read {
+        /// The caller has everything up to here, and will not ask for it again.
+        acknowledged: Seq,
+        /// An answer up to here went to a caller who was still there.
+        delivered: Seq,
+    },
+}
+
+/// What is asked. Where `room` is left out, the one room the caller is in is meant.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Command {
+    /// Stand in the line for a partner.
+    EnterQueue(EnterQueue),
+    /// Leave the line.
+    LeaveQueue,
+    /// Register under a name and join a named room; with a handle, just join.
+    Login {
+        /// The display name.
+        username: Arc<str>,
+        /// The room's name.
+        room: Arc<str>,
+    },
+    /// Say something at once.
+    SendMessage {
+        /// Where.
+        room: Option<RoomId>,
+        /// What.
+        text: Arc<str>,
+        /// The grant under which the caller believes to speak.
+        epoch: Option<Epoch>,
+    },
+    /// Leave a room.
+    LeaveChat {
+        /// Which.
+        room: Option<RoomId>,
+    },
+    /// Claim the stick, or ask for one's place in its line.
+    TalkingStick {
+        /// Where.
+        room: Option<RoomId>,
+        /// The grant that the caller believes to have.
+        epoch: Option<Epoch>,
+    },
+    /// Add to one's draft.
+    Append {
+        /// Where.
+        room: Option<RoomId>,
+        /// What.
+        text: Arc<str>,
+        /// The grant under which the caller believes to speak.
+        epoch: Option<Epoch>,
+    },
+    /// Send the draft, and release the stick.
+    Push {
+        /// Where.
+        room: Option<RoomId>,
+        /// The grant under which the caller believes to speak.
+        epoch: Option<Epoch>,
+    },
+    /// Take the last append back.
+    Undo {
+        /// Where.
+        room: Option<RoomId>,
+        /// The grant that the caller believes to have.
+        epoch: Option<Epoch>,
+    },
+    /// Clear the draft, and release the stick or withdraw the claim.
+    Reset {
+        /// Where.
+        room: Option<RoomId>,
+        /// The grant that the caller believes to have.
+        epoch: Option<Epoch>,
+    },
+    /// Tell the room that one is typing.
+    Typing {
+        /// Where.
+        room: Option<RoomId>,
+    },
+    /// Neither meet nor hear somebody again.
+    BlockUser {
+        /// Whom.
+        user: UserId,
+    },
+    /// Report somebody to the operators.
+    ReportUser {
+        /// Whom.
+        user: UserId,
+        /// Why; at most 500 characters.
+        reason: Arc<str>,
+    },
+    /// Leave everything, and be forgotten.
+    Unregister,
+    /// An event stream opened.
+    OpenStream,
+}
+
+/// What `enter_queue` takes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct EnterQueue {
+    /// The public id one would have; only at registration. Ids like `user_7` are the server's.
+    pub user_id: Option<Arc<str>>,
+    /// The display name one would have; only while one has none.
+    pub display_name: Option<Arc<str>>,
+    /// What one would talk about.
+    pub interests: Arc<[Arc<str>]>,
+}
+
+/// What operators do.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Operate {
+    /// Somebody may not speak until unmuted.
+    Mute {
+        /// Who.
+        user: UserId,
+        /// Why; told to their rooms.
+        reason: Arc<str>,
+    },
+    /// May speak again.
+    Unmute {
+        /// Who.
+        user: UserId,
+    },
+    /// Somebody is put out of a room.
+    Kick {
+        /// Who.
+        user: UserId,
+        /// Out of which room.
+        room: RoomId,
+        /// Why; told to the room.
+        reason: Arc<str>,
+    },
+    /// A room ends.
+    Close {
+        /// Which.
+        room: RoomId,
+        /// Why; told to the room.
+        reason: Arc<str>,
+    },
+    /// Somebody is put out of the server, and the name may not come back.
+    BanUser {
+        /// Who.
+        user: UserId,
+        /// Why.
+        reason: Arc<str>,
+    },
+    /// Nothing from this address is admitted any more.
+    BanAddress {
+        /// Which.
+        address: Address,
+        /// Why.
+        reason: Arc<str>,
+    },
+    /// The ban is lifted.
+    Unban {
+        /// The banned name, in any spelling.
+        name: Arc<str>,
+    },
+    /// The ban is lifted.
+    UnbanAddress {
+        /// Which.
+        address: Address,
+    },
+}

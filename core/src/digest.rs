@@ -1,0 +1,78 @@
+//! A fingerprint of any value that serialises: the same on every machine, build and run.
+
+use serde::Serialize;
+
+/// Folds `word` into `state`: the finishing steps of `MurmurHash3` (Austin Appleby, public domain),
+/// which spread every bit of the input over the whole word.
+#[must_use]
+pub const fn mix(state: u64, word: u64) -> u64 {
+    let mut h = state.rotate_left(23) ^ word.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    h = (h ^ (h >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
+    h = (h ^ (h >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
+    h ^ (h >> 33)
+}
+
+/// Folds bytes into `state`, eight at a time.
+#[must_use]
+pub fn mix_bytes(mut state: u64, bytes: &[u8]) -> u64 {
+    let mut chunks = bytes.chunks_exact(8);
+    for chunk in &mut chunks {
+        let mut word = [0; 8];
+        word.copy_from_slice(chunk);
+        state = mix(state, u64::from_le_bytes(word));
+    }
+    let rest = chunks.remainder();
+    let mut word = [0; 8];
+    word[..rest.len()].copy_from_slice(rest);
+    mix(mix(state, u64::from_le_bytes(word)), bytes.len() as u64)
+}
+
+/// The fingerprint of a value's serialised form.
+///
+/// # Panics
+/// When the value cannot be serialised, which is a bug: all of the core's state can.
+pub(crate) fn fingerprint(value: &impl Serialize) -> u64 {
+    /// Gathers single bytes into words, since numbers serialise byte by byte.
+    struct Fold {
+        state: u64,
+        word: u64,
+        bytes: u32,
+    }
+    impl Fold {
+        fn flush(&mut self) {
+            if self.bytes > 0 {
+                self.state = mix(self.state, self.word);
+                (self.word, self.bytes) = (0, 0);
+            }
+        }
+    }
+    impl postcard::ser_flavors::Flavor for Fold {
+        type Output = u64;
+        fn try_push(&mut self, byte: u8) -> postcard::Result<()> {
+            self.word = (self.word << 8) | u64::from(byte);
+            self.bytes += 1;
+            if self.bytes == 8 {
+                self.flush();
+            }
+            Ok(())
+        }
+        fn try_extend(&mut self, bytes: &[u8]) -> postcard::Result<()> {
+            if bytes.len() < 8 {
+                return bytes.iter().try_for_each(|byte| self.try_push(*byte));
+            }
+            self.flush();
+            self.state = mix_bytes(self.state, bytes);
+            Ok(())
+        }
+        fn finalize(mut self) -> postcard::Result<u64> {
+            self.flush();
+            Ok(self.state)
+        }
+    }
+    let fold = Fold {
+        state: 0,
+        word: 0,
+        bytes: 0,
+    };
+    postcard::serialize_with_flavor(value, fold).expect("the core's state serialises")
+}

@@ -1,0 +1,113 @@
+//! A draft: what a participant has appended in a room and not yet pushed.
+
+use serde::{Deserialize, Serialize};
+
+/// Appended texts, the last of which can be taken back.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Draft {
+    text: String,
+    length: u32,
+    /// The length in bytes before each append, for `undo`; and the characters of each.
+    appends: Vec<(u32, u32)>,
+}
+
+/// What came of an append.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Appended {
+    pub(crate) length: u32,
+    pub(crate) cut: u32,
+}
+
+/// The draft has no room for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Full;
+
+impl Draft {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.appends.is_empty()
+    }
+
+    pub(crate) const fn length(&self) -> u32 {
+        self.length
+    }
+
+    /// Adds the first `max_append` characters of `text`, all of them or none.
+    pub(crate) fn append(
+        &mut self,
+        text: &str,
+        max_append: u32,
+        max_draft: u32,
+    ) -> Result<Appended, Full> {
+        let total = count(text);
+        let taken = total.min(max_append);
+        if self.length + taken > max_draft {
+            return Err(Full);
+        }
+        let end = text
+            .char_indices()
+            .nth(taken as usize)
+            .map_or(text.len(), |(at, _)| at);
+        self.appends.push((count_bytes(&self.text), taken));
+        self.text.push_str(&text[..end]);
+        self.length += taken;
+        Ok(Appended {
+            length: self.length,
+            cut: total - taken,
+        })
+    }
+
+    /// Takes the last append back. Without one, nothing changes.
+    pub(crate) fn undo(&mut self) {
+        if let Some((bytes, characters)) = self.appends.pop() {
+            self.text.truncate(bytes as usize);
+            self.length -= characters;
+        }
+    }
+
+    /// The last `n` characters.
+    pub(crate) fn suffix(&self, n: usize) -> &str {
+        let start = self
+            .text
+            .char_indices()
+            .rev()
+            .nth(n.saturating_sub(1))
+            .map_or(0, |(at, _)| at);
+        &self.text[start..]
+    }
+
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+}
+
+/// Characters of a text: Unicode scalar values, as the protocol counts them.
+pub(crate) fn count(text: &str) -> u32 {
+    u32::try_from(text.chars().count()).unwrap_or(u32::MAX)
+}
+
+fn count_bytes(text: &str) -> u32 {
+    u32::try_from(text.len()).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_append_is_cut_between_characters() {
+        let mut draft = Draft::default();
+        assert_eq!(
+            draft.append("äöü", 2, 10),
+            Ok(Appended { length: 2, cut: 1 })
+        );
+        assert_eq!(draft.text(), "äö");
+        assert_eq!(draft.append("xyz", 5, 4), Err(Full));
+        assert_eq!(draft.append("xy", 5, 4), Ok(Appended { length: 4, cut: 0 }));
+        assert_eq!((draft.suffix(3), draft.suffix(9)), ("öxy", "äöxy"));
+        draft.undo();
+        assert_eq!((draft.text(), draft.length()), ("äö", 2));
+        draft.undo();
+        draft.undo();
+        assert!(draft.is_empty());
+    }
+}

@@ -1,0 +1,202 @@
+//! What members of a room are told. An inbox holds nothing else; `gap`s are made when read.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::id::{Epoch, MessageId, RoomId, RoomSeq, Seq, UserId};
+use crate::time::{Span, Time};
+
+/// A participant as others see it. Shared: events outlive the participants they name.
+#[derive(Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Who {
+    /// The number behind `user_7`.
+    pub id: UserId,
+    /// The public id, when it is not `user_7` but one that the participant chose.
+    pub chosen_id: Option<Box<str>>,
+    /// The display name.
+    pub name: Box<str>,
+}
+
+/// Something that happened in a room.
+#[derive(Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Event {
+    /// Where.
+    pub room: RoomId,
+    /// Its place in the room's order.
+    pub room_seq: RoomSeq,
+    /// When.
+    pub at: Time,
+    /// What.
+    pub body: Body,
+}
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Body {
+    /// `chatroom.found`: these two were paired. Each is told of the other.
+    Found([Arc<Who>; 2]),
+    /// `message.received`, to all but the sender.
+    Message {
+        /// Who spoke.
+        sender: Arc<Who>,
+        /// What was said.
+        text: Arc<str>,
+        /// The grant it was said under, in a room with a stick.
+        epoch: Option<Epoch>,
+    },
+    /// `partner.disconnected`: the pair room is over. To all but the one whose call ended it.
+    PartnerDisconnected(EndReason),
+    /// `partner.away`: the partner's last stream closed. To the other.
+    PartnerAway(Arc<Who>),
+    /// `partner.reconnected`, within the grace. To the other.
+    PartnerReconnected(Arc<Who>),
+    /// `user.joined`.
+    Joined(Arc<Who>),
+    /// `user.left`.
+    Left(Arc<Who>),
+    /// `user.away`.
+    Away(Arc<Who>),
+    /// `user.back`.
+    Back(Arc<Who>),
+    /// `stick.claimed`: somebody waits for the stick.
+    StickClaimed {
+        /// Who.
+        user: Arc<Who>,
+        /// 1 is next.
+        place: u32,
+    },
+    /// `stick.granted`.
+    StickGranted {
+        /// To whom.
+        user: Arc<Who>,
+        /// The grant's number.
+        epoch: Epoch,
+        /// How long it lasts.
+        lease: Span,
+    },
+    /// `stick.released`: given back by push, reset, leaving or going away.
+    StickReleased {
+        /// By whom.
+        user: Arc<Who>,
+        /// The grant that ended.
+        epoch: Epoch,
+    },
+    /// `stick.expired`: the lease ran out.
+    StickExpired {
+        /// Whose.
+        user: Arc<Who>,
+        /// The grant that ended.
+        epoch: Epoch,
+    },
+    /// `moderation.muted`.
+    Muted {
+        /// Who may not speak.
+        user: Arc<Who>,
+        /// Why.
+        reason: Arc<str>,
+    },
+    /// `moderation.kicked`: to the one who is put out, too.
+    Kicked {
+        /// Who.
+        user: Arc<Who>,
+        /// Why.
+        reason: Arc<str>,
+    },
+    /// `moderation.closed`: the named room is over.
+    Closed {
+        /// Why.
+        reason: Arc<str>,
+    },
+}
+
+/// Why a pair room ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum EndReason {
+    /// `left`: one of the two left.
+    Left,
+    /// `timeout`: one of the two stayed away.
+    Timeout,
+    /// `blocked`: one of the two blocked the other.
+    Blocked,
+    /// `turn_limit`: the turns are used up.
+    TurnLimit,
+    /// `closed`: an operator ended it.
+    Closed,
+}
+
+impl EndReason {
+    /// The reason as the wire has it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Left => "left",
+            Self::Timeout => "timeout",
+            Self::Blocked => "blocked",
+            Self::TurnLimit => "turn_limit",
+            Self::Closed => "closed",
+        }
+    }
+}
+
+impl Event {
+    /// The event's type as the wire has it.
+    #[must_use]
+    pub const fn kind(&self) -> &'static str {
+        match self.body {
+            Body::Found(_) => "chatroom.found",
+            Body::Message { .. } => "message.received",
+            Body::PartnerDisconnected(_) => "partner.disconnected",
+            Body::PartnerAway(_) => "partner.away",
+            Body::PartnerReconnected(_) => "partner.reconnected",
+            Body::Joined(_) => "user.joined",
+            Body::Left(_) => "user.left",
+            Body::Away(_) => "user.away",
+            Body::Back(_) => "user.back",
+            Body::StickClaimed { .. } => "stick.claimed",
+            Body::StickGranted { .. } => "stick.granted",
+            Body::StickReleased { .. } => "stick.released",
+            Body::StickExpired { .. } => "stick.expired",
+            Body::Muted { .. } => "moderation.muted",
+            Body::Kicked { .. } => "moderation.kicked",
+            Body::Closed { .. } => "moderation.closed",
+        }
+    }
+
+    /// The public name of a message.
+    #[must_use]
+    pub const fn message_id(&self) -> MessageId {
+        MessageId(self.room, self.room_seq)
+    }
+
+    /// The other one of the two that a `chatroom.found` names.
+    #[must_use]
+    pub fn partner_of(&self, user: UserId) -> Option<&Arc<Who>> {
+        let Body::Found([a, b]) = &self.body else {
+            return None;
+        };
+        Some(if a.id == user { b } else { a })
+    }
+}
+
+/// Events that are gone from an inbox, told in their place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Gap {
+    /// The first place that is gone.
+    pub from: Seq,
+    /// The last place that is gone.
+    pub to: Seq,
+    /// Where events are gone, by room, as far as that is remembered.
+    pub rooms: Vec<LostRange>,
+}
+
+/// One room's events that are gone: those between the two, both included, that concerned the reader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct LostRange {
+    /// The room.
+    pub room: RoomId,
+    /// The first that may be gone.
+    pub from: RoomSeq,
+    /// The last that may be gone.
+    pub to: RoomSeq,
+}

@@ -1,0 +1,445 @@
+//! The state machine. It routes each entry to the part that owns it, and keeps time.
+//!
+//! One contract: give it the journal's entries in order, each with its time, and after each one
+//! drain the effects. The same entries give the same replies, effects and digest on every machine.
+//!
+//! ```
+//! use chat_core::{Caller, Command, Config, Entry, Hub, SecretHash, Span, Time};
+//!
+//! let mut hub = Hub::new(Config::default(), 42);
+//! let secret = |n| SecretHash([n; 16]);
+//! let login = Entry::Call {
+//!     caller: Caller::New { handle: secret(1), reader: secret(2) },
+//!     key: None,
+//!     command: Command::Login { username: "Ann".into(), room: "lobby".into() },
+//! };
+//! let reply = hub.handle(Time(1_000), &login);
+//! assert!(reply.is_ok());
+//! while let Some(effect) = hub.poll_effect() {
+//!     // InboxGrew(user_1): her own `user.joined`.
+//!     let _ = effect;
+//! }
+//! // Nothing more is due before Ann is given up for unused.
+//! assert_eq!(hub.poll_timeout(), Some(Time(1_000) + Span::secs(60)));
+//! ```
+
+mod identity;
+mod matching;
+mod moderation;
+mod presence;
+mod reading;
+mod rooms;
+mod snapshot;
+mod speech;
+mod stick;
+mod validate;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
+use serde::{Deserialize, Serialize};
+
+use crate::command::{Caller, Command, Entry, Implied};
+use crate::config::Config;
+use crate::digest::fingerprint;
+use crate::id::{Position, RequestKey, RoomId, SecretHash, UserId};
+use crate::moderation::Moderation;
+use crate::participant::Participant;
+use crate::queue::Queue;
+use crate::reject::Reject;
+use crate::reply::Reply;
+use crate::room::{Notice, Room};
+use crate::table::Table;
+use crate::time::{Span, Time};
+use crate::timer::{Timer, Timers};
+
+pub use reading::{Answer, MemberView, PresenceView, Size};
+pub use snapshot::RestoreError;
+
+/// The state of the whole server.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Hub {
+    config: Config,
+    seed: u64,
+    now: Time,
+    /// The position of the last entry handled.
+    position: Position,
+    last_user: UserId,
+    last_room: RoomId,
+    users: Table<UserId, Participant>,
+    rooms: Table<RoomId, Room>,
+    queue: Queue,
+    moderation: Moderation,
+    #[serde(skip)]
+    index: Index,
+    #[serde(skip)]
+    timers: Timers,
+    #[serde(skip)]
+    effects: VecDeque<Effect>,
+    #[serde(skip)]
+    recalled: u64,
+}
+
+/// Where things are found by other names than their ids. All of it follows from the rest.
+#[derive(Clone, Debug, Default)]
+struct Index {
+    handles: Table<SecretHash, UserId>,
+    readers: Table<SecretHash, UserId>,
+    /// By folded display name.
+    names: BTreeMap<Box<str>, UserId>,
+    chosen_ids: BTreeMap<Box<str>, UserId>,
+    /// By folded name.
+    rooms: BTreeMap<Box<str>, RoomId>,
+}
+
+/// What the shell should do because of an entry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// The participant's inbox has new events.
+    InboxGrew(UserId),
+    /// Something was said in passing; members other than `notice.user` may be told.
+    Noticed {
+        /// Where.
+        room: RoomId,
+        /// What.
+        notice: Notice,
+    },
+    /// The participant is no longer registered: its streams and waiting checks end.
+    Forgotten(UserId),
+}
+
+impl Hub {
+    /// An empty server.
+    ///
+    /// # Panics
+    /// When the configuration cannot be kept to; `Config::check` says so politely.
+    #[must_use]
+    pub fn new(config: Config, seed: u64) -> Self {
+        config
+            .check()
+            .expect("the configuration was checked at the door");
+        Self {
+            config,
+            seed,
+            now: Time(0),
+            position: Position(0),
+            last_user: UserId(0),
+            last_room: RoomId(0),
+            users: Table::default(),
+            rooms: Table::default(),
+            queue: Queue::default(),
+            moderation: Moderation::default(),
+            index: Index::default(),
+            timers: Timers::default(),
+            effects: VecDeque::new(),
+            recalled: 0,
+        }
+    }
+
+    /// The limits that are kept.
+    #[must_use]
+    pub const fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// The time of the last entry.
+    #[must_use]
+    pub const fn now(&self) -> Time {
+        self.now
+    }
+
+    /// The position of the last entry.
+    #[must_use]
+    pub const fn position(&self) -> Position {
+        self.position
+    }
+
+    /// How many requests were answered from memory since this value was made. Not part of the
+    /// state: a figure for the shell.
+    #[must_use]
+    pub const fn recalled(&self) -> u64 {
+        self.recalled
+    }
+
+    /// Handles the journal's next entry.
+    ///
+    /// The envelope comes first: time moves (never back), timers due fire in order, the caller
+    /// counts as seen, and a known request key gives its first outcome. Then the command is
+    /// decided.
+    ///
+    /// # Errors
+    /// The refusal, which changed nothing beyond the envelope and the remembered outcome.
+    pub fn handle(&mut self, at: Time, entry: &Entry) -> Result<Reply, Reject> {
+        self.position = self.position.next();
+        match entry {
+            Entry::Call {
+                caller,
+                key,
+                command,
+            } => {
+                self.advance(at);
+                match caller {
+                    Caller::Handle(handle) => {
+                        let user = self.find(handle).ok_or(Reject::UnknownHandle)?;
+                        self.call(user, *key, command)
+                    }
+                    Caller::New { handle, reader } => match self.find(handle) {
+                        Some(user) => self.call(user, *key, command),
+                        None => self.register(*handle, *reader, *key, command),
+                    },
+                }
+            }
+            Entry::Implied { user, implied } => {
+                self.advance(at);
+                self.imply(*user, implied)
+            }
+            Entry::Operate { operator, act } => {
+                self.advance(at);
+                self.operate(operator, act)
+            }
+            Entry::Tick => {
+                self.advance(at);
+                Ok(Reply::Done)
+            }
+            Entry::Started { config, seed, .. } => {
+                self.advance(at);
+                self.config = Config::clone(config);
+                self.seed = *seed;
+                Ok(Reply::Done)
+            }
+            Entry::Resumed { config, .. } => {
+                self.resume(at, config);
+                Ok(Reply::Done)
+            }
+        }
+    }
+
+    /// Lets time pass up to `now`, as the envelope of an entry does. Where ticks fall does not
+    /// matter: timers fire at their own instants, in order.
+    pub fn handle_timeout(&mut self, now: Time) {
+        self.advance(now);
+    }
+
+    /// The next instant at which a timer is due. After `handle_timeout(now)` it is later than `now`.
+    pub fn poll_timeout(&mut self) -> Option<Time> {
+        self.next_timer().map(|(at, _)| at)
+    }
+
+    /// The next thing the shell should do. Drained after every entry.
+    pub fn poll_effect(&mut self) -> Option<Effect> {
+        self.effects.pop_front()
+    }
+
+    fn find(&self, handle: &SecretHash) -> Option<UserId> {
+        self.index.handles.get(handle).copied()
+    }
+
+    /// A registered participant's own call.
+    fn call(
+        &mut self,
+        user: UserId,
+        key: Option<RequestKey>,
+        command: &Command,
+    ) -> Result<Reply, Reject> {
+        self.seen(user);
+        let Some(key) = key else {
+            return self.decide(user, command);
+        };
+        let request = fingerprint(command);
+        if let Some(outcome) = self.user(user).memory.recall(key, request) {
+            self.recalled += 1;
+            return outcome;
+        }
+        let outcome = self.decide(user, command);
+        self.remember(user, key, request, &outcome);
+        outcome
+    }
+
+    fn remember(
+        &mut self,
+        user: UserId,
+        key: RequestKey,
+        request: u64,
+        outcome: &Result<Reply, Reject>,
+    ) {
+        if matches!(outcome, Err(reject) if reject.is_retryable()) {
+            return;
+        }
+        let limit = self.config.remembered_keys as usize;
+        // One who unregistered is not there to remember anything.
+        if let Some(participant) = self.users.get_mut(&user) {
+            participant
+                .memory
+                .remember(key, request, outcome.clone(), limit);
+        }
+    }
+
+    /// Routes a participant's command to the part that owns it.
+    fn decide(&mut self, user: UserId, command: &Command) -> Result<Reply, Reject> {
+        match command {
+            Command::EnterQueue(enter) => self.enter_queue(user, enter),
+            Command::LeaveQueue => Ok(self.leave_queue(user)),
+            Command::Login { username, room } => self.login(user, username, room),
+            Command::SendMessage { room, text, epoch } => self.send(user, *room, text, *epoch),
+            Command::LeaveChat { room } => self.leave_chat(user, *room),
+            Command::TalkingStick { room, epoch } => self.claim_stick(user, *room, *epoch),
+            Command::Append { room, text, epoch } => self.append(user, *room, text, *epoch),
+            Command::Push { room, epoch } => self.push(user, *room, *epoch),
+            Command::Undo { room, epoch } => self.undo(user, *room, *epoch),
+            Command::Reset { room, epoch } => self.reset(user, *room, *epoch),
+            Command::Typing { room } => self.typing(user, *room),
+            Command::BlockUser { user: other } => self.block(user, *other),
+            Command::ReportUser {
+                user: other,
+                reason,
+            } => self.report(user, *other, reason),
+            Command::Unregister => {
+                self.forget(user);
+                Ok(Reply::Done)
+            }
+            Command::OpenStream => self.open_stream(user),
+        }
+    }
+
+    /// What reads and streams imply, said by the node on a participant's behalf.
+    fn imply(&mut self, user: UserId, implied: &Implied) -> Result<Reply, Reject> {
+        let participant = self.users.get_mut(&user).ok_or(Reject::UnknownHandle)?;
+        match implied {
+            Implied::CloseStream => self.close_stream(user),
+            Implied::Seen { waiting } => {
+                self.seen(user);
+                if let Some(waiting) = waiting {
+                    self.notice_waiting(user, *waiting);
+                }
+            }
+            Implied::Read {
+                acknowledged,
+                delivered,
+            } => {
+                participant.inbox.acknowledge(*acknowledged);
+                participant.inbox.deliver(*delivered);
+            }
+        }
+        Ok(Reply::Done)
+    }
+
+    /// Time moves, and timers due fire at their own instants.
+    fn advance(&mut self, at: Time) {
+        let at = at.max(self.now);
+        while let Some((due, timer)) = self.next_timer() {
+            if due > at {
+                break;
+            }
+            self.now = self.now.max(due);
+            match timer {
+                Timer::Presence(user) => self.presence_due(user),
+                Timer::Lease(room) => self.lease_due(room),
+                Timer::Patience(user) => self.patience_due(user),
+            }
+        }
+        self.now = at;
+    }
+
+    fn next_timer(&mut self) -> Option<(Time, Timer)> {
+        let Self {
+            timers,
+            users,
+            rooms,
+            queue,
+            config,
+            ..
+        } = self;
+        timers.next(|timer| match timer {
+            Timer::Presence(user) => users.get(&user)?.deadline(),
+            Timer::Lease(room) => rooms.get(&room)?.stick()?.lease_until(),
+            Timer::Patience(user) => queue.patience_until(user, config.interest_patience),
+        })
+    }
+
+    /// The server was off: nobody is evicted for it. Deadlines move by the time down, and every
+    /// stream is as just closed.
+    fn resume(&mut self, at: Time, config: &Config) {
+        let down = at.since(self.now);
+        self.now = self.now.max(at);
+        self.config = config.clone();
+        for user in self.users.sorted_keys() {
+            let (now, grace) = (self.now, self.config.reconnect_grace);
+            let participant = self.user_mut(user);
+            let had_stream = participant.streams > 0;
+            participant.shift(down, now, grace);
+            if had_stream {
+                self.tell_partner_away(user);
+            }
+        }
+        for room in self.rooms.sorted_keys() {
+            if let Some(stick) = self.room_mut(room).stick_mut() {
+                stick.shift(down);
+            }
+        }
+        self.queue.shift(down);
+        self.rearm();
+        self.advance(at);
+    }
+
+    /// Makes the timers again from the deadlines that their owners keep.
+    fn rearm(&mut self) {
+        self.timers = Timers::default();
+        for user in self.users.sorted_keys() {
+            self.arm_presence(user);
+            if let Some(at) = self
+                .queue
+                .patience_until(user, self.config.interest_patience)
+            {
+                self.timers.arm(Timer::Patience(user), at);
+            }
+        }
+        for room in self.rooms.sorted_keys() {
+            self.arm_lease(room);
+        }
+    }
+
+    /// A whole number below `n`, by the seed and the position of the entry: nothing runs on from
+    /// one entry to the next, so one draw more does not reshuffle what follows.
+    fn draw(seed: u64, position: Position, n: u64) -> u64 {
+        let mut generator = ChaCha8Rng::seed_from_u64(seed);
+        generator.set_stream(position.0);
+        let wide = u128::from(generator.next_u64()) * u128::from(n);
+        (wide >> 64) as u64
+    }
+
+    /// A participant that is known to be registered.
+    fn user(&self, user: UserId) -> &Participant {
+        self.users
+            .get(&user)
+            .expect("rooms, queue and index name only the registered")
+    }
+
+    fn user_mut(&mut self, user: UserId) -> &mut Participant {
+        self.users
+            .get_mut(&user)
+            .expect("rooms, queue and index name only the registered")
+    }
+
+    /// A room that is known to exist.
+    fn room(&self, room: RoomId) -> &Room {
+        self.rooms
+            .get(&room)
+            .expect("participants and index name only rooms that exist")
+    }
+
+    fn room_mut(&mut self, room: RoomId) -> &mut Room {
+        self.rooms
+            .get_mut(&room)
+            .expect("participants and index name only rooms that exist")
+    }
+
+    fn who(&self, user: UserId) -> Arc<crate::event::Who> {
+        Arc::clone(&self.user(user).who)
+    }
+
+    fn ago(&self, instant: Time) -> Span {
+        self.now.since(instant)
+    }
+}

@@ -1,0 +1,204 @@
+//! Entering the line, leaving it, and being paired.
+
+use std::sync::Arc;
+
+use super::Hub;
+use crate::command::EnterQueue;
+use crate::config::Matching;
+use crate::event::{Body, EndReason};
+use crate::id::{RoomId, UserId};
+use crate::name::is_line;
+use crate::queue::{Fit, Taste, Waiter};
+use crate::reject::{Accepted, Argument, Reject};
+use crate::reply::{Reply, WasWaiting};
+use crate::room::Kind;
+use crate::timer::Timer;
+
+/// The most characters of one interest.
+const MAX_INTEREST: usize = 64;
+
+impl Hub {
+    pub(super) fn enter_queue(
+        &mut self,
+        user: UserId,
+        enter: &EnterQueue,
+    ) -> Result<Reply, Reject> {
+        if self.queue.contains(user) {
+            return Err(Reject::AlreadyWaiting);
+        }
+        if self.user(user).pair.is_some() {
+            return Err(Reject::AlreadyChatting);
+        }
+        let rooms = self.user(user).rooms.len();
+        if rooms >= self.config.max_rooms_each as usize {
+            return Err(Reject::RoomFull {
+                limit: self.config.max_rooms_each,
+            });
+        }
+        let name = self.check_enter(Some(user), enter)?;
+        self.take_name(user, name);
+        let interests = tidy(&enter.interests);
+        let patient = self.config.matching == Matching::Interests && !interests.is_empty();
+        let taste = if patient {
+            Taste::Shared
+        } else {
+            Taste::Anyone
+        };
+        let waiter = Waiter {
+            user,
+            since: self.now,
+            interests,
+            taste,
+        };
+        if let Some(partner) = self.partner_for(&waiter) {
+            let room = self.pair(user, partner);
+            return Ok(Reply::Matched {
+                user,
+                room,
+                partner: self.who(partner),
+            });
+        }
+        self.queue.enter(waiter);
+        if let Some(at) = self
+            .queue
+            .patience_until(user, self.config.interest_patience)
+        {
+            self.timers.arm(Timer::Patience(user), at);
+        }
+        let position = u32::try_from(self.queue.len()).unwrap_or(u32::MAX);
+        Ok(Reply::Waiting {
+            user,
+            position,
+            estimated_wait: self.queue.estimated_wait(),
+        })
+    }
+
+    pub(super) fn leave_queue(&mut self, user: UserId) -> Reply {
+        let left = match self.queue.leave(user) {
+            Some(_) => WasWaiting::Yes,
+            None => WasWaiting::No,
+        };
+        Reply::LeftQueue { left }
+    }
+
+    pub(super) fn check_interests(&self, interests: &[Arc<str>]) -> Result<(), Reject> {
+        let limit = self.config.max_interests;
+        let fits = interests.len() <= limit as usize;
+        if fits
+            && interests
+                .iter()
+                .all(|interest| is_line(interest, MAX_INTEREST))
+        {
+            return Ok(());
+        }
+        Err(Reject::InvalidArguments {
+            argument: Argument::Interests,
+            accepted: Accepted::List(limit),
+        })
+    }
+
+    fn partner_for(&self, waiter: &Waiter) -> Option<UserId> {
+        let me = self.user(waiter.user);
+        let fit = |other: UserId| {
+            if self.blocked(waiter.user, other) {
+                Fit::Never
+            } else if me.last_partner == Some(other)
+                || self.user(other).last_partner == Some(waiter.user)
+            {
+                Fit::LastPartner
+            } else {
+                Fit::Good
+            }
+        };
+        let draw = |n| Self::draw(self.seed, self.position, n);
+        self.queue
+            .partner_for(waiter, self.config.matching, fit, draw)
+    }
+
+    /// Puts the two in a room of their own and tells both. Either may have been waiting.
+    fn pair(&mut self, newcomer: UserId, partner: UserId) -> RoomId {
+        for user in [partner, newcomer] {
+            if let Some(waiter) = self.queue.leave(user) {
+                let wait = self.ago(waiter.since);
+                self.queue.record_wait(wait);
+            }
+        }
+        let room = self.open_room(Kind::Pair { turns: 0 });
+        let now = self.now;
+        for (user, other) in [(newcomer, partner), (partner, newcomer)] {
+            self.room_mut(room).join(user, now);
+            let participant = self.user_mut(user);
+            participant.rooms.push(room);
+            participant.pair = Some(room);
+            participant.last_partner = Some(other);
+        }
+        let pair = [self.who(newcomer), self.who(partner)];
+        self.post(room, Body::Found(pair), None);
+        room
+    }
+
+    /// The patience timer is due: from now on the waiter takes anyone who takes anyone.
+    pub(super) fn patience_due(&mut self, user: UserId) {
+        self.queue.take_anyone(user);
+        let Some(waiter) = self.queue.waiters().find(|w| w.user == user).cloned() else {
+            return;
+        };
+        if self.check_room_space().is_ok()
+            && let Some(partner) = self.partner_for(&waiter)
+        {
+            self.pair(user, partner);
+        }
+    }
+
+    /// From now on the two neither meet nor hear each other; a pair room of theirs ends.
+    pub(super) fn block(&mut self, user: UserId, other: UserId) -> Result<Reply, Reject> {
+        self.check_other(user, other)?;
+        let limit = self.config.max_blocks;
+        let participant = self.user_mut(user);
+        let Err(at) = participant.blocks.binary_search(&other) else {
+            return Ok(Reply::Done);
+        };
+        if participant.blocks.len() >= limit as usize {
+            return Err(Reject::InvalidArguments {
+                argument: Argument::Blocks,
+                accepted: Accepted::AtMost(limit),
+            });
+        }
+        participant.blocks.insert(at, other);
+        if let Some(room) = participant.pair
+            && self.room(room).is_member(other)
+        {
+            self.end_pair(room, EndReason::Blocked, Some(user));
+        }
+        Ok(Reply::Done)
+    }
+
+    /// Whether `other` is somebody, and somebody else.
+    pub(super) fn check_other(&self, user: UserId, other: UserId) -> Result<(), Reject> {
+        if user == other {
+            return Err(Reject::InvalidArguments {
+                argument: Argument::UserId,
+                accepted: Accepted::SomebodyElse,
+            });
+        }
+        self.users
+            .get(&other)
+            .map(|_| ())
+            .ok_or(Reject::UserNotFound)
+    }
+}
+
+/// Interests as they are compared: in lower case, each once, in order.
+fn tidy(interests: &Arc<[Arc<str>]>) -> Arc<[Arc<str>]> {
+    let lower = |text: &str| text.chars().all(|c| c.is_lowercase() || !c.is_alphabetic());
+    if interests.is_sorted_by(|a, b| a < b) && interests.iter().all(|one| lower(one)) {
+        return Arc::clone(interests);
+    }
+    let mut tidy: Vec<Arc<str>> = interests
+        .iter()
+        .map(|one| one.to_lowercase().into())
+        .collect();
+    tidy.sort_unstable();
+    tidy.dedup();
+    tidy.into()
+}

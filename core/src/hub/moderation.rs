@@ -1,0 +1,187 @@
+//! What operators do, and what participants report to them.
+
+use std::sync::Arc;
+
+use super::Hub;
+use crate::command::Operate;
+use crate::event::{Body, EndReason};
+use crate::id::{RoomId, UserId};
+use crate::moderation::{Ban, Report};
+use crate::name::{fold, is_line};
+use crate::participant::Voice;
+use crate::reject::{Accepted, Argument, Reject};
+use crate::reply::Reply;
+use crate::room::Kind;
+
+/// The most characters of a reason.
+const MAX_REASON: u32 = 500;
+
+impl Hub {
+    pub(super) fn report(
+        &mut self,
+        by: UserId,
+        about: UserId,
+        reason: &Arc<str>,
+    ) -> Result<Reply, Reject> {
+        self.check_other(by, about)?;
+        check_reason(reason)?;
+        let report = Report {
+            at: self.now,
+            by,
+            about,
+            reason: Arc::clone(reason),
+        };
+        self.moderation
+            .report(report, self.config.max_reports as usize);
+        Ok(Reply::Done)
+    }
+
+    pub(super) fn operate(&mut self, operator: &Arc<str>, act: &Operate) -> Result<Reply, Reject> {
+        match act {
+            Operate::Mute { user, reason } => self.mute(*user, reason),
+            Operate::Unmute { user } => {
+                self.users.get_mut(user).ok_or(Reject::UserNotFound)?.voice = Voice::Free;
+                Ok(Reply::Done)
+            }
+            Operate::Kick { user, room, reason } => self.kick(*user, *room, reason),
+            Operate::Close { room, reason } => self.close(*room, reason),
+            Operate::BanUser { user, reason } => self.ban_user(operator, *user, reason),
+            Operate::BanAddress { address, reason } => {
+                check_reason(reason)?;
+                if !self.moderation.addresses.contains_key(address) {
+                    self.check_ban_space()?;
+                }
+                let ban = self.ban(operator, reason);
+                self.moderation.addresses.insert(*address, ban);
+                Ok(Reply::Done)
+            }
+            Operate::Unban { name } => {
+                self.moderation.names.remove(&fold(name));
+                Ok(Reply::Done)
+            }
+            Operate::UnbanAddress { address } => {
+                self.moderation.addresses.remove(address);
+                Ok(Reply::Done)
+            }
+        }
+    }
+
+    fn mute(&mut self, user: UserId, reason: &Arc<str>) -> Result<Reply, Reject> {
+        check_reason(reason)?;
+        self.users.get_mut(&user).ok_or(Reject::UserNotFound)?.voice = Voice::Muted;
+        for room in self.user(user).rooms.clone() {
+            let body = Body::Muted {
+                user: self.who(user),
+                reason: Arc::clone(reason),
+            };
+            self.post(room, body, None);
+            // One who may not speak keeps nobody else from it.
+            self.give_up_stick(room, user);
+        }
+        Ok(Reply::Done)
+    }
+
+    fn kick(&mut self, user: UserId, room: RoomId, reason: &Arc<str>) -> Result<Reply, Reject> {
+        check_reason(reason)?;
+        self.users.get(&user).ok_or(Reject::UserNotFound)?;
+        let found = self.rooms.get(&room).ok_or(Reject::RoomNotFound)?;
+        if !found.is_member(user) {
+            return Err(Reject::NotInRoom);
+        }
+        match found.kind {
+            Kind::Ended(_) => return Err(Reject::ChatEnded),
+            Kind::Pair { .. } => {
+                let body = Body::Kicked {
+                    user: self.who(user),
+                    reason: Arc::clone(reason),
+                };
+                self.post(room, body, None);
+                self.end_pair(room, EndReason::Closed, None);
+            }
+            Kind::Named { .. } => {
+                self.give_up_stick(room, user);
+                let body = Body::Kicked {
+                    user: self.who(user),
+                    reason: Arc::clone(reason),
+                };
+                self.post(room, body, None);
+                self.take_out(room, user);
+                if self.room(room).members().is_empty() {
+                    self.drop_named(room);
+                }
+            }
+        }
+        Ok(Reply::Done)
+    }
+
+    fn close(&mut self, room: RoomId, reason: &Arc<str>) -> Result<Reply, Reject> {
+        check_reason(reason)?;
+        let found = self.rooms.get(&room).ok_or(Reject::RoomNotFound)?;
+        match found.kind {
+            Kind::Ended(_) => return Err(Reject::ChatEnded),
+            Kind::Pair { .. } => self.end_pair(room, EndReason::Closed, None),
+            Kind::Named { .. } => {
+                self.post(
+                    room,
+                    Body::Closed {
+                        reason: Arc::clone(reason),
+                    },
+                    None,
+                );
+                let members: Vec<UserId> =
+                    self.room(room).members().iter().map(|m| m.user).collect();
+                for user in members {
+                    self.take_out(room, user);
+                }
+                self.drop_named(room);
+            }
+        }
+        Ok(Reply::Done)
+    }
+
+    /// The participant is put out of the server, and the name may not come back.
+    fn ban_user(
+        &mut self,
+        operator: &Arc<str>,
+        user: UserId,
+        reason: &Arc<str>,
+    ) -> Result<Reply, Reject> {
+        check_reason(reason)?;
+        let participant = self.users.get(&user).ok_or(Reject::UserNotFound)?;
+        let name = fold(&participant.who.name);
+        self.check_ban_space()?;
+        let ban = self.ban(operator, reason);
+        self.moderation.names.insert(name, ban);
+        self.forget(user);
+        Ok(Reply::Done)
+    }
+
+    fn check_ban_space(&self) -> Result<(), Reject> {
+        let limit = self.config.max_bans;
+        if self.moderation.bans() >= limit as usize {
+            return Err(Reject::InvalidArguments {
+                argument: Argument::Bans,
+                accepted: Accepted::AtMost(limit),
+            });
+        }
+        Ok(())
+    }
+
+    fn ban(&self, operator: &Arc<str>, reason: &Arc<str>) -> Ban {
+        Ban {
+            at: self.now,
+            by: Arc::clone(operator),
+            reason: Arc::clone(reason),
+        }
+    }
+}
+
+fn check_reason(reason: &str) -> Result<(), Reject> {
+    if is_line(reason, MAX_REASON as usize) {
+        return Ok(());
+    }
+    Err(Reject::InvalidArguments {
+        argument: Argument::Reason,
+        accepted: Accepted::Characters(MAX_REASON),
+    })
+}

@@ -1,0 +1,137 @@
+//! Who is there: calls, streams, grace, going away, coming back, being forgotten.
+
+use super::{Effect, Hub};
+use crate::event::{Body, EndReason};
+use crate::id::UserId;
+use crate::participant::Presence;
+use crate::reject::Reject;
+use crate::reply::Reply;
+use crate::room::Kind;
+use crate::time::Span;
+use crate::timer::Timer;
+
+/// When a refused stream may be tried again.
+const STREAM_RETRY: Span = Span::secs(1);
+
+impl Hub {
+    pub(super) fn arm_presence(&mut self, user: UserId) {
+        if let Some(at) = self.user(user).deadline() {
+            self.timers.arm(Timer::Presence(user), at);
+        }
+    }
+
+    /// A call came: the participant is there, whatever it was before.
+    pub(super) fn seen(&mut self, user: UserId) {
+        let until = self.now + self.config.idle_timeout;
+        let participant = self.user_mut(user);
+        let before = participant.presence;
+        participant.presence = Presence::Present { until };
+        self.arm_presence(user);
+        match before {
+            Presence::Present { .. } => {}
+            Presence::Grace { .. } => self.tell_partner(user, Body::PartnerReconnected),
+            Presence::Away { .. } => self.tell_named_rooms(user, Body::Back),
+        }
+    }
+
+    pub(super) fn open_stream(&mut self, user: UserId) -> Result<Reply, Reject> {
+        let limit = self.config.max_streams;
+        let participant = self.user_mut(user);
+        if participant.streams >= limit {
+            return Err(Reject::RateLimited {
+                retry_after: STREAM_RETRY,
+            });
+        }
+        participant.streams += 1;
+        Ok(Reply::Done)
+    }
+
+    pub(super) fn close_stream(&mut self, user: UserId) {
+        let until = self.now + self.config.reconnect_grace;
+        let participant = self.user_mut(user);
+        if participant.streams == 0 {
+            return; // closed by downtime already
+        }
+        participant.streams -= 1;
+        if participant.streams > 0 {
+            return;
+        }
+        participant.presence = Presence::Grace { until };
+        self.arm_presence(user);
+        self.tell_partner_away(user);
+    }
+
+    pub(super) fn tell_partner_away(&mut self, user: UserId) {
+        self.tell_partner(user, Body::PartnerAway);
+    }
+
+    fn tell_partner(
+        &mut self,
+        user: UserId,
+        body: impl FnOnce(std::sync::Arc<crate::event::Who>) -> Body,
+    ) {
+        if let Some(room) = self.user(user).pair {
+            let who = self.who(user);
+            self.post(room, body(who), Some(user));
+        }
+    }
+
+    fn tell_named_rooms(
+        &mut self,
+        user: UserId,
+        body: impl Fn(std::sync::Arc<crate::event::Who>) -> Body,
+    ) {
+        for room in self.user(user).rooms.clone() {
+            if matches!(self.room(room).kind, Kind::Named { .. }) {
+                let who = self.who(user);
+                self.post(room, body(who), None);
+            }
+        }
+    }
+
+    /// The presence timer is due.
+    pub(super) fn presence_due(&mut self, user: UserId) {
+        if self.user(user).is_away() {
+            self.forget(user);
+        } else {
+            self.go_away(user);
+        }
+    }
+
+    /// Out of the line, the stick released, pair rooms ended; named rooms, draft and inbox stay.
+    fn go_away(&mut self, user: UserId) {
+        let until = self.now + self.config.forget_after;
+        self.user_mut(user).presence = Presence::Away { until };
+        self.arm_presence(user);
+        self.queue.leave(user);
+        for room in self.user(user).rooms.clone() {
+            match self.room(room).kind {
+                Kind::Pair { .. } => self.end_pair(room, EndReason::Timeout, None),
+                Kind::Named { .. } => {
+                    self.give_up_stick(room, user);
+                    let who = self.who(user);
+                    self.post(room, Body::Away(who), None);
+                }
+                Kind::Ended(_) => {}
+            }
+        }
+    }
+
+    /// The participant is no longer registered; its names are free again.
+    pub(super) fn forget(&mut self, user: UserId) {
+        self.queue.leave(user);
+        for room in self.user(user).rooms.clone() {
+            match self.room(room).kind {
+                Kind::Pair { .. } => self.end_pair(room, EndReason::Left, Some(user)),
+                Kind::Named { .. } => self.leave_named(room, user),
+                Kind::Ended(_) => {}
+            }
+        }
+        while let Some(room) = self.user_mut(user).ended.pop_front() {
+            self.drop_ended(room, user);
+        }
+        self.unindex(user);
+        self.users.remove(&user);
+        self.effects.push_back(Effect::Forgotten(user));
+    }
+}

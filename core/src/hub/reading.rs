@@ -1,0 +1,311 @@
+//! Reads: they take the time, compute from stored instants, and move nothing.
+
+use std::sync::Arc;
+
+use super::Hub;
+use crate::event::{Event, Who};
+use crate::id::{Address, RoomId, RoomSeq, SecretHash, Seq, UserId};
+use crate::inbox::Page;
+use crate::moderation::{Ban, Report};
+use crate::participant::Presence;
+use crate::reject::Reject;
+use crate::room::{Kind, Notice};
+use crate::time::Time;
+
+/// The answer to a read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// `check`: what is in the inbox, and what was said in passing.
+    Page {
+        /// The events.
+        page: Page,
+        /// The notices, by room.
+        notices: Vec<(RoomId, Notice)>,
+    },
+    /// `list_users`: the room's members, in the order of their ids.
+    Members {
+        /// Which room.
+        room: RoomId,
+        /// Who.
+        members: Vec<MemberView>,
+    },
+    /// `history`: past messages, newest last.
+    History {
+        /// Which room.
+        room: RoomId,
+        /// What was said.
+        messages: Vec<Arc<Event>>,
+    },
+}
+
+/// A member as `list_users` shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MemberView {
+    /// Who.
+    pub who: Arc<Who>,
+    /// Since when in the room.
+    pub since: Time,
+    /// Whether there.
+    pub presence: PresenceView,
+}
+
+/// Whether somebody is there, as others see it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PresenceView {
+    /// There.
+    Present,
+    /// The last stream closed a moment ago.
+    Reconnecting,
+    /// Not there.
+    Away,
+}
+
+/// How large a collection is, against its limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Size {
+    /// Which collection; of those that are many, the largest.
+    pub name: &'static str,
+    /// How many are in it.
+    pub size: u64,
+    /// How many may be.
+    pub limit: u64,
+}
+
+impl Hub {
+    /// The participant with this handle.
+    #[must_use]
+    pub fn user_by_handle(&self, handle: &SecretHash) -> Option<UserId> {
+        self.find(handle)
+    }
+
+    /// The participant with this reader id, which reads its inbox and does nothing else.
+    #[must_use]
+    pub fn user_by_reader(&self, reader: &SecretHash) -> Option<UserId> {
+        self.index.readers.get(reader).copied()
+    }
+
+    /// The participant with this public id: `user_7`, or one that it chose.
+    #[must_use]
+    pub fn user_by_public_id(&self, id: &str) -> Option<UserId> {
+        if let Some(user) = self.index.chosen_ids.get(id) {
+            return Some(*user);
+        }
+        let number = UserId(id.strip_prefix("user_")?.parse().ok()?);
+        let who = &self.users.get(&number)?.who;
+        (who.chosen_id.is_none() && number.to_string() == id).then_some(number)
+    }
+
+    /// The participant as others see it.
+    #[must_use]
+    pub fn who_is(&self, user: UserId) -> Option<&Arc<Who>> {
+        self.users.get(&user).map(|participant| &participant.who)
+    }
+
+    /// The participant's display name and the rooms it is in.
+    #[must_use]
+    pub fn rooms_of(&self, user: UserId) -> &[RoomId] {
+        self.users
+            .get(&user)
+            .map_or(&[], |participant| &participant.rooms)
+    }
+
+    /// Whether the participant is there, and whether a stream of it is open.
+    #[must_use]
+    pub fn presence_of(&self, user: UserId) -> Option<PresenceView> {
+        Some(match self.users.get(&user)?.presence {
+            Presence::Present { .. } => PresenceView::Present,
+            Presence::Grace { .. } => PresenceView::Reconnecting,
+            Presence::Away { .. } => PresenceView::Away,
+        })
+    }
+
+    /// Whether a read by the participant needs to be told to the Hub: it is not there, or it was
+    /// last heard of more than a quarter of the idle timeout ago.
+    #[must_use]
+    pub fn wants_seen(&self, user: UserId, now: Time) -> bool {
+        let Some(participant) = self.users.get(&user) else {
+            return false;
+        };
+        match participant.presence {
+            Presence::Present { .. } if participant.streams > 0 => false,
+            Presence::Present { until } => {
+                until.since(now).0 < self.config.idle_timeout.0.saturating_mul(3) / 4
+            }
+            Presence::Grace { .. } | Presence::Away { .. } => true,
+        }
+    }
+
+    /// The place of the last event in the participant's inbox, and the end of the last answer.
+    #[must_use]
+    pub fn inbox_marks(&self, user: UserId) -> Option<(Seq, Seq)> {
+        let inbox = &self.users.get(&user)?.inbox;
+        Some((inbox.end(), inbox.delivered()))
+    }
+
+    /// Reads the participant's inbox from behind `after`, at most `max` events.
+    ///
+    /// # Errors
+    /// `unknown_handle`, or `invalid_cursor` when `after` lies beyond the end.
+    pub fn read_inbox(&self, user: UserId, after: Seq, max: usize) -> Result<Page, Reject> {
+        let inbox = &self.users.get(&user).ok_or(Reject::UnknownHandle)?.inbox;
+        inbox.check_cursor(after)?;
+        Ok(inbox.page(after, max.min(self.config.max_answer as usize)))
+    }
+
+    /// What was said in passing in the participant's rooms, not long before `now`.
+    #[must_use]
+    pub fn read_notices(&self, user: UserId, now: Time) -> Vec<(RoomId, Notice)> {
+        let rooms = self.rooms_of(user).iter();
+        rooms
+            .filter_map(|room| self.rooms.get(room))
+            .flat_map(|room| {
+                room.notices(user, now)
+                    .map(|notice| (room.id, notice.clone()))
+            })
+            .collect()
+    }
+
+    /// Who is in the room, for a member of it.
+    ///
+    /// # Errors
+    /// As for every command that means a room.
+    pub fn read_members(&self, user: UserId, room: Option<RoomId>) -> Result<Answer, Reject> {
+        let room = self.resolve_for(user, room)?;
+        let members = self.room(room).members().iter().filter_map(|member| {
+            let who = Arc::clone(self.who_is(member.user)?);
+            let presence = self.presence_of(member.user)?;
+            Some(MemberView {
+                who,
+                since: member.since,
+                presence,
+            })
+        });
+        Ok(Answer::Members {
+            room,
+            members: members.collect(),
+        })
+    }
+
+    /// The room's messages before `before`, at most `limit` of them, newest last. Those between
+    /// the reader and somebody blocked are left out.
+    ///
+    /// # Errors
+    /// As for every command that means a room.
+    pub fn read_history(
+        &self,
+        user: UserId,
+        room: Option<RoomId>,
+        before: Option<RoomSeq>,
+        limit: usize,
+    ) -> Result<Answer, Reject> {
+        let room = self.resolve_for(user, room)?;
+        let wanted = |event: &&Arc<Event>| {
+            before.is_none_or(|before| event.room_seq < before)
+                && !matches!(&event.body, crate::event::Body::Message { sender, .. }
+                    if self.blocked(user, sender.id))
+        };
+        let limit = limit.min(self.config.max_answer as usize);
+        let newest = self
+            .room(room)
+            .history()
+            .iter()
+            .rev()
+            .filter(wanted)
+            .take(limit);
+        let mut messages: Vec<_> = newest.cloned().collect();
+        messages.reverse();
+        Ok(Answer::History { room, messages })
+    }
+
+    fn resolve_for(&self, user: UserId, room: Option<RoomId>) -> Result<RoomId, Reject> {
+        self.users.get(&user).ok_or(Reject::UnknownHandle)?;
+        self.resolve(user, room)
+    }
+
+    /// Whether nothing from this address is admitted.
+    #[must_use]
+    pub fn is_banned(&self, address: Address) -> bool {
+        self.moderation.addresses.contains_key(&address)
+    }
+
+    /// What participants reported, the oldest first.
+    pub fn reports(&self) -> impl Iterator<Item = &Report> {
+        self.moderation.reports.iter()
+    }
+
+    /// Names that are banned, in their folded form, and why.
+    pub fn banned_names(&self) -> impl Iterator<Item = (&str, &Ban)> {
+        self.moderation
+            .names
+            .iter()
+            .map(|(name, ban)| (&**name, ban))
+    }
+
+    /// How large every collection is, against its limit. Walks all of the state.
+    #[must_use]
+    pub fn sizes(&self) -> Vec<Size> {
+        let config = &self.config;
+        let [
+            mut inbox,
+            mut memory,
+            mut blocks,
+            mut streams,
+            mut rooms_each,
+            mut ended,
+        ] = [0; 6];
+        for user in self.users.sorted_keys() {
+            let participant = self.user(user);
+            inbox = inbox.max(participant.inbox.len());
+            memory = memory.max(participant.memory.len());
+            blocks = blocks.max(participant.blocks.len());
+            streams = streams.max(participant.streams as usize);
+            rooms_each = rooms_each.max(participant.rooms.len());
+            ended = ended.max(participant.ended.len());
+        }
+        let [mut members, mut history, mut draft, mut sticks] = [0; 4];
+        for room in self.rooms.sorted_keys() {
+            let room = self.room(room);
+            members = members.max(room.members().len());
+            history = history.max(room.history().len());
+            sticks = sticks.max(room.stick().map_or(0, |stick| stick.line().len()));
+            let drafts = room
+                .members()
+                .iter()
+                .filter_map(|member| room.draft(member.user));
+            draft = draft.max(drafts.map(|d| d.length() as usize).max().unwrap_or(0));
+        }
+        [
+            ("participants", self.users.len(), config.max_participants),
+            ("rooms", self.rooms.len(), config.max_rooms),
+            ("queue", self.queue.len(), config.max_queue),
+            ("inbox", inbox, config.inbox_limit),
+            ("remembered_keys", memory, config.remembered_keys),
+            ("blocks", blocks, config.max_blocks),
+            ("streams", streams, config.max_streams),
+            ("rooms_each", rooms_each, config.max_rooms_each),
+            ("ended_rooms", ended, config.max_ended_rooms),
+            ("members", members, config.max_members),
+            ("history", history, config.history_limit),
+            ("stick_line", sticks, config.max_members),
+            ("draft", draft, config.max_draft),
+            ("reports", self.moderation.reports.len(), config.max_reports),
+            ("bans", self.moderation.bans(), config.max_bans),
+        ]
+        .into_iter()
+        .map(|(name, size, limit)| Size {
+            name,
+            size: size as u64,
+            limit: u64::from(limit),
+        })
+        .collect()
+    }
+
+    /// The name of a named room.
+    #[must_use]
+    pub fn room_name(&self, room: RoomId) -> Option<&str> {
+        match &self.rooms.get(&room)?.kind {
+            Kind::Named { name, .. } => Some(name),
+            Kind::Pair { .. } | Kind::Ended(_) => None,
+        }
+    }
+}

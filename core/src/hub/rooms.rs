@@ -1,0 +1,303 @@
+//! Rooms as the Hub sees them: joining, leaving, ending, and telling members what happened.
+
+use std::sync::Arc;
+
+use super::{Effect, Hub};
+use crate::config::Limit;
+use crate::event::{Body, EndReason, Event};
+use crate::id::{RoomId, RoomSeq, UserId};
+use crate::name::Name;
+use crate::reject::{Accepted, Argument, Reject};
+use crate::reply::Reply;
+use crate::room::{Kind, Notice, NoticeKind, Room};
+use crate::stick::Stick;
+use crate::time::Span;
+
+impl Hub {
+    /// Puts an event at the end of the room's order and into its members' inboxes.
+    ///
+    /// Every member is told, the one it is about too, but for `skip`; and of a message neither
+    /// those who blocked its sender nor those whom its sender blocked are told.
+    pub(super) fn post(&mut self, room: RoomId, body: Body, skip: Option<UserId>) -> RoomSeq {
+        let Self {
+            rooms,
+            users,
+            effects,
+            config,
+            now,
+            ..
+        } = self;
+        let room = rooms
+            .get_mut(&room)
+            .expect("the caller has looked the room up");
+        let room_seq = room.advance();
+        let event = Arc::new(Event {
+            room: room.id,
+            room_seq,
+            at: *now,
+            body,
+        });
+        let mut sender = None;
+        if let Body::Message { sender: who, .. } = &event.body {
+            room.remember(Arc::clone(&event), config.history_limit as usize);
+            sender = Some(who.id);
+        }
+        for member in room.members() {
+            let user = member.user;
+            if skip == Some(user) || sender.is_some_and(|from| between(users, user, from)) {
+                continue;
+            }
+            let participant = users.get_mut(&user).expect("members are registered");
+            participant
+                .inbox
+                .push(Arc::clone(&event), config.inbox_limit as usize);
+            effects.push_back(Effect::InboxGrew(user));
+        }
+        room_seq
+    }
+
+    /// Whether one of the two has blocked the other.
+    pub(super) fn blocked(&self, a: UserId, b: UserId) -> bool {
+        between(&self.users, a, b)
+    }
+
+    /// The live room that a command means: the one it names, or the only one the caller is in.
+    pub(super) fn resolve(&self, user: UserId, room: Option<RoomId>) -> Result<RoomId, Reject> {
+        let Some(room) = room else {
+            return self.only_room(user);
+        };
+        let found = self.rooms.get(&room).ok_or(Reject::RoomNotFound)?;
+        if !found.is_member(user) {
+            return Err(Reject::NotInRoom);
+        }
+        if matches!(found.kind, Kind::Ended(_)) {
+            return Err(Reject::ChatEnded);
+        }
+        Ok(room)
+    }
+
+    fn only_room(&self, user: UserId) -> Result<RoomId, Reject> {
+        let participant = self.user(user);
+        match participant.rooms[..] {
+            [room] => Ok(room),
+            // Nowhere now, but in a chat before: that is the one that is meant, and it is over.
+            [] if !participant.ended.is_empty() => Err(Reject::ChatEnded),
+            [] => Err(Reject::RoomAmbiguous { rooms: 0 }),
+            _ => {
+                let rooms = u32::try_from(participant.rooms.len()).unwrap_or(u32::MAX);
+                Err(Reject::RoomAmbiguous { rooms })
+            }
+        }
+    }
+
+    pub(super) fn open_room(&mut self, kind: Kind) -> RoomId {
+        self.last_room = self.last_room.next();
+        let id = self.last_room;
+        self.rooms.insert(id, Room::new(id, kind));
+        id
+    }
+
+    /// Whether one more room fits.
+    pub(super) fn check_room_space(&self) -> Result<(), Reject> {
+        if self.rooms.len() >= self.config.max_rooms as usize {
+            return Err(Reject::ServerFull);
+        }
+        Ok(())
+    }
+
+    /// Whether `user` (none: somebody new) may join the room of this name. Changes nothing.
+    pub(super) fn check_join(&self, user: Option<UserId>, name: &Arc<str>) -> Result<Name, Reject> {
+        let name = Name::of_room(name).map_err(|_| Reject::InvalidArguments {
+            argument: Argument::Room,
+            accepted: Accepted::Characters(64),
+        })?;
+        let Some(room) = self.index.rooms.get(&name.folded) else {
+            self.check_room_space()?;
+            return self.check_rooms_each(user).map(|()| name);
+        };
+        let room = self.room(*room);
+        if user.is_some_and(|user| room.is_member(user)) {
+            return Ok(name);
+        }
+        if room.members().len() >= self.config.max_members as usize {
+            return Err(Reject::RoomFull {
+                limit: self.config.max_members,
+            });
+        }
+        self.check_rooms_each(user).map(|()| name)
+    }
+
+    fn check_rooms_each(&self, user: Option<UserId>) -> Result<(), Reject> {
+        let limit = self.config.max_rooms_each;
+        match user {
+            Some(user) if self.user(user).rooms.len() >= limit as usize => {
+                Err(Reject::RoomFull { limit })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Joins the room of this name, which opens if there is none. Checked by `check_join`.
+    pub(super) fn join_named(&mut self, user: UserId, name: Name) -> RoomId {
+        let room = match self.index.rooms.get(&name.folded) {
+            Some(room) => *room,
+            None => {
+                let folded = name.folded.clone();
+                let kind = Kind::Named {
+                    name: name.shown,
+                    folded: name.folded,
+                    stick: Stick::default(),
+                };
+                let room = self.open_room(kind);
+                self.index.rooms.insert(folded, room);
+                room
+            }
+        };
+        if !self.room(room).is_member(user) {
+            let now = self.now;
+            self.room_mut(room).join(user, now);
+            self.user_mut(user).rooms.push(room);
+            let who = self.who(user);
+            self.post(room, Body::Joined(who), None);
+        }
+        room
+    }
+
+    pub(super) fn leave_chat(
+        &mut self,
+        user: UserId,
+        room: Option<RoomId>,
+    ) -> Result<Reply, Reject> {
+        let room = match room {
+            Some(room) => room,
+            // The second time, there is nothing left to leave.
+            None if self.user(user).rooms.is_empty() => return Ok(Reply::LeftChat),
+            None => self.only_room(user)?,
+        };
+        match self.rooms.get(&room) {
+            Some(found) if !found.is_member(user) => {}
+            Some(Room {
+                kind: Kind::Pair { .. },
+                ..
+            }) => {
+                self.end_pair(room, EndReason::Left, Some(user));
+            }
+            Some(Room {
+                kind: Kind::Named { .. },
+                ..
+            }) => self.leave_named(room, user),
+            Some(Room {
+                kind: Kind::Ended(_),
+                ..
+            }) => {}
+            // Ids are given in order: one that was given once may be left once more.
+            None if room.0 >= 1 && room <= self.last_room => {}
+            None => return Err(Reject::RoomNotFound),
+        }
+        Ok(Reply::LeftChat)
+    }
+
+    /// The member leaves; the last one closes the door.
+    pub(super) fn leave_named(&mut self, room: RoomId, user: UserId) {
+        self.give_up_stick(room, user);
+        self.take_out(room, user);
+        let who = self.who(user);
+        self.post_or_drop(room, Body::Left(who));
+    }
+
+    /// No longer a member. The stick was given up before.
+    pub(super) fn take_out(&mut self, room: RoomId, user: UserId) {
+        self.room_mut(room).leave(user);
+        self.user_mut(user).rooms.retain(|live| *live != room);
+    }
+
+    /// Tells those who are left; without any, the room is gone, and its name free.
+    pub(super) fn post_or_drop(&mut self, room: RoomId, body: Body) {
+        if !self.room(room).members().is_empty() {
+            self.post(room, body, None);
+            return;
+        }
+        self.drop_named(room);
+    }
+
+    pub(super) fn drop_named(&mut self, room: RoomId) {
+        if let Some(Room {
+            kind: Kind::Named { folded, .. },
+            ..
+        }) = self.rooms.remove(&room)
+        {
+            self.index.rooms.remove(&folded);
+        }
+    }
+
+    /// The pair room is over. All are told but `actor`, whose own call ended it.
+    pub(super) fn end_pair(&mut self, room: RoomId, reason: EndReason, actor: Option<UserId>) {
+        self.post(room, Body::PartnerDisconnected(reason), actor);
+        self.room_mut(room).end(reason);
+        let members: Vec<UserId> = self.room(room).members().iter().map(|m| m.user).collect();
+        for user in members {
+            let limit = self.config.max_ended_rooms as usize;
+            let participant = self.user_mut(user);
+            participant.rooms.retain(|live| *live != room);
+            participant.pair = None;
+            participant.ended.push_back(room);
+            if participant.ended.len() > limit
+                && let Some(oldest) = participant.ended.pop_front()
+            {
+                self.drop_ended(oldest, user);
+            }
+        }
+    }
+
+    /// `user` can no longer name the ended room; when neither can, it is gone.
+    pub(super) fn drop_ended(&mut self, room: RoomId, user: UserId) {
+        let ended = self.room_mut(room);
+        ended.leave(user);
+        if ended.members().is_empty() {
+            self.rooms.remove(&room);
+        }
+    }
+
+    /// Counts a message in a pair room: how many are left, and whether that was the last.
+    pub(super) fn count_turn(&mut self, room: RoomId) -> Option<u32> {
+        let limit = self.config.turn_limit;
+        let Kind::Pair { turns } = &mut self.room_mut(room).kind else {
+            return None;
+        };
+        *turns += 1;
+        let Limit::At(limit) = limit else { return None };
+        Some(limit.saturating_sub(*turns))
+    }
+
+    pub(super) fn typing(&mut self, user: UserId, room: Option<RoomId>) -> Result<Reply, Reject> {
+        let room = self.resolve(user, room)?;
+        self.notice(room, user, NoticeKind::Typing);
+        Ok(Reply::Done)
+    }
+
+    /// Tells the rooms of one who waits in a `check`, for so long now.
+    pub(super) fn notice_waiting(&mut self, user: UserId, waiting: Span) {
+        for room in self.user(user).rooms.clone() {
+            self.notice(room, user, NoticeKind::Waiting(waiting));
+        }
+    }
+
+    fn notice(&mut self, room: RoomId, user: UserId, kind: NoticeKind) {
+        let notice = Notice {
+            user: self.who(user),
+            kind,
+            at: self.now,
+        };
+        self.room_mut(room).notice(notice.clone());
+        self.effects.push_back(Effect::Noticed { room, notice });
+    }
+}
+
+fn between(
+    users: &crate::table::Table<UserId, crate::participant::Participant>,
+    a: UserId,
+    b: UserId,
+) -> bool {
+    let has = |one: UserId, other| users.get(&one).is_some_and(|p| p.has_blocked(other));
+    has(a, b) || has(b, a)
+}

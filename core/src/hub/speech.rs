@@ -1,0 +1,190 @@
+//! Saying things: at once, or by a draft that is pushed.
+
+use std::sync::Arc;
+
+use super::Hub;
+use crate::config::StickRule;
+use crate::draft::count;
+use crate::event::{Body, EndReason};
+use crate::id::{Epoch, RoomId, UserId};
+use crate::name::has_visible;
+use crate::participant::Voice;
+use crate::reject::Reject;
+use crate::reply::Reply;
+use crate::room::Kind;
+
+/// From how many turns left on a sender is told.
+const TURNS_TOLD_FROM: u32 = 10;
+
+/// How much of a draft is shown when an append was cut.
+const SUFFIX: usize = 50;
+
+impl Hub {
+    pub(super) fn send(
+        &mut self,
+        user: UserId,
+        room: Option<RoomId>,
+        text: &Arc<str>,
+        epoch: Option<Epoch>,
+    ) -> Result<Reply, Reject> {
+        let room = self.resolve(user, room)?;
+        self.check_floor(user, room, epoch)?;
+        if !has_visible(text) {
+            return Err(Reject::MessageEmpty);
+        }
+        let limit = self.config.max_message;
+        // Counting characters costs; a text of few bytes has few of them.
+        if text.len() > limit as usize && count(text) > limit {
+            return Err(Reject::MessageTooLong { limit });
+        }
+        Ok(self.say(user, room, Arc::clone(text)))
+    }
+
+    pub(super) fn append(
+        &mut self,
+        user: UserId,
+        room: Option<RoomId>,
+        text: &str,
+        epoch: Option<Epoch>,
+    ) -> Result<Reply, Reject> {
+        let room = self.resolve(user, room)?;
+        self.check_floor(user, room, epoch)?;
+        if text.is_empty() {
+            return Err(Reject::MessageEmpty);
+        }
+        let (max_append, max_draft) = (self.config.max_append, self.config.max_draft);
+        let draft = self
+            .room_mut(room)
+            .draft_mut(user)
+            .ok_or(Reject::NotInRoom)?;
+        let appended = draft
+            .append(text, max_append, max_draft)
+            .map_err(|_| Reject::DraftFull { limit: max_draft })?;
+        let suffix = (appended.cut > 0).then(|| draft.suffix(SUFFIX).into());
+        Ok(Reply::Draft {
+            length: appended.length,
+            cut: appended.cut,
+            suffix,
+        })
+    }
+
+    pub(super) fn push(
+        &mut self,
+        user: UserId,
+        room: Option<RoomId>,
+        epoch: Option<Epoch>,
+    ) -> Result<Reply, Reject> {
+        let room = self.resolve(user, room)?;
+        self.check_floor(user, room, epoch)?;
+        let draft = self
+            .room(room)
+            .draft(user)
+            .filter(|draft| !draft.is_empty());
+        let text = draft.ok_or(Reject::DraftEmpty)?.text();
+        if !has_visible(text) {
+            return Err(Reject::MessageEmpty);
+        }
+        let text = Arc::from(text);
+        self.room_mut(room).clear_draft(user);
+        let reply = self.say(user, room, text);
+        // A pair room may have ended with this message; it has no stick either way.
+        self.give_up_stick(room, user);
+        Ok(reply)
+    }
+
+    pub(super) fn undo(
+        &mut self,
+        user: UserId,
+        room: Option<RoomId>,
+        epoch: Option<Epoch>,
+    ) -> Result<Reply, Reject> {
+        let room = self.resolve(user, room)?;
+        self.check_epoch(user, room, epoch)?;
+        let room = self.room_mut(room);
+        if room.draft(user).is_none() {
+            return Ok(Reply::Draft {
+                length: 0,
+                cut: 0,
+                suffix: None,
+            });
+        }
+        let draft = room.draft_mut(user).ok_or(Reject::NotInRoom)?;
+        draft.undo();
+        Ok(Reply::Draft {
+            length: draft.length(),
+            cut: 0,
+            suffix: None,
+        })
+    }
+
+    pub(super) fn reset(
+        &mut self,
+        user: UserId,
+        room: Option<RoomId>,
+        epoch: Option<Epoch>,
+    ) -> Result<Reply, Reject> {
+        let room = self.resolve(user, room)?;
+        self.check_epoch(user, room, epoch)?;
+        self.room_mut(room).clear_draft(user);
+        self.give_up_stick(room, user);
+        Ok(Reply::Draft {
+            length: 0,
+            cut: 0,
+            suffix: None,
+        })
+    }
+
+    /// Whether `user` may speak in `room` now.
+    fn check_floor(&self, user: UserId, room: RoomId, epoch: Option<Epoch>) -> Result<(), Reject> {
+        if self.user(user).voice == Voice::Muted {
+            return Err(Reject::Muted);
+        }
+        self.check_epoch(user, room, epoch)?;
+        match self.room(room).stick() {
+            Some(stick) if self.config.stick == StickRule::Required && !stick.holds(user) => {
+                Err(Reject::StickRequired)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// A caller who names a grant means that one: if it is not its own current one, it is stale.
+    pub(super) fn check_epoch(
+        &self,
+        user: UserId,
+        room: RoomId,
+        epoch: Option<Epoch>,
+    ) -> Result<(), Reject> {
+        match (epoch, self.room(room).stick()) {
+            (Some(epoch), Some(stick)) if !(stick.holds(user) && stick.epoch() == epoch) => {
+                Err(Reject::StickRequired)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Says it. Everything was checked.
+    fn say(&mut self, user: UserId, room: RoomId, text: Arc<str>) -> Reply {
+        let stick = self.room(room).stick();
+        let epoch = stick
+            .filter(|stick| stick.holds(user))
+            .map(crate::stick::Stick::epoch);
+        let body = Body::Message {
+            sender: self.who(user),
+            text,
+            epoch,
+        };
+        let room_seq = self.post(room, body, Some(user));
+        let left = self.count_turn(room);
+        if left == Some(0) && matches!(self.room(room).kind, Kind::Pair { .. }) {
+            self.end_pair(room, EndReason::TurnLimit, None);
+        }
+        let turns_left = left.filter(|left| *left <= TURNS_TOLD_FROM);
+        Reply::Sent {
+            room,
+            room_seq,
+            at: self.now,
+            turns_left,
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! The talking stick as the Hub sees it: who is told when it changes hands, and when it does.
+
+use super::Hub;
+use crate::event::Body;
+use crate::id::{Epoch, RoomId, UserId};
+use crate::participant::Voice;
+use crate::reject::Reject;
+use crate::reply::Reply;
+use crate::stick::{Claim, GivenUp};
+use crate::timer::Timer;
+
+impl Hub {
+    pub(super) fn claim_stick(
+        &mut self,
+        user: UserId,
+        room: Option<RoomId>,
+        epoch: Option<Epoch>,
+    ) -> Result<Reply, Reject> {
+        let room = self.resolve(user, room)?;
+        if self.room(room).stick().is_none() {
+            return Err(Reject::NoStick);
+        }
+        if self.user(user).voice == Voice::Muted {
+            return Err(Reject::Muted);
+        }
+        self.check_epoch(user, room, epoch)?;
+        let (now, lease) = (self.now, self.config.stick_lease);
+        let stick = self.room_mut(room).stick_mut().ok_or(Reject::NoStick)?;
+        match stick.claim(user, now, lease) {
+            Claim::Granted => self.tell_granted(room, user),
+            Claim::Queued(place) => {
+                let who = self.who(user);
+                self.post(room, Body::StickClaimed { user: who, place }, None);
+            }
+            Claim::Unchanged(_) => {}
+        }
+        self.stick_reply(user, room)
+    }
+
+    fn stick_reply(&self, user: UserId, room: RoomId) -> Result<Reply, Reject> {
+        let stick = self.room(room).stick().ok_or(Reject::NoStick)?;
+        let holder = stick
+            .holder()
+            .expect("a stick that somebody claims is held");
+        Ok(Reply::Stick {
+            room,
+            place: stick.place(user).expect("the caller has just claimed it"),
+            epoch: stick.epoch(),
+            holder: holder.user,
+            lease_until: holder.lease_until,
+        })
+    }
+
+    /// `user` no longer holds the room's stick nor waits for it; whoever is next gets it.
+    pub(super) fn give_up_stick(&mut self, room: RoomId, user: UserId) {
+        let Some(stick) = self.room_mut(room).stick_mut() else {
+            return;
+        };
+        if let GivenUp::Released(epoch) = stick.give_up(user) {
+            let who = self.who(user);
+            self.post(room, Body::StickReleased { user: who, epoch }, None);
+            self.grant_next(room);
+        }
+    }
+
+    /// The lease timer is due.
+    pub(super) fn lease_due(&mut self, room: RoomId) {
+        let now = self.now;
+        let Some(stick) = self.room_mut(room).stick_mut() else {
+            return;
+        };
+        let epoch = stick.epoch();
+        if let Some(user) = stick.expire(now) {
+            let who = self.who(user);
+            self.post(room, Body::StickExpired { user: who, epoch }, None);
+            self.grant_next(room);
+        }
+    }
+
+    fn grant_next(&mut self, room: RoomId) {
+        let (now, lease) = (self.now, self.config.stick_lease);
+        let next = self
+            .room_mut(room)
+            .stick_mut()
+            .and_then(|stick| stick.grant_next(now, lease));
+        if let Some(user) = next {
+            self.tell_granted(room, user);
+        }
+    }
+
+    fn tell_granted(&mut self, room: RoomId, user: UserId) {
+        self.arm_lease(room);
+        let epoch = self
+            .room(room)
+            .stick()
+            .map(crate::stick::Stick::epoch)
+            .unwrap_or_default();
+        let (who, lease) = (self.who(user), self.config.stick_lease);
+        self.post(
+            room,
+            Body::StickGranted {
+                user: who,
+                epoch,
+                lease,
+            },
+            None,
+        );
+    }
+
+    pub(super) fn arm_lease(&mut self, room: RoomId) {
+        let until = self
+            .room(room)
+            .stick()
+            .and_then(crate::stick::Stick::lease_until);
+        if let Some(until) = until {
+            self.timers.arm(Timer::Lease(room), until);
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! A participant's inbox: append-only, cursored, bounded. Every push is only a hint that it grew.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::event::{Event, Gap, LostRange};
+use crate::id::Seq;
+use crate::reject::Reject;
+
+/// How many rooms a gap can name. Beyond it the one lost first is no longer named.
+const MAX_LOST_ROOMS: usize = 256;
+
+/// The events that one participant was told and has not acknowledged.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Inbox {
+    /// How many events are gone from the front: the first one kept has the place after that.
+    gone: u64,
+    events: VecDeque<Arc<Event>>,
+    /// The end of the last answer whose caller was still there: where a bare `check` goes on.
+    delivered: Seq,
+    /// What the limit took and nobody acknowledged. One range for each room.
+    lost: Vec<LostRange>,
+}
+
+/// What one reading of an inbox gives.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Page {
+    /// What is gone before the first event, if the reading began before what is left.
+    pub gap: Option<Gap>,
+    /// The place of the first event.
+    pub first: Seq,
+    /// The events, in order.
+    pub events: Vec<Arc<Event>>,
+    /// The place of the last event; without events, where the reading began.
+    pub cursor: Seq,
+    /// How many events follow.
+    pub unread: u64,
+}
+
+impl Inbox {
+    /// The place of the last event ever put here.
+    pub(crate) fn end(&self) -> Seq {
+        Seq(self.gone + self.events.len() as u64)
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.events.len()
+    }
+
+    pub(crate) const fn delivered(&self) -> Seq {
+        self.delivered
+    }
+
+    /// Appends an event. At the limit the oldest goes: those delivered are always older than
+    /// those that are not, so they go first.
+    pub(crate) fn push(&mut self, event: Arc<Event>, limit: usize) {
+        if self.events.len() >= limit
+            && let Some(oldest) = self.events.pop_front()
+        {
+            self.gone += 1;
+            self.lose(&oldest);
+        }
+        self.events.push_back(event);
+    }
+
+    fn lose(&mut self, event: &Event) {
+        if let Some(range) = self.lost.iter_mut().find(|range| range.room == event.room) {
+            range.to = event.room_seq;
+            return;
+        }
+        if self.lost.len() >= MAX_LOST_ROOMS {
+            self.lost.remove(0);
+        }
+        self.lost.push(LostRange {
+            room: event.room,
+            from: event.room_seq,
+            to: event.room_seq,
+        });
+    }
+
+    /// Whether `after` is a place that a reading may begin behind.
+    pub(crate) fn check_cursor(&self, after: Seq) -> Result<(), Reject> {
+        if after > self.end() {
+            return Err(Reject::InvalidCursor { end: self.end().0 });
+        }
+        Ok(())
+    }
+
+    /// Everything up to `after` was received: it goes. A place beyond the end is taken as the end.
+    pub(crate) fn acknowledge(&mut self, after: Seq) {
+        let after = after.min(self.end()).0;
+        if after < self.gone {
+            return;
+        }
+        while self.gone < after {
+            self.events.pop_front();
+            self.gone += 1;
+        }
+        self.lost.clear();
+        self.delivered = self.delivered.max(Seq(after));
+        // An inbox that once overflowed gives its memory back when it is read.
+        if self.events.is_empty() && self.events.capacity() > 16 {
+            self.events.shrink_to(8);
+        }
+    }
+
+    /// An answer up to `seq` went to a caller who was still there.
+    pub(crate) fn deliver(&mut self, seq: Seq) {
+        self.delivered = self.delivered.max(seq.min(self.end()));
+    }
+
+    /// How many events follow `after`.
+    pub(crate) fn unread(&self, after: Seq) -> u64 {
+        self.end().0.saturating_sub(after.0)
+    }
+
+    /// Reads up to `max` events from behind `after`. The caller has checked the cursor.
+    pub(crate) fn page(&self, after: Seq, max: usize) -> Page {
+        let gap = (after.0 < self.gone).then(|| Gap {
+            from: after.next(),
+            to: Seq(self.gone),
+            rooms: self.lost.clone(),
+        });
+        let start = after.0.max(self.gone);
+        let skip = usize::try_from(start - self.gone).unwrap_or(usize::MAX);
+        let events: Vec<_> = self
+            .events
+            .iter()
+            .skip(skip)
+            .take(max)
+            .map(Arc::clone)
+            .collect();
+        let cursor = Seq(start + events.len() as u64);
+        Page {
+            gap,
+            first: Seq(start + 1),
+            events,
+            cursor,
+            unread: self.unread(cursor),
+        }
+    }
+
+    /// Every event kept, to share their memory again after a restore.
+    pub(crate) fn events_mut(&mut self) -> impl Iterator<Item = &mut Arc<Event>> {
+        self.events.iter_mut()
+    }
+
+    /// What must hold of it, whatever happened.
+    pub(crate) fn validate(&self, limit: usize) -> Result<(), String> {
+        if self.events.len() > limit {
+            return Err(format!(
+                "{} events, the limit is {limit}",
+                self.events.len()
+            ));
+        }
+        if self.delivered > self.end() {
+            return Err(format!(
+                "delivered up to {}, the end is {}",
+                self.delivered,
+                self.end()
+            ));
+        }
+        if !self.lost.is_empty() && self.gone == 0 {
+            return Err("events are lost, but none are gone".into());
+        }
+        Ok(())
+    }
+}

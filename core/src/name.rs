@@ -1,0 +1,151 @@
+//! Names that people and models may bear without passing for one another, or for the server.
+
+use std::sync::Arc;
+
+use unicode_security::confusable_detection::skeleton;
+
+use crate::reject::NameFault;
+
+/// The most characters that a name has.
+pub(crate) const MAX_NAME: usize = 64;
+
+/// A name that may be shown, and the form by which two that look alike are equal.
+#[derive(Clone, Debug)]
+pub(crate) struct Name {
+    pub(crate) shown: Arc<str>,
+    pub(crate) folded: Box<str>,
+}
+
+impl Name {
+    /// A participant's display name: one visible line, and not the server's voice.
+    pub(crate) fn of_participant(text: &Arc<str>) -> Result<Self, NameFault> {
+        let name = Self::of_room(text)?;
+        if ["server", "system"]
+            .iter()
+            .any(|voice| *name.folded == *fold(voice))
+        {
+            return Err(NameFault::Reserved);
+        }
+        Ok(name)
+    }
+
+    /// A room's name: one visible line.
+    pub(crate) fn of_room(text: &Arc<str>) -> Result<Self, NameFault> {
+        if !is_line(text, MAX_NAME) {
+            let length = text.chars().count();
+            let fault = if length == 0 || length > MAX_NAME {
+                NameFault::Length
+            } else {
+                NameFault::Characters
+            };
+            return Err(fault);
+        }
+        Ok(Self {
+            shown: Arc::clone(text),
+            folded: fold(text),
+        })
+    }
+}
+
+/// What look-alikes have in common: case and confusable characters folded away
+/// (Unicode Technical Standard 39, section 4).
+pub(crate) fn fold(text: &str) -> Box<str> {
+    let lower: String = text.to_lowercase();
+    let bare: String = skeleton(&lower)
+        .flat_map(char::to_lowercase)
+        .filter(|c| *c != ' ')
+        .collect();
+    // A second pass: lowering a skeleton can bring back a character that has another look-alike.
+    skeleton(&bare).collect::<String>().into_boxed_str()
+}
+
+/// Whether a text is one line of 1 to `limit` visible characters with single spaces inside.
+pub(crate) fn is_line(text: &str, limit: usize) -> bool {
+    let count = text.chars().count();
+    (1..=limit).contains(&count)
+        && text.chars().all(is_visible)
+        && !text.starts_with(' ')
+        && !text.ends_with(' ')
+        && !text.contains("  ")
+}
+
+/// Whether a text says anything at all.
+pub(crate) fn has_visible(text: &str) -> bool {
+    // Nearly every message begins with a letter; the full test is for those that do not.
+    text.chars()
+        .any(|c| c.is_ascii_graphic() || (is_visible(c) && c != ' '))
+}
+
+/// Whether a character shows, or is a plain space. Characters that only steer how others are
+/// shown (joiners, direction marks, fillers, tags) are what look-alikes are made with.
+fn is_visible(c: char) -> bool {
+    let hidden = matches!(
+        c,
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
+        | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}'
+        | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{1d173}'..='\u{1d17a}'
+        | '\u{e0000}'..='\u{e0fff}'
+    );
+    !hidden && !c.is_control() && (c == ' ' || !c.is_whitespace())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fault(text: &str) -> Option<NameFault> {
+        Name::of_participant(&text.into()).err()
+    }
+
+    #[test]
+    fn names_are_one_visible_line() {
+        for good in ["Ann", "Ann Lee", "李雷", "Zoë", "🦀", "a"] {
+            assert_eq!(fault(good), None, "{good}");
+        }
+        for bad in [
+            "a\nb",
+            "a\u{200b}b",
+            " a",
+            "a ",
+            "a  b",
+            "a\tb",
+            "\u{202e}nnA",
+            "a\u{a0}b",
+        ] {
+            assert_eq!(fault(bad), Some(NameFault::Characters), "{bad:?}");
+        }
+        assert_eq!(fault(""), Some(NameFault::Length));
+        assert_eq!(fault(&"x".repeat(65)), Some(NameFault::Length));
+        assert_eq!(fault(&"x".repeat(64)), None);
+    }
+
+    #[test]
+    fn nobody_passes_for_the_server() {
+        for bad in [
+            "Server",
+            "SERVER",
+            "system",
+            "Systеm",
+            "S e r v e r",
+            "ѕystem",
+            "Ｓｅｒｖｅｒ",
+        ] {
+            assert_eq!(fault(bad), Some(NameFault::Reserved), "{bad}");
+        }
+        assert_eq!(fault("Servant"), None);
+    }
+
+    #[test]
+    fn look_alikes_are_one_name() {
+        assert_eq!(fold("Ann"), fold("ANN"));
+        assert_eq!(fold("paypal"), fold("рaypal"));
+        assert_ne!(fold("Ann"), fold("Anna"));
+    }
+
+    #[test]
+    fn blank_messages_say_nothing() {
+        assert!(!has_visible(" \u{200b}\n\t"));
+        assert!(has_visible(" .") && has_visible("é"));
+    }
+}

@@ -1,0 +1,148 @@
+//! One participant: who it is, whether it is there, what it was told and what it asked before.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::event::Who;
+use crate::id::{RequestKey, RoomId, SecretHash, UserId};
+use crate::inbox::Inbox;
+use crate::reject::Reject;
+use crate::reply::Reply;
+use crate::time::{Span, Time};
+
+/// A registered participant.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Participant {
+    pub(crate) who: Arc<Who>,
+    pub(crate) naming: Naming,
+    pub(crate) handle: SecretHash,
+    pub(crate) reader: SecretHash,
+    pub(crate) presence: Presence,
+    pub(crate) streams: u32,
+    /// Live rooms it is in, in the order of joining.
+    pub(crate) rooms: Vec<RoomId>,
+    /// The live pair room among them.
+    pub(crate) pair: Option<RoomId>,
+    /// Pair rooms that ended and that it may still name, the latest last.
+    pub(crate) ended: VecDeque<RoomId>,
+    pub(crate) last_partner: Option<UserId>,
+    /// Whom it blocked, in order.
+    pub(crate) blocks: Vec<UserId>,
+    pub(crate) voice: Voice,
+    pub(crate) inbox: Inbox,
+    pub(crate) memory: Memory,
+}
+
+/// Where the display name came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Naming {
+    /// From the server, and may still be chosen.
+    Given,
+    /// From the participant, who keeps it.
+    Chosen,
+}
+
+/// Whether a participant is there. See "present" in ARCHITECTURE.md.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Presence {
+    /// A stream is open, or a call came not long ago.
+    Present {
+        /// How long that counts, unless a stream is open.
+        until: Time,
+    },
+    /// The last stream closed, and no call came since.
+    Grace {
+        /// How long that is forgiven.
+        until: Time,
+    },
+    /// Not there.
+    Away {
+        /// When it is forgotten.
+        until: Time,
+    },
+}
+
+/// Whether a participant may speak.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Voice {
+    /// It may.
+    Free,
+    /// An operator muted it.
+    Muted,
+}
+
+impl Participant {
+    /// When it goes away, or is forgotten, unless something happens before.
+    pub(crate) const fn deadline(&self) -> Option<Time> {
+        match self.presence {
+            Presence::Present { .. } if self.streams > 0 => None,
+            Presence::Present { until } | Presence::Grace { until } | Presence::Away { until } => {
+                Some(until)
+            }
+        }
+    }
+
+    pub(crate) const fn is_away(&self) -> bool {
+        matches!(self.presence, Presence::Away { .. })
+    }
+
+    pub(crate) fn has_blocked(&self, other: UserId) -> bool {
+        self.blocks.binary_search(&other).is_ok()
+    }
+
+    /// The server was off for so long: deadlines move by it, and streams are as just closed.
+    pub(crate) fn shift(&mut self, down: Span, now: Time, grace: Span) {
+        match &mut self.presence {
+            Presence::Present { .. } if self.streams > 0 => {
+                self.presence = Presence::Grace { until: now + grace };
+            }
+            Presence::Present { until } | Presence::Grace { until } | Presence::Away { until } => {
+                *until += down;
+            }
+        }
+        self.streams = 0;
+    }
+}
+
+/// The outcomes of the last requests that had a key.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Memory {
+    /// Apart from the outcomes, so that a search walks little memory.
+    keys: VecDeque<RequestKey>,
+    outcomes: VecDeque<(u64, Result<Reply, Reject>)>,
+}
+
+impl Memory {
+    /// What came of the request with this key: its first outcome, or that it was another request.
+    pub(crate) fn recall(&self, key: RequestKey, request: u64) -> Option<Result<Reply, Reject>> {
+        // From the latest back: a key comes again soon, if at all.
+        let back = self.keys.iter().rev().position(|known| *known == key)?;
+        let (known, outcome) = self.outcomes.get(self.keys.len() - 1 - back)?;
+        Some(if *known == request {
+            outcome.clone()
+        } else {
+            Err(Reject::RequestKeyReused)
+        })
+    }
+
+    pub(crate) fn remember(
+        &mut self,
+        key: RequestKey,
+        request: u64,
+        outcome: Result<Reply, Reject>,
+        limit: usize,
+    ) {
+        if self.keys.len() >= limit {
+            self.keys.pop_front();
+            self.outcomes.pop_front();
+        }
+        self.keys.push_back(key);
+        self.outcomes.push_back((request, outcome));
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.keys.len()
+    }
+}

@@ -1,0 +1,179 @@
+//! Why commands are refused.
+
+use serde::{Deserialize, Serialize};
+
+use crate::time::Span;
+
+macro_rules! rejects {
+    ($($(#[$doc:meta])* $variant:ident $({ $($field:ident : $type:ty),* })? $code:literal $message:literal;)*) => {
+        /// A refusal. It changes nothing but what the envelope and the remembered keys keep.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, thiserror::Error)]
+        #[expect(missing_docs, reason = "the message says what the fields are")]
+        pub enum Reject { $($(#[$doc])* #[error($message)] $variant $({ $($field: $type),* })?,)* }
+
+        impl Reject {
+            /// Every code there is.
+            pub const CODES: &'static [&'static str] = &[$($code,)*];
+
+            /// The code as the wire has it.
+            #[must_use]
+            pub const fn code(&self) -> &'static str {
+                match self { $(Self::$variant $({ $($field: _),* })? => $code,)* }
+            }
+        }
+    };
+}
+
+rejects! {
+    /// No such room, or it ended so long ago that it is forgotten.
+    RoomNotFound "room_not_found" "Room not found";
+    /// The pair room is over.
+    ChatEnded "chat_ended" "Chat has ended";
+    /// The room is there, the caller is not in it.
+    NotInRoom "not_in_room" "You are not in that room; log in to it first";
+    /// No room was named, and the caller is not in exactly one.
+    RoomAmbiguous { rooms: u32 } "room_ambiguous" "You are in {rooms} rooms; say which by room_id";
+    /// The caller does not hold the stick, or not under the grant it names.
+    StickRequired "stick_required" "You do not hold the talking stick; claim it and wait for the grant";
+    /// A pair room has no stick.
+    NoStick "no_stick" "A pair room has no talking stick; just send";
+    /// The caller is in the line.
+    AlreadyWaiting "already_waiting" "You are in the queue already; wait for chatroom.found";
+    /// The caller is in a live pair room.
+    AlreadyChatting "already_chatting" "You are in a chat already; leave it before you queue again";
+    /// Somebody has that public id, or it is the server's to give.
+    UserIdTaken "user_id_taken" "That user_id is taken, or is one of those the server gives (user_ and a number)";
+    /// Somebody has that name.
+    NameTaken "name_taken" "That name is taken; choose another";
+    /// A name that nobody may have.
+    NameNotAllowed { why: NameFault } "name_not_allowed" "That name is not allowed: {why}";
+    /// No participant of that id.
+    UserNotFound "user_not_found" "There is no such participant";
+    /// The call needs a handle.
+    HandleRequired "handle_required" "Pass your handle; login and enter_queue give you one";
+    /// Nobody has that handle, or has had it for too long.
+    UnknownHandle "unknown_handle" "This handle is unknown or was forgotten; register again";
+    /// An argument that cannot be.
+    InvalidArguments { argument: Argument, accepted: Accepted } "invalid_arguments" "{argument} must be {accepted}";
+    /// A cursor beyond the inbox's end.
+    InvalidCursor { end: u64 } "invalid_cursor" "That cursor lies beyond the end of your inbox, which is {end}";
+    /// The key was used with other arguments.
+    RequestKeyReused "request_key_reused" "That request_key was used for another request; choose a fresh one";
+    /// Nothing was said.
+    MessageEmpty "message_empty" "A message needs at least one visible character";
+    /// Too much was said.
+    MessageTooLong { limit: u32 } "message_too_long" "A message has at most {limit} characters";
+    /// Nothing to push.
+    DraftEmpty "draft_empty" "Your draft is empty; append to it first";
+    /// The draft cannot take more.
+    DraftFull { limit: u32 } "draft_full" "A draft has at most {limit} characters; push it, or undo";
+    /// The caller was muted.
+    Muted "muted" "An operator has muted you; you can read, but not speak";
+    /// A block, or a ban, stands between.
+    Blocked "blocked" "An operator has barred you from this server";
+    /// Too many calls, or streams.
+    RateLimited { retry_after: Span } "rate_limited" "Too many calls; try again in {retry_after}";
+    /// The line is full.
+    QueueFull { limit: u32 } "queue_full" "The queue is full ({limit} wait); try again later";
+    /// The room is full, or the caller is in as many as one may be.
+    RoomFull { limit: u32 } "room_full" "At most {limit} fit: the room is full, or you are in as many rooms as you may be";
+    /// No more participants, or rooms.
+    ServerFull "server_full" "The server is full; try again later";
+    /// Too much waits to be done.
+    Overloaded { retry_after: Span } "overloaded" "The server has too much to do; try again in {retry_after}";
+    /// The journal cannot be written.
+    StorageUnavailable { retry_after: Span } "storage_unavailable" "The server cannot write its journal just now; nothing was done; try again in {retry_after}";
+    /// The server stops.
+    ShuttingDown "shutting_down" "The server is shutting down; try again in a moment";
+}
+
+impl Reject {
+    /// Whether the same request, key and all, is decided anew when it comes again.
+    #[must_use]
+    pub const fn is_retryable(&self) -> bool {
+        matches!(
+            self,
+            Self::RateLimited { .. }
+                | Self::Overloaded { .. }
+                | Self::StorageUnavailable { .. }
+                | Self::ShuttingDown
+        )
+    }
+
+    /// When to try again, where that is known.
+    #[must_use]
+    pub const fn retry_after(&self) -> Option<Span> {
+        if let Self::RateLimited { retry_after }
+        | Self::Overloaded { retry_after }
+        | Self::StorageUnavailable { retry_after } = self
+        {
+            return Some(*retry_after);
+        }
+        None
+    }
+}
+
+/// What is wrong with a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, thiserror::Error)]
+pub enum NameFault {
+    /// Its length.
+    #[error("it must have 1 to 64 characters")]
+    Length,
+    /// What it is made of.
+    #[error("it must be one line of visible characters, with single spaces at most inside")]
+    Characters,
+    /// It passes for the server's voice.
+    #[error("it would pass for the server's own voice")]
+    Reserved,
+    /// The operators banned it.
+    #[error("an operator has banned it")]
+    Banned,
+    /// The participant has a name already, and keeps it.
+    #[error("your handle has another name already, and keeps it")]
+    Kept,
+}
+
+/// Which argument is wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, thiserror::Error)]
+#[expect(missing_docs, reason = "each is the argument of that name")]
+pub enum Argument {
+    #[error("user_id")]
+    UserId,
+    #[error("interests")]
+    Interests,
+    #[error("room")]
+    Room,
+    #[error("reason")]
+    Reason,
+    #[error("text")]
+    Text,
+    #[error("the number of users you block")]
+    Blocks,
+    #[error("the number of bans")]
+    Bans,
+    #[error("the caller")]
+    Caller,
+}
+
+/// What an argument may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, thiserror::Error)]
+pub enum Accepted {
+    /// A count.
+    #[error("at most {0}")]
+    AtMost(u32),
+    /// A text of so many characters.
+    #[error("1 to {0} characters on one line")]
+    Characters(u32),
+    /// A public id.
+    #[error("1 to 64 letters, digits, dots, dashes and underscores")]
+    PublicId,
+    /// A list of short texts.
+    #[error("a list of at most {0}, each of 1 to 64 characters on one line")]
+    List(u32),
+    /// Somebody else.
+    #[error("somebody else than yourself")]
+    SomebodyElse,
+    /// A participant's own call.
+    #[error("a participant, with a handle")]
+    Participant,
+}

@@ -1,0 +1,224 @@
+//! A room: its members, its order of events, and what is particular to pairs and to named rooms.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::draft::Draft;
+use crate::event::{EndReason, Event, Who};
+use crate::id::{RoomId, RoomSeq, UserId};
+use crate::stick::Stick;
+use crate::time::{Span, Time};
+
+/// How long a notice is worth telling.
+const NOTICE_FRESH: Span = Span::secs(10);
+
+/// A room.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Room {
+    pub(crate) id: RoomId,
+    pub(crate) kind: Kind,
+    /// Ordered by user. In an ended room: those who may still name it.
+    members: Vec<Member>,
+    last_seq: RoomSeq,
+    /// The last messages, for `history`.
+    history: VecDeque<Arc<Event>>,
+    /// The latest notice of each sender that may still be fresh.
+    notices: Vec<Notice>,
+}
+
+/// What kind of room it is.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) enum Kind {
+    /// Two who were matched, talking.
+    Pair {
+        /// Messages so far.
+        turns: u32,
+    },
+    /// Two who were matched, no longer talking.
+    Ended(EndReason),
+    /// Whoever knows the name.
+    Named {
+        name: Arc<str>,
+        folded: Box<str>,
+        stick: Stick,
+    },
+}
+
+/// Somebody in a room.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Member {
+    pub(crate) user: UserId,
+    pub(crate) since: Time,
+    /// Most members have none: behind a box, it costs a word.
+    draft: Option<Box<Draft>>,
+}
+
+/// Something said in passing: no place in the room's order, no space in an inbox.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Notice {
+    /// Who.
+    pub user: Arc<Who>,
+    /// What.
+    pub kind: NoticeKind,
+    /// When.
+    pub at: Time,
+}
+
+/// What is said in passing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum NoticeKind {
+    /// `user.typing`.
+    Typing,
+    /// `user.waiting`: has waited in a `check` for so long.
+    Waiting(Span),
+}
+
+impl Room {
+    pub(crate) fn new(id: RoomId, kind: Kind) -> Self {
+        Self {
+            id,
+            kind,
+            members: Vec::new(),
+            last_seq: RoomSeq(0),
+            history: VecDeque::new(),
+            notices: Vec::new(),
+        }
+    }
+
+    /// The next place in the room's order.
+    pub(crate) fn advance(&mut self) -> RoomSeq {
+        self.last_seq = self.last_seq.next();
+        self.last_seq
+    }
+
+    pub(crate) fn members(&self) -> &[Member] {
+        &self.members
+    }
+
+    pub(crate) fn is_member(&self, user: UserId) -> bool {
+        self.find(user).is_ok()
+    }
+
+    fn find(&self, user: UserId) -> Result<usize, usize> {
+        self.members
+            .binary_search_by_key(&user, |member| member.user)
+    }
+
+    pub(crate) fn join(&mut self, user: UserId, now: Time) {
+        if let Err(at) = self.find(user) {
+            self.members.insert(
+                at,
+                Member {
+                    user,
+                    since: now,
+                    draft: None,
+                },
+            );
+        }
+    }
+
+    /// Takes the member out, draft, notice and all.
+    pub(crate) fn leave(&mut self, user: UserId) {
+        if let Ok(at) = self.find(user) {
+            self.members.remove(at);
+        }
+        self.notices.retain(|notice| notice.user.id != user);
+    }
+
+    pub(crate) fn stick(&self) -> Option<&Stick> {
+        if let Kind::Named { stick, .. } = &self.kind {
+            Some(stick)
+        } else {
+            None
+        }
+    }
+
+    pub(crate) fn stick_mut(&mut self) -> Option<&mut Stick> {
+        if let Kind::Named { stick, .. } = &mut self.kind {
+            Some(stick)
+        } else {
+            None
+        }
+    }
+
+    /// The member's draft, empty if there is none.
+    pub(crate) fn draft_mut(&mut self, user: UserId) -> Option<&mut Draft> {
+        let at = self.find(user).ok()?;
+        Some(self.members[at].draft.get_or_insert_default())
+    }
+
+    pub(crate) fn draft(&self, user: UserId) -> Option<&Draft> {
+        self.members[self.find(user).ok()?].draft.as_deref()
+    }
+
+    pub(crate) fn clear_draft(&mut self, user: UserId) {
+        if let Ok(at) = self.find(user) {
+            self.members[at].draft = None;
+        }
+    }
+
+    /// The room is over: all that is kept is who may still name it, and why it ended.
+    pub(crate) fn end(&mut self, reason: EndReason) {
+        self.kind = Kind::Ended(reason);
+        self.history = VecDeque::new();
+        self.notices = Vec::new();
+        for member in &mut self.members {
+            member.draft = None;
+        }
+    }
+
+    pub(crate) fn remember(&mut self, message: Arc<Event>, limit: usize) {
+        if self.history.len() >= limit {
+            self.history.pop_front();
+        }
+        self.history.push_back(message);
+    }
+
+    pub(crate) fn history(&self) -> &VecDeque<Arc<Event>> {
+        &self.history
+    }
+
+    pub(crate) fn history_mut(&mut self) -> impl Iterator<Item = &mut Arc<Event>> {
+        self.history.iter_mut()
+    }
+
+    /// Keeps the notice in place of the sender's last one.
+    pub(crate) fn notice(&mut self, notice: Notice) {
+        let now = notice.at;
+        self.notices
+            .retain(|old| old.user.id != notice.user.id && is_fresh(old, now));
+        self.notices.push(notice);
+    }
+
+    /// What others said in passing, not long ago.
+    pub(crate) fn notices(&self, reader: UserId, now: Time) -> impl Iterator<Item = &Notice> {
+        self.notices
+            .iter()
+            .filter(move |n| n.user.id != reader && is_fresh(n, now))
+    }
+
+    /// What must hold of it, whatever happened.
+    pub(crate) fn validate(&self, max_members: usize, history: usize) -> Result<(), String> {
+        let members = self.members.len();
+        if members > max_members || members == 0 {
+            return Err(format!("{} has {members} members", self.id));
+        }
+        if !self.members.is_sorted_by(|a, b| a.user < b.user) {
+            return Err(format!("{} has members out of order", self.id));
+        }
+        if self.history.len() > history {
+            return Err(format!("{} remembers too much", self.id));
+        }
+        match &self.kind {
+            Kind::Pair { .. } if members != 2 => Err(format!("{} has {members} of two", self.id)),
+            Kind::Named { stick, .. } => stick.validate(|user| self.is_member(user)),
+            Kind::Pair { .. } | Kind::Ended(_) => Ok(()),
+        }
+    }
+}
+
+fn is_fresh(notice: &Notice, now: Time) -> bool {
+    now.since(notice.at) <= NOTICE_FRESH
+}

@@ -1,0 +1,83 @@
+//! A hash table whose order nobody can see.
+
+use std::borrow::Borrow;
+use std::hash::Hash;
+
+use rustc_hash::FxBuildHasher;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+#[expect(
+    clippy::disallowed_types,
+    reason = "this is the one place that keeps its order hidden"
+)]
+type Map<K, V> = std::collections::HashMap<K, V, FxBuildHasher>;
+
+/// Things by key: found in constant time, and walked only in the order of their keys.
+#[derive(Clone, Debug)]
+pub(crate) struct Table<K, V>(Map<K, V>);
+
+impl<K, V> Default for Table<K, V> {
+    fn default() -> Self {
+        Self(Map::default())
+    }
+}
+
+impl<K: Copy + Ord + Hash, V> Table<K, V> {
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub(crate) fn get<Q: Hash + Eq + ?Sized>(&self, key: &Q) -> Option<&V>
+    where
+        K: Borrow<Q>,
+    {
+        self.0.get(key)
+    }
+
+    pub(crate) fn get_mut<Q: Hash + Eq + ?Sized>(&mut self, key: &Q) -> Option<&mut V>
+    where
+        K: Borrow<Q>,
+    {
+        self.0.get_mut(key)
+    }
+
+    pub(crate) fn insert(&mut self, key: K, value: V) -> Option<V> {
+        self.0.insert(key, value)
+    }
+
+    pub(crate) fn remove(&mut self, key: &K) -> Option<V> {
+        let value = self.0.remove(key);
+        // A table that once held a crowd gives its memory back as the crowd leaves.
+        if self.0.len() * 8 < self.0.capacity() && self.0.capacity() > 1_024 {
+            self.0.shrink_to(self.0.len() * 2);
+        }
+        value
+    }
+
+    /// Every key, in order. Costs a sort: for snapshots, digests and checks, not for commands.
+    pub(crate) fn sorted_keys(&self) -> Vec<K> {
+        let mut keys: Vec<K> = self.0.keys().copied().collect();
+        keys.sort_unstable();
+        keys
+    }
+}
+
+impl<K: Copy + Ord + Hash + Serialize, V: Serialize> Serialize for Table<K, V> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(
+            self.sorted_keys()
+                .into_iter()
+                .filter_map(|k| self.0.get(&k).map(|v| (k, v))),
+        )
+    }
+}
+
+impl<'de, K, V> Deserialize<'de> for Table<K, V>
+where
+    K: Eq + Hash + Deserialize<'de>,
+    V: Deserialize<'de>,
+{
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Map::deserialize(deserializer).map(Self)
+    }
+}

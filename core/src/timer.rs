@@ -1,0 +1,112 @@
+//! Deadlines. Their owners keep them; this only finds the next one.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use crate::id::{RoomId, UserId};
+use crate::table::Table;
+use crate::time::Time;
+
+/// What is due at a deadline. Those due at the same instant fire in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Timer {
+    /// A participant goes away, or is forgotten. The deadline: `Participant::deadline`.
+    Presence(UserId),
+    /// A stick's lease runs out. The deadline: `Stick::lease_until`.
+    Lease(RoomId),
+    /// A waiter will take anyone from now on. The deadline: `Queue::patience_until`.
+    Patience(UserId),
+}
+
+/// Finds the next deadline.
+///
+/// Most deadlines move later again and again (a participant's with every call) before one is due.
+/// So the heap may lag behind the owner: an entry found early is put back at the owner's deadline.
+/// For each timer at most one entry counts, the one whose time `armed` holds.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Timers {
+    heap: BinaryHeap<Reverse<(Time, Timer)>>,
+    armed: Table<Timer, Time>,
+}
+
+impl Timers {
+    /// The owner's deadline is now `deadline`. Costs nothing to speak of when it moved later.
+    pub(crate) fn arm(&mut self, timer: Timer, deadline: Time) {
+        match self.armed.get_mut(&timer) {
+            Some(armed) if *armed <= deadline => {}
+            Some(armed) => {
+                *armed = deadline;
+                self.heap.push(Reverse((deadline, timer)));
+            }
+            None => {
+                self.armed.insert(timer, deadline);
+                self.heap.push(Reverse((deadline, timer)));
+            }
+        }
+    }
+
+    /// The next timer and its deadline, as `deadline_of` its owner has it.
+    pub(crate) fn next(
+        &mut self,
+        deadline_of: impl Fn(Timer) -> Option<Time>,
+    ) -> Option<(Time, Timer)> {
+        while let Some(&Reverse((at, timer))) = self.heap.peek() {
+            if self.armed.get(&timer) != Some(&at) {
+                self.heap.pop();
+                continue;
+            }
+            match deadline_of(timer) {
+                Some(deadline) if deadline <= at => return Some((deadline, timer)),
+                Some(deadline) => {
+                    self.heap.pop();
+                    self.armed.insert(timer, deadline);
+                    self.heap.push(Reverse((deadline, timer)));
+                }
+                None => {
+                    self.heap.pop();
+                    self.armed.remove(&timer);
+                }
+            }
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const A: Timer = Timer::Presence(UserId(1));
+    const B: Timer = Timer::Lease(RoomId(1));
+
+    #[test]
+    fn a_deadline_that_moved_is_found_where_it_is() {
+        let mut timers = Timers::default();
+        timers.arm(A, Time(10));
+        timers.arm(B, Time(20));
+        assert_eq!(
+            timers.next(|t| Some(if t == A { Time(30) } else { Time(20) })),
+            Some((Time(20), B))
+        );
+        assert_eq!(
+            timers.next(|t| (t == A).then_some(Time(30))),
+            Some((Time(30), A))
+        );
+        timers.arm(A, Time(5));
+        assert_eq!(
+            timers.next(|t| (t == A).then_some(Time(5))),
+            Some((Time(5), A))
+        );
+        assert_eq!(timers.next(|_| None), None);
+    }
+
+    #[test]
+    fn flapping_deadlines_leave_no_heap_behind() {
+        let mut timers = Timers::default();
+        for round in 0..10_000 {
+            timers.arm(A, Time(1_000_000 + round));
+            timers.arm(A, Time(60 + round));
+        }
+        assert!(timers.heap.len() < 10, "{}", timers.heap.len());
+    }
+}

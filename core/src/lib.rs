@@ -14,6 +14,7 @@ mod id;
 mod inbox;
 mod moderation;
 mod name;
+mod node;
 mod participant;
 mod queue;
 mod reject;
@@ -36,6 +37,7 @@ pub use id::{
 };
 pub use inbox::Page;
 pub use moderation::{Ban, Report};
+pub use node::{Call, Node, Output, Read, Reader, Response, Ticket, VERSION};
 pub use reject::{Accepted, Argument, NameFault, Reject};
 pub use reply::{Reply, WasWaiting};
 pub use room::{Notice, NoticeKind};

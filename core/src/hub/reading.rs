@@ -78,6 +78,18 @@ impl Hub {
         self.find(handle)
     }
 
+    /// The hash of the participant's handle.
+    #[must_use]
+    pub fn handle_of(&self, user: UserId) -> Option<SecretHash> {
+        self.users.get(&user).map(|participant| participant.handle)
+    }
+
+    /// The room's members, in the order of their ids.
+    pub fn members_of(&self, room: RoomId) -> impl Iterator<Item = UserId> {
+        let members = self.rooms.get(&room).map_or(&[][..], |room| room.members());
+        members.iter().map(|member| member.user)
+    }
+
     /// The participant with this reader id, which reads its inbox and does nothing else.
     #[must_use]
     pub fn user_by_reader(&self, reader: &SecretHash) -> Option<UserId> {

@@ -1,0 +1,514 @@
+//! A virtual user: a state machine that goes through a flow of calls as a client would, and does
+//! not know whether its world is virtual or real.
+//!
+//! It does no I/O and reads no clock. The world hands it inputs (`start`, the `handle_*` methods,
+//! `manual`, `begin_drain`), each with the time; after each it takes out what the user asks for
+//! with [`VirtualUser::poll_action`] until nothing is left, and calls
+//! [`VirtualUser::handle_timeout`] when the time of [`VirtualUser::poll_timeout`] has come, which
+//! every input may move. What the user did and saw goes to the [`Observer`] of the call.
+//!
+//! ```text
+//! user.start(now, &mut history);
+//! loop {
+//!     while let Some(action) = user.poll_action() { … send, cancel, open, close … }
+//!     // the earliest of user.poll_timeout() and what the network brings
+//!     user.handle_answer(now, call, attempt, &outcome, &mut history);
+//! }
+//! ```
+//!
+//! Where to look: `flow.rs` knows the place in the flow, `steps.rs` performs a step, `calls.rs`
+//! keeps attempts and deadlines, `answers.rs` says what follows from an answer, `awaiting.rs` how
+//! an `await` ends, `registration.rs` what a client is to the server, `link.rs` the event stream,
+//! `inbox.rs` which events it has had, `rooms.rs` where it is, and `drain.rs` how it comes to an
+//! end.
+
+mod answers;
+mod awaiting;
+mod backoff;
+mod calls;
+mod drain;
+mod flow;
+mod heard;
+mod inbox;
+mod link;
+mod poll;
+mod registration;
+mod rooms;
+mod say;
+mod steps;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use chat_core::Time;
+
+use crate::draw::{Actor, Draw};
+use crate::history::{Observer, Path, Record, What};
+use crate::plan::{Client, Habits, Persona, Step};
+use crate::protocol::{Agent, CallId, Op, Outcome, Refusal, Saw, User};
+
+use awaiting::Awaiting;
+use calls::Calls;
+use drain::Draining;
+use flow::{Cursor, Pace};
+use heard::{Heard, Kind};
+use inbox::Inbox;
+use link::{Link, Was};
+use rooms::Rooms;
+use steps::Patience;
+
+/// What a user asks its world to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Send one attempt of a call. The reply comes back through `handle_answer`, or never.
+    Request {
+        /// Which call.
+        call: CallId,
+        /// Which attempt of it, from 0.
+        attempt: u32,
+        /// In whose name.
+        who: Credential,
+        /// The request key: the same for all attempts of a call. A check has none.
+        key: Option<u128>,
+        /// What is asked for.
+        op: Op,
+    },
+    /// Nobody waits for this attempt's answer any more: its connection is dropped. (The attempt
+    /// may be lost already, with `DropAll`.)
+    Cancel {
+        /// Which call.
+        call: CallId,
+        /// Which attempt of it.
+        attempt: u32,
+    },
+    /// Open the event stream. Answered by `handle_stream_opened` or `handle_stream_closed`.
+    OpenStream {
+        /// The number of this opening.
+        stream: u32,
+        /// In whose name.
+        who: Credential,
+        /// Events from behind this place.
+        after: u64,
+    },
+    /// Drop the stream without a word.
+    CloseStream {
+        /// The number of its opening.
+        stream: u32,
+    },
+    /// Drop every connection, the stream and requests in flight, without a word.
+    DropAll,
+}
+
+/// In whose name a request is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Credential {
+    /// Nobody's yet: the call registers. `secret` makes the handle, so that all attempts of one
+    /// registration make the same.
+    New {
+        /// What the handle is made from.
+        secret: u64,
+    },
+    /// The one who was registered with this secret.
+    Handle {
+        /// What the handle was made from.
+        secret: u64,
+    },
+}
+
+/// What a user does.
+#[derive(Clone, Debug)]
+pub enum Script {
+    /// The flow of a persona.
+    Flow(Arc<Persona>),
+    /// What it is told, step by step, by [`VirtualUser::manual`]. It holds an event stream, and
+    /// has no habits.
+    Manual,
+}
+
+/// What the user is about.
+#[derive(Clone, Copy, Debug)]
+enum Doing {
+    /// Nothing by itself: not started, or its script is by hand.
+    Idle,
+    /// About to take the next step, which the plan meant for this time. Never left at rest.
+    Ready { meant: Time },
+    /// Doing nothing for a while.
+    Thinking { until: Time },
+    /// Waiting for this call's answer.
+    Calling { call: CallId },
+    /// Waiting for an event.
+    Awaiting(Awaiting),
+    /// Without any connection for a while.
+    Away { until: Time },
+    /// The flow is over, and calls that nobody waited for are still in flight.
+    Settling,
+    /// The flow is over.
+    Finished,
+    /// Reading the inbox to its end.
+    Draining(Draining),
+    /// Finished and drained.
+    Drained,
+    /// Gone for good.
+    Vanished,
+}
+
+/// A virtual user.
+#[derive(Debug)]
+pub struct VirtualUser {
+    agent: Agent,
+    /// Who it is to the server; none when it has no handle.
+    user: Option<User>,
+    /// What its handle is made from.
+    secret: u64,
+    doing: Doing,
+    /// Until then the process is stopped, and looks at no clock.
+    suspended_until: Time,
+    calls: Calls,
+    link: Link,
+    inbox: Inbox,
+    heard: Heard,
+    rooms: Rooms,
+    actions: VecDeque<Action>,
+    cursor: Cursor,
+    pace: Pace,
+    draw: Draw,
+    client: Client,
+    habits: Habits,
+    /// Drawn once: it never passes `after` to a check.
+    checks: Checks,
+    /// Drawn once: whether its requests have keys.
+    keys: Keys,
+    script: Script,
+    /// The name it was given, and what it calls itself now.
+    given_name: Arc<str>,
+    name: Arc<str>,
+    renamed: u32,
+    forgot: u32,
+    texts: u32,
+    stuck: Option<Kind>,
+}
+
+/// Whether checks acknowledge what was read before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Checks {
+    Exact,
+    Bare,
+}
+
+/// Whether requests have keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Keys {
+    Random,
+    None,
+}
+
+impl VirtualUser {
+    /// A user that does nothing before `start`. Its choices come from `seed` and `agent` alone;
+    /// `name` is what it calls itself until somebody else has that name.
+    #[must_use]
+    pub fn new(agent: Agent, script: Script, client: Client, seed: u64, name: Arc<str>) -> Self {
+        let mut draw = Draw::new(seed, Actor::User(agent.0));
+        let habits = match &script {
+            Script::Flow(persona) => persona.habits,
+            Script::Manual => Habits::default(),
+        };
+        let bare = draw.chance(habits.bare_check);
+        let keyless = draw.chance(habits.no_key);
+        Self {
+            agent,
+            user: None,
+            secret: draw.bits(),
+            doing: Doing::Idle,
+            suspended_until: Time(0),
+            calls: Calls::default(),
+            link: Link::default(),
+            inbox: Inbox::default(),
+            heard: Heard::default(),
+            rooms: Rooms::default(),
+            actions: VecDeque::new(),
+            cursor: Cursor::default(),
+            pace: Pace::AsWritten,
+            draw,
+            client,
+            habits,
+            checks: if bare { Checks::Bare } else { Checks::Exact },
+            keys: if keyless { Keys::None } else { Keys::Random },
+            script,
+            name: name.clone(),
+            given_name: name,
+            renamed: 0,
+            forgot: 0,
+            texts: 0,
+            stuck: None,
+        }
+    }
+
+    /// The user arrives, and begins its flow.
+    pub fn start(&mut self, now: Time, o: &mut impl Observer) {
+        if let (Doing::Idle, Script::Flow(persona)) = (self.doing, &self.script) {
+            self.cursor.restart(&persona.flow);
+            self.doing = Doing::Ready { meant: now };
+            self.go_on(now, o);
+        }
+    }
+
+    /// An answer arrived to one attempt of a call. The events of a check's answer are handed over
+    /// one by one before it.
+    pub fn handle_answer(
+        &mut self,
+        now: Time,
+        call: CallId,
+        attempt: u32,
+        outcome: &Outcome,
+        o: &mut impl Observer,
+    ) {
+        if self.is_vanished() {
+            return;
+        }
+        if self.calls.find(call).is_none() {
+            if let Some(op) = self.calls.remembered(call) {
+                let what = What::AnsweredAgain { call, op, outcome };
+                self.record(now, what, o);
+            }
+        } else if !self
+            .calls
+            .puts_off(call, attempt, outcome, now, &self.client)
+        {
+            self.take_answer(now, call, outcome, o);
+        }
+        self.go_on(now, o);
+    }
+
+    /// An event of the inbox arrived. A flow goes on at once when the stream brought what it
+    /// waits for; what a check brought is looked at when its answer is complete.
+    pub fn handle_event(
+        &mut self,
+        now: Time,
+        seq: u64,
+        sent_at: Time,
+        saw: &Saw<'_>,
+        path: Path,
+        o: &mut impl Observer,
+    ) {
+        let Some(me) = self.user else {
+            // It is for somebody whose handle this client has forgotten.
+            return;
+        };
+        if self.is_vanished() {
+            return;
+        }
+        let first = match *saw {
+            // A gap stands for the places that it covers, and has none of its own.
+            Saw::Gap { from, to, .. } => self.inbox.take(from, to),
+            Saw::Found { .. }
+            | Saw::Message { .. }
+            | Saw::Ended { .. }
+            | Saw::PartnerAway { .. }
+            | Saw::PartnerBack { .. }
+            | Saw::Member { .. }
+            | Saw::Stick { .. }
+            | Saw::Moderation { .. } => self.inbox.take(seq, seq),
+        };
+        let what = What::Received {
+            seq,
+            sent_at,
+            saw,
+            path,
+            first,
+        };
+        self.record(now, what, o);
+        if first {
+            self.heard.hear(saw, me);
+            self.rooms.see(saw, me, &mut self.heard);
+        }
+        if path == Path::Stream {
+            self.go_on(now, o);
+        }
+    }
+
+    /// The stream of this opening is open.
+    pub fn handle_stream_opened(&mut self, now: Time, stream: u32, o: &mut impl Observer) {
+        if self.link.opened(stream) {
+            self.record(now, What::StreamOpened, o);
+            self.go_on(now, o);
+        }
+    }
+
+    /// The stream of this opening broke, or was refused.
+    pub fn handle_stream_closed(
+        &mut self,
+        now: Time,
+        stream: u32,
+        refusal: Option<Refusal>,
+        o: &mut impl Observer,
+    ) {
+        let retry_after = refusal.and_then(|refusal| refusal.retry_after);
+        match self.link.broke(now, stream, &self.client, retry_after) {
+            Was::Closed => return,
+            Was::Opening => {}
+            Was::Open => self.record(now, What::StreamClosed, o),
+        }
+        if refusal.is_some_and(|refusal| refusal.code == "unknown_handle") {
+            self.forget(now, o);
+        }
+        self.go_on(now, o);
+    }
+
+    /// The time of `poll_timeout` has come. Also after a suspension, when whatever arrived
+    /// meanwhile has been handed over: everything overdue is dealt with.
+    pub fn handle_timeout(&mut self, now: Time, o: &mut impl Observer) {
+        if now < self.suspended_until {
+            return;
+        }
+        while let Some((call, since)) = self.calls.overdue(now) {
+            self.expire(now, call, since, o);
+        }
+        if self.link.due() <= now {
+            self.renew_stream(now);
+        }
+        match self.doing {
+            Doing::Thinking { until } if until <= now => {
+                self.doing = Doing::Ready { meant: until };
+            }
+            Doing::Away { until } if until <= now => self.come_back(now, until),
+            Doing::Idle
+            | Doing::Ready { .. }
+            | Doing::Thinking { .. }
+            | Doing::Calling { .. }
+            | Doing::Awaiting(_)
+            | Doing::Away { .. }
+            | Doing::Settling
+            | Doing::Finished
+            | Doing::Draining(_)
+            | Doing::Drained
+            | Doing::Vanished => {}
+        }
+        self.go_on(now, o);
+    }
+
+    /// When `handle_timeout` is to be called next, unless an input moves it.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<Time> {
+        let own = match &self.doing {
+            Doing::Thinking { until } | Doing::Away { until } => *until,
+            Doing::Awaiting(awaiting) => awaiting.due(),
+            Doing::Draining(draining) => draining.due(),
+            Doing::Idle
+            | Doing::Ready { .. }
+            | Doing::Calling { .. }
+            | Doing::Settling
+            | Doing::Finished
+            | Doing::Drained
+            | Doing::Vanished => Time::MAX,
+        };
+        let due = own.min(self.calls.due()).min(self.link.due());
+        (due < Time::MAX).then(|| due.max(self.suspended_until))
+    }
+
+    /// What the user asks its world to do next. To be called until there is nothing.
+    pub fn poll_action(&mut self) -> Option<Action> {
+        self.actions.pop_front()
+    }
+
+    /// Performs a step of a script by hand now, whatever else is in flight: a call, or a
+    /// disconnect. (Other steps have no meaning there.) Returns the call that it started; none
+    /// for a disconnect, and for a `block` or `report` when nobody is known.
+    pub fn manual(&mut self, now: Time, step: &Step, o: &mut impl Observer) -> Option<CallId> {
+        if self.is_vanished() {
+            return None;
+        }
+        match step {
+            Step::Call(verb) => {
+                let op = self.op(verb)?;
+                Some(self.begin_call(now, now, op, Patience::ByHabit, o))
+            }
+            Step::Disconnect(length) => {
+                self.disconnect(now, *length, o);
+                None
+            }
+            Step::Await { .. } | Step::Think(_) | Step::Loop { .. } | Step::Choose(_) => None,
+        }
+    }
+
+    /// The process stops until `until`: it neither sends nor reads, nor looks at a clock. The
+    /// world keeps what arrives meanwhile, and hands it over then, before `handle_timeout`.
+    pub fn suspend(&mut self, now: Time, until: Time) {
+        self.suspended_until = self.suspended_until.max(until).max(now);
+    }
+
+    /// Whether it is finished and drained, or gone for good.
+    #[must_use]
+    pub fn is_done(&self) -> bool {
+        match self.doing {
+            Doing::Drained => self.calls.is_empty(),
+            Doing::Vanished => true,
+            Doing::Idle
+            | Doing::Ready { .. }
+            | Doing::Thinking { .. }
+            | Doing::Calling { .. }
+            | Doing::Awaiting(_)
+            | Doing::Away { .. }
+            | Doing::Settling
+            | Doing::Finished
+            | Doing::Draining(_) => false,
+        }
+    }
+
+    /// The `await` that ran out of time, if one did: where in the flow, and what it waited for.
+    #[must_use]
+    pub fn stuck(&self) -> Option<(String, String)> {
+        let kind = self.stuck?;
+        let place = self.cursor.place() + " await";
+        Some((place, kind.name().to_owned()))
+    }
+
+    /// Who it is to the server; none before it is registered.
+    #[must_use]
+    pub fn identity(&self) -> Option<User> {
+        self.user
+    }
+
+    /// Goes on as far as it can at this moment.
+    fn go_on(&mut self, now: Time, o: &mut impl Observer) {
+        loop {
+            match self.doing {
+                Doing::Ready { meant } => self.take_step(now, meant, o),
+                Doing::Awaiting(awaiting) => {
+                    if !self.look_whether_heard(now, awaiting, o) {
+                        return;
+                    }
+                }
+                Doing::Settling if self.calls.is_empty() => {
+                    self.record(now, What::Finished, o);
+                    self.doing = Doing::Finished;
+                }
+                Doing::Finished if self.pace == Pace::Hurried => self.start_draining(now),
+                Doing::Draining(draining) => {
+                    self.go_on_draining(now, draining, o);
+                    return;
+                }
+                Doing::Idle
+                | Doing::Thinking { .. }
+                | Doing::Calling { .. }
+                | Doing::Away { .. }
+                | Doing::Settling
+                | Doing::Finished
+                | Doing::Drained
+                | Doing::Vanished => return,
+            }
+        }
+    }
+
+    fn is_vanished(&self) -> bool {
+        matches!(self.doing, Doing::Vanished)
+    }
+
+    fn record(&self, at: Time, what: What<'_>, o: &mut impl Observer) {
+        o.observe(&Record {
+            at,
+            agent: self.agent,
+            user: self.user,
+            what,
+        });
+    }
+}

@@ -1,0 +1,218 @@
+//! What a client has heard and not yet awaited: a count for each type of event.
+
+use crate::names::EVENTS;
+use crate::protocol::{Moderated, Presence, Saw, StickChange, User};
+
+/// A type of event: its index in `EVENTS`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Kind(u8);
+
+impl Kind {
+    /// `chatroom.found`.
+    pub(super) const FOUND: Self = Self(0);
+    /// `stick.granted`.
+    pub(super) const GRANTED: Self = Self(10);
+
+    /// The type of this name, if there is one.
+    pub(super) fn from_name(name: &str) -> Option<Self> {
+        let index = EVENTS.iter().position(|event| *event == name)?;
+        u8::try_from(index).ok().map(Self)
+    }
+
+    /// As the protocol writes it.
+    pub(super) fn name(self) -> &'static str {
+        EVENTS[usize::from(self.0)]
+    }
+
+    /// Whether only a partner can cause it: `message.received` and `partner.*`.
+    pub(super) fn takes_a_partner(self) -> bool {
+        (1..=4).contains(&self.0)
+    }
+
+    /// The type of this event. (`Saw::kind` gives the name, which would have to be looked up.)
+    fn of(saw: &Saw<'_>) -> Self {
+        Self(match saw {
+            Saw::Found { .. } => 0,
+            Saw::Message { .. } => 1,
+            Saw::Ended { .. } => 2,
+            Saw::PartnerAway { .. } => 3,
+            Saw::PartnerBack { .. } => 4,
+            Saw::Member { change, .. } => match change {
+                Presence::Joined => 5,
+                Presence::Left => 6,
+                Presence::Away => 7,
+                Presence::Back => 8,
+            },
+            Saw::Stick { change, .. } => match change {
+                StickChange::Claimed { .. } => 9,
+                StickChange::Granted { .. } => 10,
+                StickChange::Released { .. } => 11,
+                StickChange::Expired { .. } => 12,
+            },
+            Saw::Moderation { act, .. } => match act {
+                Moderated::Muted => 13,
+                Moderated::Kicked => 14,
+                Moderated::Closed => 15,
+            },
+            Saw::Gap { .. } => 16,
+        })
+    }
+}
+
+/// How many events of each type wait to be consumed by an `await`.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Heard([u16; EVENTS.len()]);
+
+impl Heard {
+    /// An event came that `me` had not had before. What a client did itself is no news to it:
+    /// events about its own coming and going, its own claims and its releases count for nothing.
+    /// Matches and grants are counted by those who know whether an answer has already told of
+    /// them (see `Rooms`).
+    pub(super) fn hear(&mut self, saw: &Saw<'_>, me: User) {
+        match saw {
+            Saw::Found { .. } => {}
+            Saw::Member { user, .. } if *user == me => {}
+            Saw::Stick { user, change, .. } => match change {
+                StickChange::Granted { .. } => {}
+                StickChange::Claimed { .. } | StickChange::Released { .. } if *user == me => {}
+                StickChange::Claimed { .. }
+                | StickChange::Released { .. }
+                | StickChange::Expired { .. } => self.add(Kind::of(saw)),
+            },
+            Saw::Message { .. }
+            | Saw::Ended { .. }
+            | Saw::PartnerAway { .. }
+            | Saw::PartnerBack { .. }
+            | Saw::Member { .. }
+            | Saw::Moderation { .. }
+            | Saw::Gap { .. } => self.add(Kind::of(saw)),
+        }
+    }
+
+    /// One more of this type.
+    pub(super) fn add(&mut self, kind: Kind) {
+        let count = &mut self.0[usize::from(kind.0)];
+        *count = count.saturating_add(1);
+    }
+
+    /// Takes one of this type away. Whether there was one.
+    pub(super) fn consume(&mut self, kind: Kind) -> bool {
+        let count = &mut self.0[usize::from(kind.0)];
+        let had = *count > 0;
+        *count = count.saturating_sub(1);
+        had
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chat_core::Span;
+
+    use super::*;
+    use crate::protocol::{EndReason, Room};
+
+    fn one_of_each() -> Vec<Saw<'static>> {
+        let (room, room_seq, user) = (Room(1), 1, User(2));
+        let mut all = vec![
+            Saw::Found {
+                room,
+                room_seq,
+                partner: user,
+            },
+            Saw::Message {
+                room,
+                room_seq,
+                sender: user,
+                text: "",
+                epoch: None,
+            },
+            Saw::Ended {
+                room,
+                room_seq,
+                reason: EndReason::Left,
+            },
+            Saw::PartnerAway { room, room_seq },
+            Saw::PartnerBack { room, room_seq },
+        ];
+        all.extend(
+            [
+                Presence::Joined,
+                Presence::Left,
+                Presence::Away,
+                Presence::Back,
+            ]
+            .map(|change| Saw::Member {
+                room,
+                room_seq,
+                user,
+                change,
+            }),
+        );
+        all.extend(
+            [
+                StickChange::Claimed { place: 1 },
+                StickChange::Granted {
+                    epoch: 1,
+                    lease: Span::ZERO,
+                },
+                StickChange::Released { epoch: 1 },
+                StickChange::Expired { epoch: 1 },
+            ]
+            .map(|change| Saw::Stick {
+                room,
+                room_seq,
+                user,
+                change,
+            }),
+        );
+        all.extend(
+            [Moderated::Muted, Moderated::Kicked, Moderated::Closed].map(|act| Saw::Moderation {
+                room,
+                room_seq,
+                user: Some(user),
+                act,
+            }),
+        );
+        all.push(Saw::Gap {
+            from: 1,
+            to: 2,
+            lost: 1,
+            rooms: &[],
+        });
+        all
+    }
+
+    #[test]
+    fn kinds_agree_with_the_names() {
+        let all = one_of_each();
+        assert_eq!(all.len(), EVENTS.len());
+        for saw in &all {
+            assert_eq!(Kind::of(saw).name(), saw.kind());
+            assert_eq!(Kind::from_name(saw.kind()), Some(Kind::of(saw)));
+        }
+        assert_eq!(Kind::FOUND.name(), "chatroom.found");
+        assert_eq!(Kind::GRANTED.name(), "stick.granted");
+    }
+
+    #[test]
+    fn what_one_did_oneself_is_no_news() {
+        let counted = |me| {
+            let mut heard = Heard::default();
+            one_of_each().iter().for_each(|saw| heard.hear(saw, me));
+            heard.0.iter().map(|n| usize::from(*n)).sum::<usize>()
+        };
+        // Matches and grants are counted elsewhere.
+        assert_eq!(counted(User(9)), EVENTS.len() - 2);
+        // Four of coming and going, a claim and a release.
+        assert_eq!(counted(User(2)), EVENTS.len() - 2 - 6);
+    }
+
+    #[test]
+    fn each_is_consumed_once() {
+        let mut heard = Heard::default();
+        heard.add(Kind::FOUND);
+        heard.add(Kind::FOUND);
+        assert!(heard.consume(Kind::FOUND) && heard.consume(Kind::FOUND));
+        assert!(!heard.consume(Kind::FOUND));
+    }
+}

@@ -1,0 +1,134 @@
+//! Which places of its inbox a client has had: to tell redeliveries, and to see holes.
+
+/// A contiguous beginning, and ranges beyond it. Streams and checks each come in order, so that
+/// there are hardly ever more than one or two ranges.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Inbox {
+    /// All of 1 up to this has been had.
+    contiguous: u64,
+    /// First and last of what has been had beyond it: sorted, apart, none touching another.
+    beyond: Vec<(u64, u64)>,
+    /// How often something new came.
+    arrivals: u64,
+}
+
+impl Inbox {
+    /// The cursor to read on from: everything up to it has been had.
+    pub(super) fn cursor(&self) -> u64 {
+        self.contiguous
+    }
+
+    /// Whether something is missing before the last that has been had.
+    pub(super) fn has_holes(&self) -> bool {
+        !self.beyond.is_empty()
+    }
+
+    /// Counts how often something new came: unchanged means that nothing did.
+    pub(super) fn arrivals(&self) -> u64 {
+        self.arrivals
+    }
+
+    /// Takes in `from..=to`. Whether any of it is new.
+    pub(super) fn take(&mut self, from: u64, to: u64) -> bool {
+        if to <= self.contiguous || from > to {
+            return false;
+        }
+        let new = if from <= self.contiguous.saturating_add(1) {
+            self.contiguous = to;
+            true
+        } else {
+            self.take_beyond(from, to)
+        };
+        self.join_beginning();
+        self.arrivals += u64::from(new);
+        new
+    }
+
+    fn take_beyond(&mut self, from: u64, to: u64) -> bool {
+        // Those that end well before `from` stay as they are; those that touch become one.
+        let start = self
+            .beyond
+            .partition_point(|(_, last)| last.saturating_add(1) < from);
+        let mut end = start;
+        let (mut low, mut high) = (from, to);
+        while let Some(&(first, last)) = self.beyond.get(end)
+            && first <= to.saturating_add(1)
+        {
+            if first <= from && to <= last {
+                return false;
+            }
+            low = low.min(first);
+            high = high.max(last);
+            end += 1;
+        }
+        if start == end {
+            self.beyond.insert(start, (low, high));
+        } else {
+            self.beyond[start] = (low, high);
+            self.beyond.drain(start + 1..end);
+        }
+        true
+    }
+
+    /// Moves ranges that the contiguous beginning has reached into it.
+    fn join_beginning(&mut self) {
+        let reached = self
+            .beyond
+            .iter()
+            .take_while(|(first, _)| *first <= self.contiguous.saturating_add(1))
+            .count();
+        if reached > 0 {
+            let last = self.beyond[reached - 1].1;
+            self.contiguous = self.contiguous.max(last);
+            self.beyond.drain(..reached);
+            // A beginning that grew into a range may touch the one behind it.
+            self.join_beginning();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn holes_are_seen_and_filled() {
+        let mut inbox = Inbox::default();
+        assert!(inbox.take(1, 1) && inbox.take(2, 2) && inbox.take(5, 5) && inbox.take(4, 4));
+        assert!(!inbox.take(5, 5) && !inbox.take(1, 1));
+        assert_eq!((inbox.cursor(), inbox.has_holes()), (2, true));
+        assert!(inbox.take(3, 3));
+        assert_eq!((inbox.cursor(), inbox.has_holes()), (5, false));
+    }
+
+    #[test]
+    fn the_ends_of_the_numbers_are_no_trouble() {
+        let mut inbox = Inbox::default();
+        assert!(!inbox.take(0, 0), "there is no place 0");
+        assert!(inbox.take(u64::MAX, u64::MAX) && !inbox.take(u64::MAX, u64::MAX));
+        assert!(!inbox.take(9, 3), "a range that ends before it begins");
+        assert!(inbox.take(0, u64::MAX));
+        assert_eq!((inbox.cursor(), inbox.has_holes()), (u64::MAX, false));
+    }
+
+    proptest! {
+        #[test]
+        fn it_knows_what_a_set_would(ranges in proptest::collection::vec((1u64..40, 0u64..6), 0..60)) {
+            let (mut inbox, mut set) = (Inbox::default(), BTreeSet::new());
+            for (from, more) in ranges {
+                let before = set.len();
+                set.extend(from..=from + more);
+                let new = set.len() > before;
+                prop_assert_eq!(inbox.take(from, from + more), new);
+                let cursor = (1..).take_while(|seq| set.contains(seq)).last().unwrap_or(0);
+                prop_assert_eq!(inbox.cursor(), cursor);
+                let last = set.last().copied().unwrap_or(0);
+                prop_assert_eq!(inbox.has_holes(), last > cursor);
+            }
+        }
+    }
+}

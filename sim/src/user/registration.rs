@@ -1,0 +1,171 @@
+//! What a client is to the server: coming, being registered, forgetting, leaving.
+
+use chat_core::{Span, Time};
+
+use crate::history::{Observer, What};
+use crate::protocol::{Answer, Op, Outcome};
+
+use super::calls::Call;
+use super::flow::Pace;
+use super::heard::Heard;
+use super::inbox::Inbox;
+use super::link::Was;
+use super::rooms::Rooms;
+use super::steps::Patience;
+use super::{Action, Credential, Doing, Script, VirtualUser, say};
+
+/// How many other names a client tries in its life when its own is taken.
+const MOST_NAMES: u32 = 16;
+
+impl VirtualUser {
+    /// The answer may tell who one is. Whoever learns it opens the event stream.
+    pub(super) fn learn_identity(&mut self, now: Time, outcome: &Outcome) {
+        let user = match outcome {
+            Ok(
+                Answer::Waiting { user, .. }
+                | Answer::Matched { user, .. }
+                | Answer::LoggedIn { user, .. },
+            ) => *user,
+            Ok(
+                Answer::LeftQueue { .. }
+                | Answer::Sent { .. }
+                | Answer::LeftChat
+                | Answer::Stick { .. }
+                | Answer::Draft { .. }
+                | Answer::Done
+                | Answer::Read { .. },
+            )
+            | Err(_) => return,
+        };
+        if self.user.is_none() {
+            self.user = Some(user);
+            if !matches!(self.doing, Doing::Away { .. }) {
+                self.open_stream(now);
+            }
+        }
+    }
+
+    /// Somebody else has the name: the same call again under another, as a new call, for which
+    /// the flow waits in place of the old one.
+    pub(super) fn try_another_name(&mut self, now: Time, call: &Call, o: &mut impl Observer) {
+        if self.user.is_some() || self.renamed == MOST_NAMES {
+            return;
+        }
+        let name = say::other_name(&self.given_name, self.renamed + 2);
+        let op = if let Op::EnterQueue { interests, .. } = &call.op {
+            Op::EnterQueue {
+                display_name: name.clone(),
+                interests: interests.clone(),
+            }
+        } else if let Op::Login { room, .. } = &call.op {
+            Op::Login {
+                username: name.clone(),
+                room: room.clone(),
+            }
+        } else {
+            return;
+        };
+        self.renamed += 1;
+        self.name = name;
+        let again = self.begin_call(now, now, op, Patience::ByHabit, o);
+        if let Doing::Calling { call: waited } = &mut self.doing
+            && *waited == call.id
+        {
+            *waited = again;
+        }
+    }
+
+    /// The client has no handle any more: it lost it, or the server does not know it. All that
+    /// belonged to it is gone too.
+    pub(super) fn forget(&mut self, now: Time, o: &mut impl Observer) {
+        if self.user.is_none() {
+            return;
+        }
+        let stream = self.link.generation();
+        if self.drop_link(now, o) != Was::Closed {
+            self.actions.push_back(Action::CloseStream { stream });
+        }
+        while let Some(call) = self.calls.take_first() {
+            self.abandon(now, now, &call, o);
+        }
+        self.record(now, What::Forgot, o);
+        self.user = None;
+        self.secret = self.draw.bits();
+        self.inbox = Inbox::default();
+        self.heard = Heard::default();
+        self.rooms = Rooms::default();
+        if let Doing::Draining(_) = self.doing {
+            // There is no inbox left to drain.
+            self.doing = Doing::Drained;
+        }
+    }
+
+    /// Begins the flow anew.
+    pub(super) fn restart(&mut self) {
+        if let Script::Flow(persona) = &self.script {
+            self.cursor.restart(&persona.flow);
+        }
+    }
+
+    /// Drops all connections without a word: for so long, or for good.
+    pub(super) fn disconnect(&mut self, now: Time, length: Option<Span>, o: &mut impl Observer) {
+        self.drop_link(now, o);
+        self.actions.push_back(Action::DropAll);
+        if let Some(length) = length {
+            let until = now + length;
+            self.calls.put_off_all(until, &self.client);
+            self.doing = Doing::Away { until };
+            return;
+        }
+        while let Some(call) = self.calls.take_first() {
+            let (id, op) = (call.id, &call.op);
+            self.record(now, What::Abandoned { call: id, op }, o);
+        }
+        self.record(now, What::Vanished, o);
+        self.doing = Doing::Vanished;
+    }
+
+    /// Back after a disconnect, and going on as the plan meant to at `meant`.
+    pub(super) fn come_back(&mut self, now: Time, meant: Time) {
+        self.doing = match (&self.script, self.pace) {
+            (Script::Flow(_), _) => Doing::Ready { meant },
+            (Script::Manual, Pace::AsWritten) => Doing::Idle,
+            (Script::Manual, Pace::Hurried) => Doing::Settling,
+        };
+        if self.user.is_some() {
+            self.open_stream(now);
+        }
+    }
+
+    /// A stream that broke is opened anew; so is one that was asked for and never opened.
+    pub(super) fn renew_stream(&mut self, now: Time) {
+        if let Some(stream) = self.link.give_up_opening(now) {
+            self.actions.push_back(Action::CloseStream { stream });
+        }
+        self.open_stream(now);
+    }
+
+    fn open_stream(&mut self, now: Time) {
+        let wanted = match &self.script {
+            Script::Flow(persona) => persona.stream,
+            Script::Manual => true,
+        };
+        if wanted {
+            let secret = self.secret;
+            let stream = self.link.open(now, &self.client);
+            self.actions.push_back(Action::OpenStream {
+                stream,
+                who: Credential::Handle { secret },
+                after: self.inbox.cursor(),
+            });
+        }
+    }
+
+    fn drop_link(&mut self, now: Time, o: &mut impl Observer) -> Was {
+        let was = self.link.close();
+        if was == Was::Open {
+            self.record(now, What::StreamClosed, o);
+        }
+        was
+    }
+}

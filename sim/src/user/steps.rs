@@ -1,0 +1,240 @@
+//! Performing one step of a flow.
+
+use std::sync::Arc;
+
+use chat_core::{Span, Time};
+
+use crate::history::{Observer, What};
+use crate::plan::{Step, Text, Verb};
+use crate::protocol::{CallId, Op, Room};
+
+use super::calls::{Call, Stage};
+use super::flow::Pace;
+use super::{Action, Checks, Credential, Doing, Keys, VirtualUser, say};
+
+/// Calls that a client has in flight at once at most: with so many, even one with the habit of
+/// not waiting waits for the latest.
+const MOST_IN_FLIGHT: usize = 8;
+
+/// How many times in its life a client forgets its handle.
+const MOST_FORGETTING: u32 = 3;
+
+/// How long a client waits that is about to give up.
+const ABANDON_AFTER: Span = Span::secs(60);
+
+/// Whether a client may give a call up early.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Patience {
+    /// As the `abandon` habit has it.
+    ByHabit,
+    /// It tries to the end.
+    Lasting,
+}
+
+impl VirtualUser {
+    /// Takes the next step of the flow, which the plan meant for `meant`.
+    pub(super) fn take_step(&mut self, now: Time, meant: Time, o: &mut impl Observer) {
+        let Some(step) = self.cursor.next(self.pace, &mut self.draw) else {
+            self.doing = Doing::Settling;
+            return;
+        };
+        if self.happens_to_forget() {
+            self.forgot += 1;
+            self.forget(now, o);
+            self.restart();
+            return;
+        }
+        match step {
+            Step::Call(verb) => self.call(now, meant, &verb, o),
+            Step::Await { event, within } => self.start_awaiting(now, event, within),
+            Step::Think(length) => {
+                let length = Span(length.draw(&mut self.draw));
+                if self.pace == Pace::AsWritten && length > Span::ZERO {
+                    self.doing = Doing::Thinking {
+                        until: now + length,
+                    };
+                }
+            }
+            // Being away for a while is a pause like another, except for those who are in a hurry.
+            Step::Disconnect(Some(_)) if self.pace == Pace::Hurried => {}
+            Step::Disconnect(length) => self.disconnect(now, length, o),
+            // The cursor goes into these, and gives the steps inside.
+            Step::Loop { .. } | Step::Choose(_) => {}
+        }
+    }
+
+    /// Drawn before each step of somebody who has a handle to forget.
+    fn happens_to_forget(&mut self) -> bool {
+        self.user.is_some()
+            && self.pace == Pace::AsWritten
+            && self.forgot < MOST_FORGETTING
+            && self.draw.chance(self.habits.forget_handle)
+    }
+
+    /// Makes a call of the flow, and waits for its answer unless the `parallel` habit strikes.
+    fn call(&mut self, now: Time, meant: Time, verb: &Verb, o: &mut impl Observer) {
+        let registered = self.user.is_some();
+        if !registered && !matches!(verb, Verb::EnterQueue { .. } | Verb::Login { .. }) {
+            // Without a handle there is nothing left to do.
+            self.doing = Doing::Settling;
+            return;
+        }
+        let Some(op) = self.op(verb) else {
+            // Nobody to block or report: the step is passed over.
+            return;
+        };
+        let call = self.begin_call(now, meant, op, Patience::ByHabit, o);
+        // Whoever registers has no handle for another call until the answer comes.
+        let goes_on = registered
+            && self.calls.len() < MOST_IN_FLIGHT
+            && self.draw.chance(self.habits.parallel);
+        if !goes_on {
+            self.doing = Doing::Calling { call };
+        }
+    }
+
+    /// The first attempt of a call leaves.
+    pub(super) fn begin_call(
+        &mut self,
+        now: Time,
+        intended: Time,
+        op: Op,
+        patience: Patience,
+        o: &mut impl Observer,
+    ) -> CallId {
+        let secret = self.secret;
+        let who = match op {
+            Op::EnterQueue { .. } | Op::Login { .. } if self.user.is_none() => {
+                Credential::New { secret }
+            }
+            Op::EnterQueue { .. }
+            | Op::LeaveQueue
+            | Op::Login { .. }
+            | Op::Send { .. }
+            | Op::LeaveChat { .. }
+            | Op::TalkingStick { .. }
+            | Op::Append { .. }
+            | Op::Undo { .. }
+            | Op::Reset { .. }
+            | Op::Push { .. }
+            | Op::Typing { .. }
+            | Op::Block { .. }
+            | Op::Report { .. }
+            | Op::Check { .. } => Credential::Handle { secret },
+        };
+        let keyed = self.keys == Keys::Random && !matches!(op, Op::Check { .. });
+        let key =
+            keyed.then(|| (u128::from(self.draw.bits()) << 64) | u128::from(self.draw.bits()));
+        let call = self.calls.next_id();
+        let what = What::Called {
+            call,
+            op: &op,
+            intended,
+            keyed,
+        };
+        self.record(now, what, o);
+        self.actions.push_back(Action::Request {
+            call,
+            attempt: 0,
+            who,
+            key,
+            op: op.clone(),
+        });
+        let mut begun = Call {
+            id: call,
+            attempt: 0,
+            stage: Stage::InFlight,
+            who,
+            key,
+            op,
+            called_at: now,
+            intended,
+            due: Time::MAX,
+            give_up_at: Time::MAX,
+        };
+        begun.start(now, &self.client);
+        if patience == Patience::ByHabit && self.draw.chance(self.habits.abandon) {
+            begun.limit_patience(now, ABANDON_AFTER);
+        }
+        self.calls.add(begun);
+        call
+    }
+
+    /// What the verb asks for here and now. None for a `block` or `report` of nobody.
+    pub(super) fn op(&mut self, verb: &Verb) -> Option<Op> {
+        Some(match verb {
+            Verb::EnterQueue { interests } => Op::EnterQueue {
+                display_name: self.name.clone(),
+                interests: interests.clone(),
+            },
+            Verb::LeaveQueue => Op::LeaveQueue,
+            Verb::Login { room } => Op::Login {
+                username: self.name.clone(),
+                room: room.clone(),
+            },
+            Verb::Send(text) => {
+                let (text, room) = (self.text(text), self.room());
+                let epoch = self.epoch(room);
+                Op::Send { room, text, epoch }
+            }
+            // Waiting is a pause like another, except for those who are in a hurry.
+            Verb::Check { .. } if self.pace == Pace::Hurried => self.check(Span::ZERO),
+            Verb::Check { wait } => self.check(*wait),
+            Verb::TalkingStick => Op::TalkingStick { room: self.room() },
+            Verb::Append(text) => {
+                let (text, room) = (self.text(text), self.room());
+                let epoch = self.epoch(room);
+                Op::Append { room, text, epoch }
+            }
+            Verb::Undo => Op::Undo { room: self.room() },
+            Verb::Reset => Op::Reset { room: self.room() },
+            Verb::Push => {
+                let room = self.room();
+                let epoch = self.epoch(room);
+                Op::Push { room, epoch }
+            }
+            Verb::LeaveChat => Op::LeaveChat { room: self.room() },
+            Verb::Typing => Op::Typing { room: self.room() },
+            Verb::Block => Op::Block {
+                user: self.rooms.somebody()?,
+            },
+            Verb::Report { reason } => Op::Report {
+                user: self.rooms.somebody()?,
+                reason: reason.clone(),
+            },
+        })
+    }
+
+    /// A check by somebody in the middle of a flow.
+    pub(super) fn check(&self, wait: Span) -> Op {
+        let after = match self.checks {
+            Checks::Exact => Some(self.inbox.cursor()),
+            Checks::Bare => None,
+        };
+        Op::Check { after, wait }
+    }
+
+    /// The room that a call names: the current one. Now and then none, where the server can know
+    /// it, so that its defaults are put to the test.
+    fn room(&mut self) -> Option<Room> {
+        let left_out = self.rooms.is_in_one() && self.draw.below(8) == 0;
+        if left_out { None } else { self.rooms.current() }
+    }
+
+    /// The epoch that speech carries: half of the time, the one of the latest grant.
+    fn epoch(&mut self, room: Option<Room>) -> Option<u64> {
+        let epoch = self.rooms.epoch(room)?;
+        (self.draw.below(2) == 0).then_some(epoch)
+    }
+
+    fn text(&mut self, text: &Text) -> Arc<str> {
+        match text {
+            Text::Words(words) => words.clone(),
+            Text::Length(lengths) => {
+                let length = usize::try_from(lengths.draw(&mut self.draw));
+                self.texts += 1;
+                say::text(self.agent, self.texts, length.unwrap_or(usize::MAX))
+            }
+        }
+    }
+}

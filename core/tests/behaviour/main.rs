@@ -6,4 +6,6 @@ mod render;
 mod script;
 mod words;
 
+mod presence;
+mod queue;
 mod registration;

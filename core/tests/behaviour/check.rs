@@ -91,7 +91,7 @@ impl Stage {
             words.next();
             self.at = Time(0) + span;
         }
-        let _ = write!(self.told, "{line} ⇒ ");
+        let _ = write!(self.told, "{} ⇒ ", render::plain(line));
         let lookup = |name: &str| self.cast.get(name).copied();
         match script::line(&mut words, self.hub.config(), &lookup) {
             Line::Entry(entry) => self.handle(&entry),
@@ -135,8 +135,8 @@ impl Stage {
             return;
         };
         let (chat_core::Caller::Handle(handle) | chat_core::Caller::New { handle, .. }) = caller;
-        let name = self.told.lines().last().unwrap_or_default();
-        let actor = name.split(' ').find(|word| script::handle(word) == *handle);
+        let line = self.told.lines().last().unwrap_or_default();
+        let actor = line.split(' ').find(|word| script::handle(word) == *handle);
         match (actor, self.hub.user_by_handle(handle)) {
             (Some(actor), Some(user)) => {
                 self.cast.insert(actor.to_owned(), user);

@@ -91,26 +91,31 @@ impl Words {
 
 /// The first word, whether it was quoted, and the text behind it.
 fn first_word(text: &str) -> (String, bool, &str) {
-    let (mut word, mut quoted, mut inside) = (String::new(), false, false);
+    let (mut word, mut open, mut close) = (String::new(), None, None);
     for (at, c) in text.char_indices() {
         match c {
-            '\'' => {
-                (quoted, inside) = (true, !inside);
+            '\'' if open.is_some() && close.is_none() => close = Some(word.len()),
+            '\'' => open = Some(word.len()),
+            ' ' if open.is_none() || close.is_some() => {
+                return (repeated(word, open, close), open.is_some(), &text[at..]);
             }
-            ' ' if !inside => return (repeated(word, quoted), quoted, &text[at..]),
             _ => word.push(c),
         }
     }
-    assert!(!inside, "a quote is not closed in `{text}`");
-    (repeated(word, quoted), quoted, "")
+    assert_eq!(open.is_some(), close.is_some(), "an open quote in `{text}`");
+    (repeated(word, open, close), open.is_some(), "")
 }
 
-fn repeated(word: String, quoted: bool) -> String {
-    match word.rsplit_once('*') {
-        Some((part, times)) if quoted && !times.is_empty() => match times.parse() {
-            Ok(times) => part.repeat(times),
-            Err(_) => word,
-        },
-        _ => word,
+/// `'ab'*3` is `ababab`.
+fn repeated(word: String, open: Option<usize>, close: Option<usize>) -> String {
+    let (Some(open), Some(close)) = (open, close) else {
+        return word;
+    };
+    match word[close..].strip_prefix('*') {
+        Some(times) => {
+            let times = times.parse().expect("how often");
+            format!("{}{}", &word[..open], word[open..close].repeat(times))
+        }
+        None => word,
     }
 }

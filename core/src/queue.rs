@@ -130,14 +130,13 @@ impl Queue {
         Some(waiter)
     }
 
-    /// The waiter's patience is over.
-    pub(crate) fn take_anyone(&mut self, user: UserId) {
-        if let Some(ticket) = self.ticket(user)
-            && let Some(waiter) = self.line.get_mut(&ticket)
-        {
-            waiter.taste = Taste::Anyone;
-            self.open.insert(ticket);
-        }
+    /// The patience of the waiter, if it is one, is over.
+    pub(crate) fn take_anyone(&mut self, user: UserId) -> Option<&Waiter> {
+        let ticket = self.ticket(user)?;
+        let waiter = self.line.get_mut(&ticket)?;
+        waiter.taste = Taste::Anyone;
+        self.open.insert(ticket);
+        Some(waiter)
     }
 
     /// When the waiter's patience is over, if it is not yet.

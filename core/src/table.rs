@@ -4,6 +4,7 @@ use std::borrow::Borrow;
 use std::hash::Hash;
 
 use rustc_hash::FxBuildHasher;
+use serde::ser::SerializeMap as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 #[expect(
@@ -64,11 +65,12 @@ impl<K: Copy + Ord + Hash, V> Table<K, V> {
 
 impl<K: Copy + Ord + Hash + Serialize, V: Serialize> Serialize for Table<K, V> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(
-            self.sorted_keys()
-                .into_iter()
-                .filter_map(|k| self.0.get(&k).map(|v| (k, v))),
-        )
+        // The length is said first: formats without delimiters need it.
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        for key in self.sorted_keys() {
+            map.serialize_entry(&key, &self.0[&key])?;
+        }
+        map.end()
     }
 }
 

@@ -209,11 +209,7 @@ impl Hub {
             None => None,
         };
         self.check_interests(&enter.interests)?;
-        if self.queue.len() >= self.config.max_queue as usize {
-            return Err(Reject::QueueFull {
-                limit: self.config.max_queue,
-            });
-        }
+        self.check_queue_space(user, enter)?;
         // Whoever enters may be matched at once, and then needs a room.
         self.check_room_space()?;
         Ok(name)

@@ -37,19 +37,7 @@ impl Hub {
         }
         let name = self.check_enter(Some(user), enter)?;
         self.take_name(user, name);
-        let interests = tidy(&enter.interests);
-        let patient = self.config.matching == Matching::Interests && !interests.is_empty();
-        let taste = if patient {
-            Taste::Shared
-        } else {
-            Taste::Anyone
-        };
-        let waiter = Waiter {
-            user,
-            since: self.now,
-            interests,
-            taste,
-        };
+        let waiter = self.waiter(user, enter);
         if let Some(partner) = self.partner_for(&waiter) {
             let room = self.pair(user, partner);
             return Ok(Reply::Matched {
@@ -71,6 +59,40 @@ impl Hub {
             position,
             estimated_wait: self.queue.estimated_wait(),
         })
+    }
+
+    /// The caller as it would stand in the line.
+    fn waiter(&self, user: UserId, enter: &EnterQueue) -> Waiter {
+        let interests = tidy(&enter.interests);
+        let patient = self.config.matching == Matching::Interests && !interests.is_empty();
+        let taste = if patient {
+            Taste::Shared
+        } else {
+            Taste::Anyone
+        };
+        Waiter {
+            user,
+            since: self.now,
+            interests,
+            taste,
+        }
+    }
+
+    /// Whether the line has a place for the caller (none: somebody new), or a partner, who would
+    /// make one.
+    pub(super) fn check_queue_space(
+        &self,
+        user: Option<UserId>,
+        enter: &EnterQueue,
+    ) -> Result<(), Reject> {
+        let limit = self.config.max_queue;
+        if self.queue.len() < limit as usize {
+            return Ok(());
+        }
+        let waiter = self.waiter(user.unwrap_or(self.last_user.next()), enter);
+        self.partner_for(&waiter)
+            .map(|_| ())
+            .ok_or(Reject::QueueFull { limit })
     }
 
     pub(super) fn leave_queue(&mut self, user: UserId) -> Reply {
@@ -98,13 +120,12 @@ impl Hub {
     }
 
     fn partner_for(&self, waiter: &Waiter) -> Option<UserId> {
-        let me = self.user(waiter.user);
+        // Somebody who is about to register has had no partner.
+        let before = self.users.get(&waiter.user).and_then(|me| me.last_partner);
         let fit = |other: UserId| {
             if self.blocked(waiter.user, other) {
                 Fit::Never
-            } else if me.last_partner == Some(other)
-                || self.user(other).last_partner == Some(waiter.user)
-            {
+            } else if before == Some(other) || self.user(other).last_partner == Some(waiter.user) {
                 Fit::LastPartner
             } else {
                 Fit::Good
@@ -139,13 +160,10 @@ impl Hub {
 
     /// The patience timer is due: from now on the waiter takes anyone who takes anyone.
     pub(super) fn patience_due(&mut self, user: UserId) {
-        self.queue.take_anyone(user);
-        let Some(waiter) = self.queue.waiters().find(|w| w.user == user).cloned() else {
+        let Some(waiter) = self.queue.take_anyone(user).cloned() else {
             return;
         };
-        if self.check_room_space().is_ok()
-            && let Some(partner) = self.partner_for(&waiter)
-        {
+        if let Some(partner) = self.partner_for(&waiter) {
             self.pair(user, partner);
         }
     }

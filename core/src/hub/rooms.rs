@@ -97,9 +97,10 @@ impl Hub {
         id
     }
 
-    /// Whether one more room fits.
+    /// Whether one more room fits, when any two of those who wait may need one at any time.
     pub(super) fn check_room_space(&self) -> Result<(), Reject> {
-        if self.rooms.len() >= self.config.max_rooms as usize {
+        let kept = self.queue.len() / 2;
+        if self.rooms.len() + kept >= self.config.max_rooms as usize {
             return Err(Reject::ServerFull);
         }
         Ok(())
@@ -129,12 +130,13 @@ impl Hub {
 
     fn check_rooms_each(&self, user: Option<UserId>) -> Result<(), Reject> {
         let limit = self.config.max_rooms_each;
-        match user {
-            Some(user) if self.user(user).rooms.len() >= limit as usize => {
-                Err(Reject::RoomFull { limit })
-            }
-            _ => Ok(()),
+        let Some(user) = user else { return Ok(()) };
+        // Whoever waits will be in one more when a partner comes.
+        let kept = usize::from(self.queue.contains(user));
+        if self.user(user).rooms.len() + kept >= limit as usize {
+            return Err(Reject::RoomFull { limit });
         }
+        Ok(())
     }
 
     /// Joins the room of this name, which opens if there is none. Checked by `check_join`.

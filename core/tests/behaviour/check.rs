@@ -1,0 +1,274 @@
+//! Plays a script on a Hub and writes down what came of it.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use chat_core::{
+    Answer, Config, Effect, Entry, Event, Hub, Reject, Reply, RoomSeq, Seq, Span, Time, UserId, mix,
+};
+
+use crate::render;
+use crate::script::{self, Line, Read};
+use crate::words::Words;
+
+/// The script with what came of each line: the answer, the next deadline where it moved, and
+/// whose inbox (`ann#3`: at this place) got which event.
+///
+/// After every line the Hub's contract is checked too: see `Stage::keep_the_contract`.
+pub(crate) fn check(script: &str) -> String {
+    play(script).told
+}
+
+/// What came of a whole script.
+pub(crate) struct Played {
+    /// For people.
+    pub(crate) told: String,
+    /// The outcome of each entry.
+    pub(crate) outcomes: Vec<Result<Reply, Reject>>,
+    /// Every event that reached an inbox, by kind.
+    pub(crate) kinds: Vec<&'static str>,
+}
+
+pub(crate) fn play(script: &str) -> Played {
+    let mut stage = Stage::new();
+    for line in script
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
+    {
+        stage.line(line);
+    }
+    Played {
+        told: stage.told,
+        outcomes: stage.outcomes,
+        kinds: stage.kinds,
+    }
+}
+
+struct Stage {
+    hub: Hub,
+    at: Time,
+    cast: BTreeMap<String, UserId>,
+    /// How much of each inbox is written down already.
+    shown: BTreeMap<UserId, Seq>,
+    deadline: Option<Time>,
+    told: String,
+    outcomes: Vec<Result<Reply, Reject>>,
+    kinds: Vec<&'static str>,
+}
+
+impl Stage {
+    fn new() -> Self {
+        Self {
+            hub: Hub::new(Config::default(), 42),
+            at: Time(0),
+            cast: BTreeMap::new(),
+            shown: BTreeMap::new(),
+            deadline: None,
+            told: String::new(),
+            outcomes: Vec::new(),
+            kinds: Vec::new(),
+        }
+    }
+
+    fn line(&mut self, line: &str) {
+        if line.starts_with('#') {
+            let _ = writeln!(self.told, "{line}");
+            return;
+        }
+        let mut words = Words::of(line);
+        if words.take("config").is_some() {
+            let config = script::configured(self.hub.config(), &mut words);
+            self.hub = Hub::new(config, 42);
+            return;
+        }
+        if words.take("seed").is_some() {
+            let word = words.next();
+            self.hub = Hub::new(self.hub.config().clone(), words.parse(&word));
+            return;
+        }
+        if let Ok(span) = Span::parse(words.peek()) {
+            words.next();
+            self.at = Time(0) + span;
+        }
+        let _ = write!(self.told, "{} ⇒ ", render::plain(line));
+        let lookup = |name: &str| self.cast.get(name).copied();
+        match script::line(&mut words, self.hub.config(), &lookup) {
+            Line::Entry(entry) => self.handle(&entry),
+            Line::Read(user, read) => self.read(user, &read),
+            Line::Reports => self.reports(),
+        }
+        self.keep_the_contract();
+    }
+
+    fn handle(&mut self, entry: &Entry) {
+        let outcome = self.hub.handle(self.at, entry);
+        self.find_cast(entry);
+        let mut lines = vec![render::outcome(&self.hub, &outcome)];
+        let deadline = self.hub.poll_timeout();
+        if deadline != self.deadline {
+            let next = deadline.map_or("never".to_owned(), |at| render::time(at).to_string());
+            lines[0] += &format!("; next {next}");
+            self.deadline = deadline;
+        }
+        let mut grew = BTreeMap::new();
+        while let Some(effect) = self.hub.poll_effect() {
+            match effect {
+                Effect::InboxGrew(user) => *grew.entry(user).or_insert(0) += 1,
+                Effect::Noticed { room, notice } => {
+                    lines.push(format!("~ {room} {}", render::notice(&notice)));
+                }
+                Effect::Forgotten(user) => {
+                    grew.remove(&user);
+                    lines.push(format!("{user} is forgotten"));
+                }
+            }
+        }
+        lines.extend(self.new_events(&grew));
+        let _ = writeln!(self.told, "{}", lines.join("\n    "));
+        self.outcomes.push(outcome);
+    }
+
+    /// Learns the number of somebody who has just registered.
+    fn find_cast(&mut self, entry: &Entry) {
+        let Entry::Call { caller, .. } = entry else {
+            return;
+        };
+        let (chat_core::Caller::Handle(handle) | chat_core::Caller::New { handle, .. }) = caller;
+        let line = self.told.lines().last().unwrap_or_default();
+        let actor = line.split(' ').find(|word| script::handle(word) == *handle);
+        match (actor, self.hub.user_by_handle(handle)) {
+            (Some(actor), Some(user)) => {
+                self.cast.insert(actor.to_owned(), user);
+            }
+            // Who was forgotten registers anew when it logs in again.
+            (Some(actor), None) => {
+                self.cast.remove(actor);
+            }
+            (None, _) => {}
+        }
+    }
+
+    /// What reached inboxes since the last line: each event once, with all whom it reached.
+    fn new_events(&mut self, grew: &BTreeMap<UserId, u64>) -> Vec<String> {
+        let mut told: BTreeMap<(Time, chat_core::RoomId, RoomSeq), (String, Vec<String>)> =
+            BTreeMap::new();
+        let mut gaps = Vec::new();
+        for (user, count) in grew {
+            let shown = self.shown.entry(*user).or_default();
+            let end = self.hub.inbox_marks(*user).expect("registered").0;
+            assert_eq!(end.0 - shown.0, *count, "{user} is told of each event once");
+            while *shown < end {
+                let page = self
+                    .hub
+                    .read_inbox(*user, *shown, usize::MAX)
+                    .expect("a cursor");
+                let name = render::name(&self.hub, *user);
+                gaps.extend(
+                    page.gap
+                        .iter()
+                        .map(|gap| format!("{name} {}", render::gap(gap))),
+                );
+                for (seq, event) in (page.first.0..).zip(&page.events) {
+                    let key = (event.at, event.room, event.room_seq);
+                    let (_, whom) = told
+                        .entry(key)
+                        .or_insert_with(|| (render::event(event), Vec::new()));
+                    whom.push(format!("{name}#{seq}"));
+                    self.kinds.push(Event::kind(event));
+                }
+                *shown = page.cursor;
+            }
+        }
+        let events = told
+            .into_values()
+            .map(|(event, whom)| format!("{event} → {}", whom.join(" ")));
+        events.chain(gaps).collect()
+    }
+
+    fn read(&mut self, user: UserId, read: &Read) {
+        let before = self.hub.digest();
+        let answer = match read {
+            Read::Inbox { after, max } => {
+                let delivered = self.hub.inbox_marks(user).map(|(_, delivered)| delivered);
+                let after = after.or(delivered).unwrap_or_default();
+                self.hub
+                    .read_inbox(user, after, *max)
+                    .map(|page| render::page(&page))
+            }
+            Read::Users(room) => self.hub.read_members(user, *room).map(answered),
+            Read::History {
+                room,
+                before,
+                limit,
+            } => {
+                let before = before.map(RoomSeq);
+                self.hub
+                    .read_history(user, *room, before, *limit)
+                    .map(answered)
+            }
+            Read::Notices => Ok(self.notices(user)),
+        };
+        let text = match answer {
+            Ok(text) => text,
+            Err(reject) => {
+                let text = render::outcome(&self.hub, &Err(reject));
+                self.outcomes.push(Err(reject));
+                text
+            }
+        };
+        assert_eq!(self.hub.digest(), before, "a read moves nothing");
+        let _ = writeln!(self.told, "{text}");
+    }
+
+    fn notices(&self, user: UserId) -> String {
+        let notices = self.hub.read_notices(user, self.at);
+        let one = notices
+            .iter()
+            .map(|(room, notice)| format!("{room} {}", render::notice(notice)));
+        let all = one.collect::<Vec<_>>().join(", ");
+        if all.is_empty() { "none".into() } else { all }
+    }
+
+    fn reports(&mut self) {
+        let reports: Vec<_> = self
+            .hub
+            .reports()
+            .map(|report| format!("{} of {}: {:?}", report.by, report.about, report.reason))
+            .collect();
+        let _ = writeln!(self.told, "{}", reports.join(", "));
+    }
+
+    /// What holds after every line of every script: the invariants, the next deadline later than
+    /// now, and a snapshot from which the Hub goes on. On some lines it does.
+    fn keep_the_contract(&mut self) {
+        self.hub
+            .validate()
+            .unwrap_or_else(|why| panic!("{why}, after\n{}", self.told));
+        let now = self.hub.now();
+        let mut later = self.hub.clone();
+        later.handle_timeout(now);
+        let next = later.poll_timeout();
+        assert!(next.is_none_or(|next| next > now), "due, but not done");
+        let mut restored = Hub::restore(&self.hub.snapshot()).expect("its own snapshot");
+        assert_eq!(restored.digest(), self.hub.digest());
+        assert_eq!(restored.poll_timeout(), self.hub.poll_timeout());
+        if mix(self.told.len() as u64, now.0).is_multiple_of(3) {
+            self.hub = restored;
+        }
+    }
+}
+
+fn answered(answer: Answer) -> String {
+    match answer {
+        Answer::Page { page, .. } => render::page(&page),
+        Answer::Members { room, members } => format!("{room}: {}", render::members(&members)),
+        Answer::History { room, messages } => {
+            let mut text = room.to_string();
+            for message in &messages {
+                let _ = write!(text, "\n    {}", render::event(message));
+            }
+            text
+        }
+    }
+}

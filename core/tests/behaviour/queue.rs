@@ -1,0 +1,399 @@
+//! Waiting for a partner, and being paired.
+
+use insta::assert_snapshot;
+
+use crate::check::check;
+
+#[test]
+fn whoever_waits_is_paired_with_whoever_comes() {
+    assert_snapshot!(check("
+        0s ann enter_queue as=Ann
+        5s ben enter_queue as=Ben
+           ben send 'hi Ann'
+    "), @r#"
+    0s ann enter_queue as=Ann ⇒ user_1 waits at 1, estimated wait unknown; next 1m
+    5s ben enter_queue as=Ben ⇒ user_2 matched with Ann in room_1
+        room_1/1 chatroom.found Ben and Ann → Ann#1 Ben#1
+    ben send 'hi Ann' ⇒ sent room_1/2 at 5s
+        room_1/2 message.received Ben: "hi Ann" → Ann#2
+    "#);
+}
+
+#[test]
+fn under_fifo_whoever_waits_longest_is_next() {
+    assert_snapshot!(check("
+        # The two who wait will not meet: one has blocked the other.
+        0s ann login den
+           ben login den
+           ann block ben
+           ben enter_queue
+        1s ann enter_queue
+        2s cat enter_queue
+        3s dan enter_queue
+    "), @r"
+    # The two who wait will not meet: one has blocked the other.
+    0s ann login den ⇒ user_1 in room_1; next 1m
+        room_1/1 user.joined ann → ann#1
+    ben login den ⇒ user_2 in room_1
+        room_1/2 user.joined ben → ann#2 ben#1
+    ann block ben ⇒ done
+    ben enter_queue ⇒ user_2 waits at 1, estimated wait unknown; next 5m
+    1s ann enter_queue ⇒ user_1 waits at 2, estimated wait unknown
+    2s cat enter_queue ⇒ user_3 matched with ben in room_2; next 62s
+        room_2/1 chatroom.found user_3 and ben → ben#2 user_3#1
+    3s dan enter_queue ⇒ user_4 matched with ann in room_3
+        room_3/1 chatroom.found user_4 and ann → ann#3 user_4#1
+    ");
+}
+
+#[test]
+fn under_random_the_seed_and_the_position_decide() {
+    let script = "
+        config matching=random
+        seed SEED
+        0s ann login den
+           ben login den
+           ann block ben
+           ann enter_queue
+           ben enter_queue
+           cat enter_queue as=cat
+    ";
+    let partners: std::collections::BTreeSet<String> = (0..20)
+        .map(|seed| check(&script.replace("SEED", &seed.to_string())))
+        .map(|told| told.lines().last().expect("a line").replace("cat", "…"))
+        .collect();
+    assert_snapshot!(partners.into_iter().collect::<Vec<_>>().join("\n"), @r"
+    room_2/1 chatroom.found … and ann → ann#3 …#1
+    room_2/1 chatroom.found … and ben → ben#2 …#1
+    ");
+}
+
+#[test]
+fn under_interests_whoever_shares_most_is_next() {
+    assert_snapshot!(check("
+        config matching=interests
+        0s ann enter_queue interests=rust,tea
+           ben enter_queue interests=chess,go
+        1s cat enter_queue interests=GO,Chess,rust
+    "), @r"
+    0s ann enter_queue interests=rust,tea ⇒ user_1 waits at 1, estimated wait unknown; next 10s
+    ben enter_queue interests=chess,go ⇒ user_2 waits at 2, estimated wait unknown
+    1s cat enter_queue interests=GO,Chess,rust ⇒ user_3 matched with user_2 in room_1
+        room_1/1 chatroom.found user_3 and user_2 → user_2#1 user_3#1
+    ");
+}
+
+#[test]
+fn of_those_who_share_as_much_whoever_waits_longest_is_next() {
+    assert_snapshot!(check("
+        config matching=interests
+        0s ann enter_queue interests=rust
+           ben enter_queue interests=go
+        1s cat enter_queue interests=go,rust
+    "), @r"
+    0s ann enter_queue interests=rust ⇒ user_1 waits at 1, estimated wait unknown; next 10s
+    ben enter_queue interests=go ⇒ user_2 waits at 2, estimated wait unknown
+    1s cat enter_queue interests=go,rust ⇒ user_3 matched with user_1 in room_1
+        room_1/1 chatroom.found user_3 and user_1 → user_1#1 user_3#1
+    ");
+}
+
+#[test]
+fn patience_over_one_takes_anyone_whose_patience_is_over_too() {
+    assert_snapshot!(check("
+        config matching=interests interest_patience=10s
+        0s  ann enter_queue interests=rust
+        5s  ben enter_queue interests=go
+        10s tick
+        # Ann would take anyone now, Ben would not yet.
+        14.999s tick
+        15s tick
+    "), @r"
+    0s  ann enter_queue interests=rust ⇒ user_1 waits at 1, estimated wait unknown; next 10s
+    5s  ben enter_queue interests=go ⇒ user_2 waits at 2, estimated wait unknown
+    10s tick ⇒ done; next 15s
+    # Ann would take anyone now, Ben would not yet.
+    14.999s tick ⇒ done
+    15s tick ⇒ done; next 1m
+        room_1/1 chatroom.found user_2 and user_1 → user_1#1 user_2#1
+    ");
+}
+
+#[test]
+fn one_without_interests_takes_anyone_who_takes_anyone() {
+    assert_snapshot!(check("
+        config matching=interests interest_patience=10s
+        0s  ann enter_queue interests=rust
+        5s  ben enter_queue
+        6s  cat enter_queue
+        10s dan enter_queue
+    "), @r"
+    0s  ann enter_queue interests=rust ⇒ user_1 waits at 1, estimated wait unknown; next 10s
+    5s  ben enter_queue ⇒ user_2 waits at 2, estimated wait unknown
+    6s  cat enter_queue ⇒ user_3 matched with user_2 in room_1
+        room_1/1 chatroom.found user_3 and user_2 → user_2#1 user_3#1
+    10s dan enter_queue ⇒ user_4 matched with user_1 in room_2; next 1m
+        room_2/1 chatroom.found user_4 and user_1 → user_1#1 user_4#1
+    ");
+}
+
+#[test]
+fn sharing_an_interest_overcomes_impatience() {
+    assert_snapshot!(check("
+        config matching=interests interest_patience=10s
+        0s  ann enter_queue
+        5s  ben enter_queue interests=go
+        6s  cat enter_queue interests=go
+    "), @r"
+    0s  ann enter_queue ⇒ user_1 waits at 1, estimated wait unknown; next 1m
+    5s  ben enter_queue interests=go ⇒ user_2 waits at 2, estimated wait unknown; next 15s
+    6s  cat enter_queue interests=go ⇒ user_3 matched with user_2 in room_1; next 1m
+        room_1/1 chatroom.found user_3 and user_2 → user_2#1 user_3#1
+    ");
+}
+
+#[test]
+fn with_no_patience_at_all_anyone_will_do_at_once() {
+    assert_snapshot!(check("
+        config matching=interests interest_patience=0s
+        0s  ann enter_queue interests=rust
+            ben enter_queue interests=go
+            tick
+    "), @r"
+    0s  ann enter_queue interests=rust ⇒ user_1 waits at 1, estimated wait unknown; next 0s
+    ben enter_queue interests=go ⇒ user_2 waits at 2, estimated wait unknown
+    tick ⇒ done; next 1m
+        room_1/1 chatroom.found user_2 and user_1 → user_1#1 user_2#1
+    ");
+}
+
+#[test]
+fn the_last_partner_comes_after_everybody_else() {
+    assert_snapshot!(check("
+        0s ann enter_queue
+           ben enter_queue
+           ann leave_chat
+        # The two who wait have blocked one another.
+        1s cat login den
+           ann login den
+           cat block ann
+           ann leave_chat
+        2s ann enter_queue
+           cat enter_queue
+        # Ben would be Ann's again, were there nobody else.
+        3s ben enter_queue
+    "), @r"
+    0s ann enter_queue ⇒ user_1 waits at 1, estimated wait unknown; next 1m
+    ben enter_queue ⇒ user_2 matched with user_1 in room_1
+        room_1/1 chatroom.found user_2 and user_1 → user_1#1 user_2#1
+    ann leave_chat ⇒ left
+        room_1/2 partner.disconnected left → user_2#2
+    # The two who wait have blocked one another.
+    1s cat login den ⇒ user_3 in room_2
+        room_2/1 user.joined cat → cat#1
+    ann login den ⇒ user_1 in room_2
+        room_2/2 user.joined ann → ann#2 cat#2
+    cat block ann ⇒ done
+    ann leave_chat ⇒ left
+        room_2/3 user.left ann → cat#3
+    2s ann enter_queue ⇒ user_1 waits at 1, estimated wait 0s
+    cat enter_queue ⇒ user_3 waits at 2, estimated wait 0s
+    # Ben would be Ann's again, were there nobody else.
+    3s ben enter_queue ⇒ user_2 matched with cat in room_3; next 302s
+        room_3/1 chatroom.found user_2 and cat → user_2#3 cat#4
+    ");
+}
+
+#[test]
+fn the_last_partner_will_do_if_nobody_else_is_there() {
+    assert_snapshot!(check("
+        0s ann enter_queue
+           ben enter_queue
+           ann leave_chat
+           ann enter_queue
+        3s ben enter_queue
+    "), @r"
+    0s ann enter_queue ⇒ user_1 waits at 1, estimated wait unknown; next 1m
+    ben enter_queue ⇒ user_2 matched with user_1 in room_1
+        room_1/1 chatroom.found user_2 and user_1 → user_1#1 user_2#1
+    ann leave_chat ⇒ left
+        room_1/2 partner.disconnected left → user_2#2
+    ann enter_queue ⇒ user_1 waits at 1, estimated wait 0s
+    3s ben enter_queue ⇒ user_2 matched with user_1 in room_2; next 5m
+        room_2/1 chatroom.found user_2 and user_1 → user_1#2 user_2#3
+    ");
+}
+
+#[test]
+fn one_who_had_another_partner_since_is_still_passed_over_by_the_first() {
+    assert_snapshot!(check("
+        0s ann enter_queue
+           ben enter_queue
+           ben leave_chat
+           ben enter_queue
+           cat enter_queue
+           cat leave_chat
+        # Ben's last partner is Cat; Ann's is Ben.
+        1s dan login den
+           ben login den
+           dan block ben
+           ben leave_chat
+           ben enter_queue
+           dan enter_queue
+        2s ann enter_queue
+    "), @r"
+    0s ann enter_queue ⇒ user_1 waits at 1, estimated wait unknown; next 1m
+    ben enter_queue ⇒ user_2 matched with user_1 in room_1
+        room_1/1 chatroom.found user_2 and user_1 → user_1#1 user_2#1
+    ben leave_chat ⇒ left
+        room_1/2 partner.disconnected left → user_1#2
+    ben enter_queue ⇒ user_2 waits at 1, estimated wait 0s
+    cat enter_queue ⇒ user_3 matched with user_2 in room_2
+        room_2/1 chatroom.found user_3 and user_2 → user_2#2 user_3#1
+    cat leave_chat ⇒ left
+        room_2/2 partner.disconnected left → user_2#3
+    # Ben's last partner is Cat; Ann's is Ben.
+    1s dan login den ⇒ user_4 in room_3
+        room_3/1 user.joined dan → dan#1
+    ben login den ⇒ user_2 in room_3
+        room_3/2 user.joined ben → ben#4 dan#2
+    dan block ben ⇒ done
+    ben leave_chat ⇒ left
+        room_3/3 user.left ben → dan#3
+    ben enter_queue ⇒ user_2 waits at 1, estimated wait 0s
+    dan enter_queue ⇒ user_4 waits at 2, estimated wait 0s
+    2s ann enter_queue ⇒ user_1 matched with dan in room_4; next 5m
+        room_4/1 chatroom.found user_1 and dan → user_1#3 dan#4
+    ");
+}
+
+#[test]
+fn those_who_blocked_one_another_never_meet() {
+    assert_snapshot!(check("
+        0s ann enter_queue
+           ben enter_queue
+           ann block ben
+        1s ann enter_queue
+           ben enter_queue
+    "), @r"
+    0s ann enter_queue ⇒ user_1 waits at 1, estimated wait unknown; next 1m
+    ben enter_queue ⇒ user_2 matched with user_1 in room_1
+        room_1/1 chatroom.found user_2 and user_1 → user_1#1 user_2#1
+    ann block ben ⇒ done
+        room_1/2 partner.disconnected blocked → user_2#2
+    1s ann enter_queue ⇒ user_1 waits at 1, estimated wait 0s
+    ben enter_queue ⇒ user_2 waits at 2, estimated wait 0s; next 301s
+    ");
+}
+
+#[test]
+fn one_waits_once() {
+    assert_snapshot!(check("
+        0s ann enter_queue
+           ann enter_queue
+           ben enter_queue
+           ann enter_queue
+    "), @r"
+    0s ann enter_queue ⇒ user_1 waits at 1, estimated wait unknown; next 1m
+    ann enter_queue ⇒ refused, already_waiting: You are in the queue already; wait for chatroom.found; next 5m
+    ben enter_queue ⇒ user_2 matched with user_1 in room_1; next 1m
+        room_1/1 chatroom.found user_2 and user_1 → user_1#1 user_2#1
+    ann enter_queue ⇒ refused, already_chatting: You are in a chat already; leave it before you queue again
+    ");
+}
+
+#[test]
+fn the_estimated_wait_is_the_mean_of_recent_ones() {
+    assert_snapshot!(check("
+        0s  ann enter_queue
+        4s  ben enter_queue
+            ann leave_chat
+        10s ann enter_queue
+        18s cat enter_queue
+        20s dan enter_queue
+    "), @r"
+    0s  ann enter_queue ⇒ user_1 waits at 1, estimated wait unknown; next 1m
+    4s  ben enter_queue ⇒ user_2 matched with user_1 in room_1
+        room_1/1 chatroom.found user_2 and user_1 → user_1#1 user_2#1
+    ann leave_chat ⇒ left; next 64s
+        room_1/2 partner.disconnected left → user_2#2
+    10s ann enter_queue ⇒ user_1 waits at 1, estimated wait 4s
+    18s cat enter_queue ⇒ user_3 matched with user_1 in room_2
+        room_2/1 chatroom.found user_3 and user_1 → user_1#2 user_3#1
+    20s dan enter_queue ⇒ user_4 waits at 1, estimated wait 6s
+    ");
+}
+
+#[test]
+fn leaving_says_whether_one_waited() {
+    assert_snapshot!(check("
+        0s ann enter_queue
+        1s ann leave_queue
+           ann leave_queue
+        2s ben enter_queue
+    "), @r"
+    0s ann enter_queue ⇒ user_1 waits at 1, estimated wait unknown; next 1m
+    1s ann leave_queue ⇒ left the queue; next 301s
+    ann leave_queue ⇒ was not waiting
+    2s ben enter_queue ⇒ user_2 waits at 1, estimated wait unknown; next 62s
+    ");
+}
+
+#[test]
+fn a_full_queue_still_pairs_those_who_can_be_paired() {
+    assert_snapshot!(check("
+        config max_queue=1
+        0s ann enter_queue
+           ben enter_queue
+           ben leave_chat
+           ben block ann
+           ben enter_queue
+           ann enter_queue
+           cat enter_queue
+    "), @r"
+    0s ann enter_queue ⇒ user_1 waits at 1, estimated wait unknown; next 1m
+    ben enter_queue ⇒ user_2 matched with user_1 in room_1
+        room_1/1 chatroom.found user_2 and user_1 → user_1#1 user_2#1
+    ben leave_chat ⇒ left
+        room_1/2 partner.disconnected left → user_1#2
+    ben block ann ⇒ done
+    ben enter_queue ⇒ user_2 waits at 1, estimated wait 0s
+    ann enter_queue ⇒ refused, queue_full: The queue is full (1 wait); try again later; next 5m
+    cat enter_queue ⇒ user_3 matched with user_2 in room_2; next 1m
+        room_2/1 chatroom.found user_3 and user_2 → user_2#2 user_3#1
+    ");
+}
+
+#[test]
+fn one_who_waits_keeps_a_place_for_the_pair_room() {
+    assert_snapshot!(check("
+        config max_rooms_each=1
+        0s ann enter_queue
+           ann login lobby
+           ben enter_queue
+    "), @r"
+    0s ann enter_queue ⇒ user_1 waits at 1, estimated wait unknown; next 1m
+    ann login lobby ⇒ refused, room_full: At most 1 fit: the room is full, or you are in as many rooms as you may be; next 5m
+    ben enter_queue ⇒ user_2 matched with user_1 in room_1; next 1m
+        room_1/1 chatroom.found user_2 and user_1 → user_1#1 user_2#1
+    ");
+}
+
+#[test]
+fn those_who_wait_keep_rooms_for_themselves() {
+    assert_snapshot!(check("
+        config matching=interests interest_patience=10s max_rooms=1
+        0s  ann enter_queue interests=rust
+            ben enter_queue interests=go
+            cat login den
+            cat enter_queue interests=tea
+        10s tick
+    "), @r"
+    0s  ann enter_queue interests=rust ⇒ user_1 waits at 1, estimated wait unknown; next 10s
+    ben enter_queue interests=go ⇒ user_2 waits at 2, estimated wait unknown
+    cat login den ⇒ refused, server_full: The server is full; try again later
+    cat enter_queue interests=tea ⇒ refused, server_full: The server is full; try again later
+    10s tick ⇒ done; next 1m
+        room_1/1 chatroom.found user_2 and user_1 → user_1#1 user_2#1
+    ");
+}

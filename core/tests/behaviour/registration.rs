@@ -1,0 +1,248 @@
+//! Registering, names, and public ids.
+
+use insta::assert_snapshot;
+
+use crate::check::check;
+
+#[test]
+fn a_retried_registration_finds_the_same_participant() {
+    assert_snapshot!(check("
+        0s ann login lobby key=1
+        1s ann new login lobby key=1
+        2s ben login lobby
+    "), @r"
+    0s ann login lobby key=1 ⇒ user_1 in room_1; next 1m
+        room_1/1 user.joined ann → ann#1
+    1s ann new login lobby key=1 ⇒ user_1 in room_1; next 301s
+    2s ben login lobby ⇒ user_2 in room_1; next 62s
+        room_1/2 user.joined ben → ann#2 ben#1
+    ");
+}
+
+#[test]
+fn a_retried_entry_into_the_queue_finds_the_same_participant() {
+    assert_snapshot!(check("
+        0s ann enter_queue key=1
+        1s ann new enter_queue key=1
+        # Without the key it is another request.
+        2s ann new enter_queue
+    "), @r"
+    0s ann enter_queue key=1 ⇒ user_1 waits at 1, estimated wait unknown; next 1m
+    1s ann new enter_queue key=1 ⇒ user_1 waits at 1, estimated wait unknown; next 301s
+    # Without the key it is another request.
+    2s ann new enter_queue ⇒ refused, already_waiting: You are in the queue already; wait for chatroom.found; next 302s
+    ");
+}
+
+#[test]
+fn a_handle_that_was_never_given_is_unknown() {
+    assert_snapshot!(check("
+        0s ann send 'hi'
+           ann leave_queue
+           ann open_stream
+    "), @r"
+    0s ann send 'hi' ⇒ refused, unknown_handle: This handle is unknown or was forgotten; register again
+    ann leave_queue ⇒ refused, unknown_handle: This handle is unknown or was forgotten; register again
+    ann open_stream ⇒ refused, unknown_handle: This handle is unknown or was forgotten; register again
+    ");
+}
+
+#[test]
+fn only_login_and_enter_queue_register() {
+    assert_snapshot!(check("
+        0s ann new send 'hi'
+           ann new leave_queue
+           ann new open_stream
+           ann login
+    "), @r"
+    0s ann new send 'hi' ⇒ refused, handle_required: Pass your handle; login and enter_queue give you one
+    ann new leave_queue ⇒ refused, handle_required: Pass your handle; login and enter_queue give you one
+    ann new open_stream ⇒ refused, handle_required: Pass your handle; login and enter_queue give you one
+    ann login ⇒ user_1 in room_1; next 1m
+        room_1/1 user.joined ann → ann#1
+    ");
+}
+
+#[test]
+fn a_name_is_borne_by_one_at_a_time_in_any_case_or_look_alike() {
+    assert_snapshot!(check("
+        0s ann login as=Ann
+           ben login as=Ann
+           ben login as=ANN
+           ben login as='A n n'
+           ben login as=\u{391}nn
+           ben login as=Anna
+    "), @r"
+    0s ann login as=Ann ⇒ user_1 in room_1; next 1m
+        room_1/1 user.joined Ann → Ann#1
+    ben login as=Ann ⇒ refused, name_taken: That name is taken; choose another
+    ben login as=ANN ⇒ refused, name_taken: That name is taken; choose another
+    ben login as='A n n' ⇒ refused, name_taken: That name is taken; choose another
+    ben login as=\u{391}nn ⇒ refused, name_taken: That name is taken; choose another
+    ben login as=Anna ⇒ user_2 in room_1
+        room_1/2 user.joined Anna → Ann#2 Anna#1
+    ");
+}
+
+#[test]
+fn nobody_passes_for_the_server() {
+    assert_snapshot!(check("
+        0s ann login as=Server
+           ann login as=\u{455}\u{443}stem
+           ann enter_queue as='Sys tem'
+           ann login as=Servant
+    "), @r"
+    0s ann login as=Server ⇒ refused, name_not_allowed: That name is not allowed: it would pass for the server's own voice
+    ann login as=\u{455}\u{443}stem ⇒ refused, name_not_allowed: That name is not allowed: it would pass for the server's own voice
+    ann enter_queue as='Sys tem' ⇒ refused, name_not_allowed: That name is not allowed: it would pass for the server's own voice
+    ann login as=Servant ⇒ user_1 in room_1; next 1m
+        room_1/1 user.joined Servant → Servant#1
+    ");
+}
+
+#[test]
+fn a_name_is_one_line_of_visible_characters() {
+    assert_snapshot!(check("
+        0s ann login as=
+           ann login as='x'*65
+           ann login as=a\u{200b}b
+           ann enter_queue as=' a'
+           ann login as='x'*64
+    "), @r"
+    0s ann login as= ⇒ refused, name_not_allowed: That name is not allowed: it must have 1 to 64 characters
+    ann login as='x'*65 ⇒ refused, name_not_allowed: That name is not allowed: it must have 1 to 64 characters
+    ann login as=a\u{200b}b ⇒ refused, name_not_allowed: That name is not allowed: it must be one line of visible characters, with single spaces at most inside
+    ann enter_queue as=' a' ⇒ refused, name_not_allowed: That name is not allowed: it must be one line of visible characters, with single spaces at most inside
+    ann login as='x'*64 ⇒ user_1 in room_1; next 1m
+        room_1/1 user.joined xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx → xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx#1
+    ");
+}
+
+#[test]
+fn names_like_user_7_are_the_servers_to_give() {
+    assert_snapshot!(check("
+        0s ann login as=user_7
+           ann login as=USER_7
+           ann login as=user_l
+           ann enter_queue id=user_7
+           ann enter_queue
+           ben login as=user_1
+    "), @r"
+    0s ann login as=user_7 ⇒ refused, name_taken: That name is taken; choose another
+    ann login as=USER_7 ⇒ refused, name_taken: That name is taken; choose another
+    ann login as=user_l ⇒ refused, name_taken: That name is taken; choose another
+    ann enter_queue id=user_7 ⇒ refused, user_id_taken: That user_id is taken, or is one of those the server gives (user_ and a number)
+    ann enter_queue ⇒ user_1 waits at 1, estimated wait unknown; next 1m
+    ben login as=user_1 ⇒ refused, name_taken: That name is taken; choose another
+    ");
+}
+
+#[test]
+fn a_chosen_public_id_is_shown_with_the_name() {
+    assert_snapshot!(check("
+        0s ann enter_queue id=ann.a as=Ann
+           ben enter_queue id=ann.a
+           ben enter_queue id='ben b'
+           ben enter_queue id=ben_b
+    "), @r"
+    0s ann enter_queue id=ann.a as=Ann ⇒ user_1 waits at 1, estimated wait unknown; next 1m
+    ben enter_queue id=ann.a ⇒ refused, user_id_taken: That user_id is taken, or is one of those the server gives (user_ and a number)
+    ben enter_queue id='ben b' ⇒ refused, invalid_arguments: user_id must be 1 to 64 letters, digits, dots, dashes and underscores
+    ben enter_queue id=ben_b ⇒ user_2 matched with Ann (ann.a) in room_1
+        room_1/1 chatroom.found user_2 (ben_b) and Ann (ann.a) → Ann#1 user_2#1
+    ");
+}
+
+#[test]
+fn one_who_has_no_name_may_choose_it_later_and_then_keeps_it() {
+    assert_snapshot!(check("
+        0s ann enter_queue
+        1s ann login lobby as=Ann
+           ann login den as=Ann
+           ann login den as=Anna
+           ann leave_queue
+           ann enter_queue as=Anna
+           ann enter_queue
+    "), @r"
+    0s ann enter_queue ⇒ user_1 waits at 1, estimated wait unknown; next 1m
+    1s ann login lobby as=Ann ⇒ user_1 in room_1; next 301s
+        room_1/1 user.joined Ann → Ann#1
+    ann login den as=Ann ⇒ user_1 in room_2
+        room_2/1 user.joined Ann → Ann#2
+    ann login den as=Anna ⇒ refused, name_not_allowed: That name is not allowed: your handle has another name already, and keeps it
+    ann leave_queue ⇒ left the queue
+    ann enter_queue as=Anna ⇒ refused, name_not_allowed: That name is not allowed: your handle has another name already, and keeps it
+    ann enter_queue ⇒ user_1 waits at 1, estimated wait unknown
+    ");
+}
+
+#[test]
+fn a_handle_logs_in_to_further_rooms() {
+    assert_snapshot!(check("
+        0s ann login lobby
+           ben login lobby
+        1s ann login den
+           ann login den
+           ann users room=room_1
+    "), @r"
+    0s ann login lobby ⇒ user_1 in room_1; next 1m
+        room_1/1 user.joined ann → ann#1
+    ben login lobby ⇒ user_2 in room_1
+        room_1/2 user.joined ben → ann#2 ben#1
+    1s ann login den ⇒ user_1 in room_2
+        room_2/1 user.joined ann → ann#3
+    ann login den ⇒ user_1 in room_2
+    ann users room=room_1 ⇒ room_1: ann present since 0s, ben present since 0s
+    ");
+}
+
+#[test]
+fn what_a_registration_says_must_hold_before_anything_is_minted() {
+    assert_snapshot!(check("
+        config max_interests=1
+        0s ann login ''
+           ann login 'x'*65
+           ann enter_queue interests=rust,chess
+           ann enter_queue interests=\u{200b}
+           ann login lobby
+           ann users
+    "), @r"
+    0s ann login '' ⇒ refused, invalid_arguments: room must be 1 to 64 characters on one line
+    ann login 'x'*65 ⇒ refused, invalid_arguments: room must be 1 to 64 characters on one line
+    ann enter_queue interests=rust,chess ⇒ refused, invalid_arguments: interests must be a list of at most 1, each of 1 to 64 characters on one line
+    ann enter_queue interests=\u{200b} ⇒ refused, invalid_arguments: interests must be a list of at most 1, each of 1 to 64 characters on one line
+    ann login lobby ⇒ user_1 in room_1; next 1m
+        room_1/1 user.joined ann → ann#1
+    ann users ⇒ room_1: ann present since 0s
+    ");
+}
+
+#[test]
+fn one_who_unregisters_leaves_everything_and_frees_name_and_id() {
+    assert_snapshot!(check("
+        0s ann enter_queue id=a as=Ann
+           ann login lobby as=Ann
+           ben login lobby
+           ann talking_stick
+        1s ann unregister key=1
+           ann unregister key=1
+           ben enter_queue
+        2s cat enter_queue id=a as=Ann
+    "), @r"
+    0s ann enter_queue id=a as=Ann ⇒ user_1 waits at 1, estimated wait unknown; next 1m
+    ann login lobby as=Ann ⇒ user_1 in room_1; next 5m
+        room_1/1 user.joined Ann (a) → Ann#1
+    ben login lobby ⇒ user_2 in room_1; next 1m
+        room_1/2 user.joined ben → Ann#2 ben#1
+    ann talking_stick ⇒ place 0 in room_1; Ann holds epoch 1 until 2m
+        room_1/3 stick.granted Ann (a) epoch 1 for 2m → Ann#3 ben#2
+    1s ann unregister key=1 ⇒ done
+        user_1 is forgotten
+        room_1/4 stick.released Ann (a) epoch 1 → ben#3
+        room_1/5 user.left Ann (a) → ben#4
+    ann unregister key=1 ⇒ refused, unknown_handle: This handle is unknown or was forgotten; register again
+    ben enter_queue ⇒ user_2 waits at 1, estimated wait unknown; next 301s
+    2s cat enter_queue id=a as=Ann ⇒ user_3 matched with ben in room_2; next 62s
+        room_2/1 chatroom.found Ann (a) and ben → ben#5 Ann#1
+    ");
+}

@@ -1,0 +1,181 @@
+//! Replies, refusals, events and reads as a person reads them.
+
+use std::fmt::Write as _;
+
+use chat_core::{
+    Body, Event, Gap, Hub, MemberView, Notice, NoticeKind, Page, PresenceView, Reject, Reply, Seq,
+    Span, Time, UserId, WasWaiting, Who,
+};
+
+/// A line without characters that look like others, or like nothing.
+pub(crate) fn plain(line: &str) -> String {
+    let shown = |c: char| match c.is_ascii() {
+        true => c.to_string(),
+        false => c.escape_unicode().to_string(),
+    };
+    line.chars().map(shown).collect()
+}
+
+/// An instant as the script writes it: the span since its beginning.
+pub(crate) fn time(at: Time) -> Span {
+    at.since(Time(0))
+}
+
+/// A participant by name, or by number when it is gone.
+pub(crate) fn name(hub: &Hub, user: UserId) -> String {
+    hub.who_is(user)
+        .map_or_else(|| user.to_string(), |who| who.name.to_string())
+}
+
+fn shown(who: &Who) -> String {
+    match &who.chosen_id {
+        Some(id) => format!("{} ({id})", who.name),
+        None => who.name.to_string(),
+    }
+}
+
+pub(crate) fn outcome(hub: &Hub, outcome: &Result<Reply, Reject>) -> String {
+    match outcome {
+        Ok(reply) => accepted(hub, reply),
+        Err(reject) => format!("refused, {}: {reject}", reject.code()),
+    }
+}
+
+fn accepted(hub: &Hub, reply: &Reply) -> String {
+    match reply {
+        Reply::Waiting {
+            user,
+            position,
+            estimated_wait,
+        } => {
+            let wait = estimated_wait.map_or("unknown".to_owned(), |wait| wait.to_string());
+            format!("{user} waits at {position}, estimated wait {wait}")
+        }
+        Reply::Matched {
+            user,
+            room,
+            partner,
+        } => format!("{user} matched with {} in {room}", shown(partner)),
+        Reply::LeftQueue {
+            left: WasWaiting::Yes,
+        } => "left the queue".into(),
+        Reply::LeftQueue {
+            left: WasWaiting::No,
+        } => "was not waiting".into(),
+        Reply::LoggedIn { user, room } => format!("{user} in {room}"),
+        Reply::Sent {
+            room,
+            room_seq,
+            at,
+            turns_left,
+        } => {
+            let left = turns_left.map_or(String::new(), |left| format!(", turns left {left}"));
+            format!("sent {room}/{room_seq} at {}{left}", time(*at))
+        }
+        Reply::LeftChat => "left".into(),
+        Reply::Stick {
+            room,
+            place,
+            epoch,
+            holder,
+            lease_until,
+        } => format!(
+            "place {place} in {room}; {} holds epoch {epoch} until {}",
+            name(hub, *holder),
+            time(*lease_until)
+        ),
+        Reply::Draft {
+            length,
+            cut,
+            suffix,
+        } => match suffix {
+            Some(suffix) => format!("draft of {length}, {cut} cut, ends {suffix:?}"),
+            None => format!("draft of {length}, {cut} cut"),
+        },
+        Reply::Done => "done".into(),
+    }
+}
+
+pub(crate) fn event(event: &Event) -> String {
+    format!(
+        "{}/{} {}{}",
+        event.room,
+        event.room_seq,
+        event.kind(),
+        body(&event.body)
+    )
+}
+
+fn body(body: &Body) -> String {
+    match body {
+        Body::Found([a, b]) => format!(" {} and {}", shown(a), shown(b)),
+        Body::Message {
+            sender,
+            text,
+            epoch,
+        } => {
+            let epoch = epoch.map_or(String::new(), |epoch| format!(" under epoch {epoch}"));
+            format!(" {}: {text:?}{epoch}", shown(sender))
+        }
+        Body::PartnerDisconnected(reason) => format!(" {}", reason.as_str()),
+        Body::PartnerAway(who)
+        | Body::PartnerReconnected(who)
+        | Body::Joined(who)
+        | Body::Left(who)
+        | Body::Away(who)
+        | Body::Back(who) => format!(" {}", shown(who)),
+        Body::StickClaimed { user, place } => format!(" {} place {place}", shown(user)),
+        Body::StickGranted { user, epoch, lease } => {
+            format!(" {} epoch {epoch} for {lease}", shown(user))
+        }
+        Body::StickReleased { user, epoch } | Body::StickExpired { user, epoch } => {
+            format!(" {} epoch {epoch}", shown(user))
+        }
+        Body::Muted { user, reason } | Body::Kicked { user, reason } => {
+            format!(" {} {reason:?}", shown(user))
+        }
+        Body::Closed { reason } => format!(" {reason:?}"),
+    }
+}
+
+pub(crate) fn notice(notice: &Notice) -> String {
+    match notice.kind {
+        NoticeKind::Typing => format!("{} types", shown(&notice.user)),
+        NoticeKind::Waiting(span) => format!("{} has waited {span}", shown(&notice.user)),
+    }
+}
+
+pub(crate) fn gap(gap: &Gap) -> String {
+    let mut text = format!("gap {} to {}", gap.from, gap.to);
+    for range in &gap.rooms {
+        let _ = write!(text, ", {}/{} to {}", range.room, range.from, range.to);
+    }
+    text
+}
+
+pub(crate) fn page(page: &Page) -> String {
+    let mut text = format!("cursor {}, {} unread", page.cursor, page.unread);
+    for lost in page.gap.iter().map(gap) {
+        let _ = write!(text, "\n    {lost}");
+    }
+    for (seq, one) in (page.first.0..).map(Seq).zip(&page.events) {
+        let _ = write!(text, "\n    #{seq} {}", event(one));
+    }
+    text
+}
+
+pub(crate) fn members(members: &[MemberView]) -> String {
+    let one = |member: &MemberView| {
+        let presence = match member.presence {
+            PresenceView::Present => "present",
+            PresenceView::Reconnecting => "reconnecting",
+            PresenceView::Away => "away",
+        };
+        format!(
+            "{} {presence} since {}",
+            shown(&member.who),
+            time(member.since)
+        )
+    };
+    members.iter().map(one).collect::<Vec<_>>().join(", ")
+}

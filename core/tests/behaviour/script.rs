@@ -1,0 +1,261 @@
+//! The language of the scripts: what a line asks the Hub to handle, or to read.
+//!
+//! ```text
+//! config stick_lease=4s             limits, before anything else; or: seed 7
+//! 0s  ann login lobby               a name that was not seen before registers
+//!     ben login lobby as='Ben B'    without a time: at the last one
+//! 1s  ann send 'hi' key=1 epoch=2 room=room_1
+//! 2s  ann new login lobby key=9     `new`: as one without a handle (a retried registration)
+//! 3s  operator mute ann 'noise'
+//! 4s  tick
+//! 5s  ann read after=3 max=2        reads change nothing: read, users, history, notices
+//! 6s  resume stick_lease=8s         back after downtime, under another configuration
+//! ```
+
+use std::sync::Arc;
+
+use chat_core::{
+    Address, Caller, Command, Config, EnterQueue, Entry, Epoch, Implied, Operate, RequestKey,
+    RoomId, SecretHash, Seq, Span, UserId, mix_bytes,
+};
+
+use crate::words::Words;
+
+/// What a line of a script comes to.
+#[derive(Debug)]
+pub(crate) enum Line {
+    /// The Hub handles it.
+    Entry(Entry),
+    /// Somebody reads.
+    Read(UserId, Read),
+    /// An operator reads.
+    Reports,
+}
+
+/// What is read.
+#[derive(Debug)]
+pub(crate) enum Read {
+    Inbox {
+        after: Option<Seq>,
+        max: usize,
+    },
+    Users(Option<RoomId>),
+    History {
+        room: Option<RoomId>,
+        before: Option<u64>,
+        limit: usize,
+    },
+    Notices,
+}
+
+/// The handle of somebody in a script.
+pub(crate) fn handle(name: &str) -> SecretHash {
+    secret(name, 1)
+}
+
+fn secret(name: &str, salt: u64) -> SecretHash {
+    let halves = [mix_bytes(salt, name.as_bytes()), salt].map(u64::to_le_bytes);
+    let mut hash = [0; 16];
+    hash.copy_from_slice(halves.as_flattened());
+    SecretHash(hash)
+}
+
+/// The configuration with these keys changed, written as in a scenario.
+pub(crate) fn configured(config: &Config, words: &mut Words) -> Config {
+    let mut value = serde_json::to_value(config).expect("a configuration serialises");
+    for (key, text) in words.take_named() {
+        value[&key] = match text.parse::<u64>() {
+            Ok(number) => number.into(),
+            Err(_) => text.into(),
+        };
+    }
+    let config: Config = serde_json::from_value(value).expect("a configuration");
+    config.check().expect("a configuration that can be kept to");
+    config
+}
+
+/// Finds the participant a script calls by this name; `user_9` is whoever has that number.
+pub(crate) type Lookup<'a> = &'a dyn Fn(&str) -> Option<UserId>;
+
+/// Reads one line, its time taken off.
+pub(crate) fn line(words: &mut Words, config: &Config, lookup: Lookup<'_>) -> Line {
+    let actor = words.next();
+    let line = match actor.as_str() {
+        "tick" => Line::Entry(Entry::Tick),
+        "resume" => Line::Entry(Entry::Resumed {
+            config: Box::new(configured(config, words)),
+            version: "test".into(),
+        }),
+        "operator" => Line::Entry(Entry::Operate {
+            operator: "olga".into(),
+            act: act(words, lookup),
+        }),
+        "reports" => Line::Reports,
+        name => of_participant(name, words, lookup),
+    };
+    words.end();
+    line
+}
+
+fn of_participant(name: &str, words: &mut Words, lookup: Lookup<'_>) -> Line {
+    if let Some(implied) = implied(words) {
+        let user = somebody(name, lookup);
+        return Line::Entry(Entry::Implied { user, implied });
+    }
+    if let Some(read) = read(words) {
+        return Line::Read(somebody(name, lookup), read);
+    }
+    let mints = matches!(words.peek(), "login" | "enter_queue") && lookup(name).is_none();
+    let caller = if words.take("new").is_some() || mints {
+        Caller::New {
+            handle: handle(name),
+            reader: secret(name, 2),
+        }
+    } else {
+        Caller::Handle(handle(name))
+    };
+    let key = words.number("key").map(RequestKey);
+    let command = command(name, words, lookup);
+    Line::Entry(Entry::Call {
+        caller,
+        key,
+        command,
+    })
+}
+
+fn somebody(name: &str, lookup: Lookup<'_>) -> UserId {
+    lookup(name).unwrap_or_else(|| {
+        let number = name.strip_prefix("user_").and_then(|n| n.parse().ok());
+        UserId(number.unwrap_or_else(|| panic!("nobody is called {name}")))
+    })
+}
+
+fn implied(words: &mut Words) -> Option<Implied> {
+    let implied = match words.peek() {
+        "close_stream" => Implied::CloseStream,
+        "seen" => Implied::Seen {
+            waiting: words
+                .text("waiting")
+                .map(|text| Span::parse(&text).expect("a length of time")),
+        },
+        "ack" | "deliver" => return Some(marks(words)),
+        _ => return None,
+    };
+    words.next();
+    Some(implied)
+}
+
+fn marks(words: &mut Words) -> Implied {
+    let kind = words.next();
+    let seq = words.next();
+    let seq = Seq(words.parse(&seq));
+    let acknowledged = if kind == "ack" { seq } else { Seq(0) };
+    Implied::Read {
+        acknowledged,
+        delivered: seq,
+    }
+}
+
+fn read(words: &mut Words) -> Option<Read> {
+    let read = match words.peek() {
+        "read" => Read::Inbox {
+            after: words.number("after").map(Seq),
+            max: words.number("max").unwrap_or(usize::MAX),
+        },
+        "users" => Read::Users(words.number("room").map(RoomId)),
+        "history" => Read::History {
+            room: words.number("room").map(RoomId),
+            before: words.number("before"),
+            limit: words.number("limit").unwrap_or(usize::MAX),
+        },
+        "notices" => Read::Notices,
+        _ => return None,
+    };
+    words.next();
+    Some(read)
+}
+
+fn command(name: &str, words: &mut Words, lookup: Lookup<'_>) -> Command {
+    let verb = words.next();
+    let room = words.number("room").map(RoomId);
+    let epoch = words.number("epoch").map(Epoch);
+    match verb.as_str() {
+        "enter_queue" => Command::EnterQueue(enter(words)),
+        "leave_queue" => Command::LeaveQueue,
+        "login" => Command::Login {
+            username: words.text("as").unwrap_or_else(|| name.into()).into(),
+            room: words.maybe().unwrap_or_else(|| "lobby".into()).into(),
+        },
+        "send" => Command::SendMessage {
+            room,
+            text: words.next().into(),
+            epoch,
+        },
+        "leave_chat" => Command::LeaveChat { room },
+        "talking_stick" => Command::TalkingStick { room, epoch },
+        "append" => Command::Append {
+            room,
+            text: words.next().into(),
+            epoch,
+        },
+        "push" => Command::Push { room, epoch },
+        "undo" => Command::Undo { room, epoch },
+        "reset" => Command::Reset { room, epoch },
+        "typing" => Command::Typing { room },
+        "block" => Command::BlockUser {
+            user: somebody(&words.next(), lookup),
+        },
+        "report" => Command::ReportUser {
+            user: somebody(&words.next(), lookup),
+            reason: words.next().into(),
+        },
+        "unregister" => Command::Unregister,
+        "open_stream" => Command::OpenStream,
+        other => panic!("there is no `{other}`"),
+    }
+}
+
+fn enter(words: &mut Words) -> EnterQueue {
+    let interests = words.text("interests").unwrap_or_default();
+    let interests = interests.split(',').filter(|one| !one.is_empty());
+    EnterQueue {
+        user_id: words.text("id").map(Arc::from),
+        display_name: words.text("as").map(Arc::from),
+        interests: interests.map(Arc::from).collect(),
+    }
+}
+
+fn act(words: &mut Words, lookup: Lookup<'_>) -> Operate {
+    let verb = words.next();
+    let whom = words.next();
+    let user = || somebody(&whom, lookup);
+    match verb.as_str() {
+        "mute" => Operate::Mute {
+            user: user(),
+            reason: words.next().into(),
+        },
+        "unmute" => Operate::Unmute { user: user() },
+        "kick" => Operate::Kick {
+            user: user(),
+            room: RoomId(words.number("room").expect("out of which room")),
+            reason: words.next().into(),
+        },
+        "close" => Operate::Close {
+            room: RoomId(words.parse(&whom)),
+            reason: words.next().into(),
+        },
+        "ban" => Operate::BanUser {
+            user: user(),
+            reason: words.next().into(),
+        },
+        "unban" => Operate::Unban { name: whom.into() },
+        "ban_address" => Operate::BanAddress {
+            address: Address(words.parse(&whom)),
+            reason: words.next().into(),
+        },
+        "unban_address" => Operate::UnbanAddress {
+            address: Address(words.parse(&whom)),
+        },
+        other => panic!("operators do not `{other}`"),
+    }
+}

@@ -1,0 +1,121 @@
+//! A script line as words: plain ones in order, and named ones such as `room=room_1`.
+
+use std::collections::BTreeMap;
+use std::str::FromStr;
+
+/// The words of one line. Single quotes hold spaces together; `'x'*300` repeats.
+#[derive(Debug, Default)]
+pub(crate) struct Words {
+    plain: std::collections::VecDeque<String>,
+    named: BTreeMap<String, String>,
+    line: String,
+}
+
+impl Words {
+    pub(crate) fn of(line: &str) -> Self {
+        let mut words = Self {
+            line: line.to_owned(),
+            ..Self::default()
+        };
+        let mut rest = line.trim_start();
+        while !rest.is_empty() {
+            let (word, quoted, after) = first_word(rest);
+            match word.split_once('=') {
+                Some((name, value)) if !quoted || !rest.starts_with('\'') => {
+                    words.named.insert(name.to_owned(), value.to_owned());
+                }
+                _ => words.plain.push_back(word),
+            }
+            rest = after.trim_start();
+        }
+        words
+    }
+
+    /// The next plain word, if the line goes on.
+    pub(crate) fn maybe(&mut self) -> Option<String> {
+        self.plain.pop_front()
+    }
+
+    /// The next plain word.
+    pub(crate) fn next(&mut self) -> String {
+        let line = &self.line;
+        self.plain
+            .pop_front()
+            .unwrap_or_else(|| panic!("`{line}` ends too early"))
+    }
+
+    /// Takes the next plain word if it is this one.
+    pub(crate) fn take(&mut self, word: &str) -> Option<()> {
+        (self.plain.front().map(String::as_str) == Some(word)).then(|| {
+            self.plain.pop_front();
+        })
+    }
+
+    pub(crate) fn peek(&self) -> &str {
+        self.plain.front().map_or("", String::as_str)
+    }
+
+    pub(crate) fn text(&mut self, name: &str) -> Option<String> {
+        self.named.remove(name)
+    }
+
+    /// A named number, `room_1` and `user_1` among them.
+    pub(crate) fn number<T: FromStr>(&mut self, name: &str) -> Option<T> {
+        self.named.remove(name).map(|value| self.parse(&value))
+    }
+
+    /// A number, whatever stands before it up to an underscore.
+    pub(crate) fn parse<T: FromStr>(&self, word: &str) -> T {
+        let digits = word.rsplit('_').next().unwrap_or(word);
+        digits
+            .parse()
+            .unwrap_or_else(|_| panic!("`{word}` in `{}` is no number", self.line))
+    }
+
+    /// What named words are left.
+    pub(crate) fn take_named(&mut self) -> BTreeMap<String, String> {
+        std::mem::take(&mut self.named)
+    }
+
+    /// Nothing may be left over: a misspelt word is a broken script.
+    pub(crate) fn end(&self) {
+        assert!(
+            self.plain.is_empty() && self.named.is_empty(),
+            "`{}` has words nobody reads: {:?} {:?}",
+            self.line,
+            self.plain,
+            self.named
+        );
+    }
+}
+
+/// The first word, whether it was quoted, and the text behind it.
+fn first_word(text: &str) -> (String, bool, &str) {
+    let (mut word, mut open, mut close) = (String::new(), None, None);
+    for (at, c) in text.char_indices() {
+        match c {
+            '\'' if open.is_some() && close.is_none() => close = Some(word.len()),
+            '\'' => open = Some(word.len()),
+            ' ' if open.is_none() || close.is_some() => {
+                return (repeated(word, open, close), open.is_some(), &text[at..]);
+            }
+            _ => word.push(c),
+        }
+    }
+    assert_eq!(open.is_some(), close.is_some(), "an open quote in `{text}`");
+    (repeated(word, open, close), open.is_some(), "")
+}
+
+/// `'ab'*3` is `ababab`.
+fn repeated(word: String, open: Option<usize>, close: Option<usize>) -> String {
+    let (Some(open), Some(close)) = (open, close) else {
+        return word;
+    };
+    match word[close..].strip_prefix('*') {
+        Some(times) => {
+            let times = times.parse().expect("how often");
+            format!("{}{}", &word[..open], word[open..close].repeat(times))
+        }
+        None => word,
+    }
+}

@@ -1,0 +1,49 @@
+//! The committed JSON Schema of scenarios is the one that `sim schema` prints.
+
+use std::fs;
+
+use crate::cargo::{Build, Cargo};
+use crate::outcome::Outcome;
+
+const FILE: &str = "scenarios/schema.json";
+
+/// Compares the two, byte for byte.
+pub(crate) fn check(cargo: &Cargo) -> Outcome {
+    cargo.build_sim(Build::Release).and_then(|| {
+        match cargo.sim_prints(Build::Release, &["schema"]) {
+            Ok(printed) => compare(fs::read(cargo.root().join(FILE)).ok().as_deref(), &printed),
+            Err(why) => Outcome::Failed(why),
+        }
+    })
+}
+
+fn compare(committed: Option<&[u8]>, printed: &[u8]) -> Outcome {
+    let write = format!("write it: cargo run --release -p sim -- schema > {FILE}");
+    match committed {
+        Some(committed) if committed == printed => Outcome::Passed,
+        Some(_) => Outcome::Failed(format!("{FILE} is not what `sim schema` prints; {write}")),
+        None => Outcome::Failed(format!("{FILE} is missing; {write}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::compare;
+    use crate::outcome::Outcome;
+
+    #[test]
+    fn the_same_bytes_pass() {
+        assert_eq!(compare(Some(b"{}\n"), b"{}\n"), Outcome::Passed);
+    }
+
+    #[test]
+    fn other_bytes_or_no_file_fail_and_say_how_to_write_it() {
+        for committed in [Some(&b"{}"[..]), Some(&b""[..]), None] {
+            let outcome = compare(committed, b"{}\n");
+            assert!(
+                matches!(&outcome, Outcome::Failed(why) if why.contains("-- schema > scenarios/")),
+                "{outcome:?}"
+            );
+        }
+    }
+}

@@ -87,7 +87,6 @@ fn hash(cargo: &Cargo, way: Way) -> Result<String, String> {
         SCENARIO,
         "--seeds",
         SEEDS,
-        "--no-shrink",
         "--quiet",
         "--json",
         path,

@@ -83,14 +83,7 @@ fn hash(cargo: &Cargo, way: Way) -> Result<String, String> {
         .join(format!("determinism-{}.json", way.build.name()));
     let _ = fs::remove_file(&file);
     let path = file.to_str().ok_or("the workspace's path is not Unicode")?;
-    let mut words = vec![
-        SCENARIO,
-        "--seeds",
-        SEEDS,
-        "--quiet",
-        "--json",
-        path,
-    ];
+    let mut words = vec![SCENARIO, "--seeds", SEEDS, "--quiet", "--json", path];
     words.extend(way.words);
     let status = cargo.sim(way.build, &words)?;
     let json = fs::read_to_string(&file).map_err(|error| {

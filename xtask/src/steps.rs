@@ -56,7 +56,9 @@ impl Step {
             Self::Test => "unit, integration and documentation tests",
             Self::Doc => "rustdoc without warnings",
             Self::Deny => "licences, duplicates and sources of the dependencies (cargo-deny)",
-            Self::Schema => "scenarios/schema.json is what `sim schema` prints",
+            Self::Schema => {
+                "schema.json is what `sim schema` prints, and the README's examples are valid"
+            }
             Self::Scenarios => "every shipped scenario passes over fixed seeds, in release",
             Self::Determinism => "one seed gives one trace hash, whatever the jobs or the build",
         }

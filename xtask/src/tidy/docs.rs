@@ -1,5 +1,6 @@
 //! Rules that keep the documents true: the code map names every file and only files there are,
-//! and the README's table names every scenario and only scenarios there are.
+//! and the README's table names every scenario and only scenarios there are. A folder's name, with
+//! the `/` at its end, stands for all that is in it.
 
 use super::{Finding, Source};
 
@@ -27,11 +28,11 @@ fn code_map(files: &[Source]) -> Vec<Finding> {
         |path: &str| path.ends_with(".rs") && MAPPED.iter().any(|folder| path.starts_with(folder));
     let named = |text: &str| -> Vec<(usize, String)> {
         quoted(text)
-            .filter(|(_, path)| is_mapped(path))
+            .filter(|(_, path)| is_source(path) || (path.ends_with('/') && is_below(path)))
             .map(|(line, path)| (line, path.to_owned()))
             .collect()
     };
-    compare(files, ARCHITECTURE, "the code map", named, is_mapped)
+    compare(files, ARCHITECTURE, "the code map", named, is_source)
 }
 
 fn scenario_table(files: &[Source]) -> Vec<Finding> {
@@ -73,13 +74,19 @@ fn compare(
     let named = named(&text.text);
     let made_up = named
         .iter()
-        .filter(|(_, path)| !there.contains(&path.as_str()))
+        .filter(|(_, name)| !there.iter().any(|path| stands_for(name, path)))
         .map(|(line, path)| finding(Some(*line), format!("{path} does not exist")));
     let left_out = there
         .iter()
-        .filter(|path| concerns(path) && !named.iter().any(|(_, name)| name == *path))
+        .filter(|path| concerns(path))
+        .filter(|path| !named.iter().any(|(_, name)| stands_for(name, path)))
         .map(|path| finding(None, format!("{part} does not name {path}")));
     made_up.chain(left_out).collect()
+}
+
+/// Whether a document that says `name` has named the file at `path`.
+fn stands_for(name: &str, path: &str) -> bool {
+    name == path || (name.ends_with('/') && path.starts_with(name))
 }
 
 /// What stands between backticks, with its line.
@@ -136,6 +143,29 @@ mod tests {
             [
                 "ARCHITECTURE.md: the code map does not name core/src/queue.rs",
                 "README.md: the scenario table does not name scenarios/churn.yaml",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_folder_stands_for_what_is_in_it_and_must_hold_something() {
+        let map = (
+            "ARCHITECTURE.md",
+            "`core/src/hub.rs` `core/src/hub/`\n`sim/src/report/` `core/src/` `target/`\n",
+        );
+        let all = [
+            map,
+            TABLE,
+            ("core/src/hub.rs", "\n"),
+            ("core/src/hub/rooms.rs", "\n"),
+            ("core/src/queue.rs", "\n"),
+            ("scenarios/burst.yaml", "\n"),
+        ];
+        assert_eq!(
+            found(&all),
+            [
+                "ARCHITECTURE.md:2: sim/src/report/ does not exist",
+                "ARCHITECTURE.md: the code map does not name core/src/queue.rs",
             ]
         );
     }

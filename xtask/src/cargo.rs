@@ -1,0 +1,156 @@
+//! Calls of Cargo from the workspace's root.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
+
+use crate::outcome::Outcome;
+
+/// Cargo, at the workspace's root.
+#[derive(Debug)]
+pub(crate) struct Cargo {
+    program: OsString,
+    root: PathBuf,
+}
+
+/// How `sim` was built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Build {
+    Debug,
+    Release,
+}
+
+impl Build {
+    /// The build's name.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Debug => "debug",
+            Self::Release => "release",
+        }
+    }
+
+    /// What Cargo wants to hear for it.
+    const fn flags(self) -> &'static [&'static str] {
+        match self {
+            Self::Debug => &[],
+            Self::Release => &["--release"],
+        }
+    }
+}
+
+impl Cargo {
+    /// The Cargo that runs this program, called from `root`.
+    pub(crate) fn new(root: PathBuf) -> Self {
+        Self {
+            program: std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()),
+            root,
+        }
+    }
+
+    /// The workspace's root.
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Runs `cargo words…`, showing what it prints.
+    pub(crate) fn run(&self, words: &[&str]) -> Outcome {
+        self.run_with(&[], words)
+    }
+
+    /// The same with something in its environment.
+    pub(crate) fn run_with(&self, environment: &[(&str, &str)], words: &[&str]) -> Outcome {
+        let status = self
+            .command(words)
+            .envs(environment.iter().copied())
+            .status();
+        let said = format!("cargo {}", words.join(" "));
+        match status {
+            Ok(status) if status.success() => Outcome::Passed,
+            Ok(status) => Outcome::Failed(format!("`{said}` {}", ended(status))),
+            Err(error) => Outcome::Failed(format!("`{said}` did not start: {error}")),
+        }
+    }
+
+    /// Whether `cargo subcommand` is there.
+    pub(crate) fn has(&self, subcommand: &str) -> bool {
+        self.command(&[subcommand, "--version"])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status()
+            .is_ok_and(|status| status.success())
+    }
+
+    /// Builds the simulator, so that what runs it next does not wait for it unawares.
+    pub(crate) fn build_sim(&self, build: Build) -> Outcome {
+        let mut words = vec!["build", "--package", "sim"];
+        words.extend(build.flags());
+        self.run(&words)
+    }
+
+    /// Runs `sim words…`, showing what it prints, and says how it ended.
+    ///
+    /// # Errors
+    /// Why it did not start.
+    pub(crate) fn sim(&self, build: Build, words: &[&str]) -> Result<ExitStatus, String> {
+        self.sim_command(build, words)
+            .status()
+            .map_err(|error| format!("sim did not start: {error}"))
+    }
+
+    /// Runs `sim words…` and returns what it prints.
+    ///
+    /// # Errors
+    /// Why it did not start, or how it ended if not well.
+    pub(crate) fn sim_prints(&self, build: Build, words: &[&str]) -> Result<Vec<u8>, String> {
+        let output = self
+            .sim_command(build, words)
+            .stderr(Stdio::inherit())
+            .output()
+            .map_err(|error| format!("sim did not start: {error}"))?;
+        if !output.status.success() {
+            return Err(format!(
+                "`sim {}` {}",
+                words.join(" "),
+                ended(output.status)
+            ));
+        }
+        Ok(output.stdout)
+    }
+
+    /// A folder for this program's own files, made when it is missing.
+    ///
+    /// # Errors
+    /// Why it cannot be made.
+    pub(crate) fn scratch(&self) -> Result<PathBuf, String> {
+        let folder = self.root.join("target").join("xtask");
+        fs::create_dir_all(&folder)
+            .map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
+        Ok(folder)
+    }
+
+    fn sim_command(&self, build: Build, words: &[&str]) -> Command {
+        let mut all = vec!["run", "--quiet", "--package", "sim"];
+        all.extend(build.flags());
+        all.push("--");
+        all.extend(words);
+        self.command(&all)
+    }
+
+    fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(&self.program);
+        command
+            .args(words)
+            .current_dir(&self.root)
+            .stdin(Stdio::null());
+        command
+    }
+}
+
+/// How a program ended, to follow its name in a sentence.
+pub(crate) fn ended(status: ExitStatus) -> String {
+    status.code().map_or_else(
+        || "was killed by a signal".into(),
+        |code| format!("ended with exit code {code}"),
+    )
+}

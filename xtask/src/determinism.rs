@@ -1,0 +1,184 @@
+//! One seed gives one history: the trace hash of a scenario is the same at every run, with any
+//! number of jobs, and whether the compiler optimised or not.
+
+use std::fs;
+
+use crate::cargo::{Build, Cargo};
+use crate::outcome::Outcome;
+
+const SCENARIO: &str = "scenarios/burst.yaml";
+
+/// Enough that two jobs finish them out of order.
+const SEEDS: &str = "8";
+
+/// A seed whose history must be another: a hash that never changes would pass all else.
+const OTHER_SEED: &str = "1000003";
+
+/// One way to run the scenario.
+#[derive(Clone, Copy, Debug)]
+struct Way {
+    name: &'static str,
+    build: Build,
+    words: &'static [&'static str],
+}
+
+/// All that must come to the same.
+const SAME: [Way; 4] = [
+    Way {
+        name: "release, 1 job",
+        build: Build::Release,
+        words: &["--jobs", "1"],
+    },
+    Way {
+        name: "release, 1 job, again",
+        build: Build::Release,
+        words: &["--jobs", "1"],
+    },
+    Way {
+        name: "release, 2 jobs",
+        build: Build::Release,
+        words: &["--jobs", "2"],
+    },
+    Way {
+        name: "debug, 2 jobs",
+        build: Build::Debug,
+        words: &["--jobs", "2"],
+    },
+];
+
+/// What must come to something else.
+const OTHER: Way = Way {
+    name: "release, another seed",
+    build: Build::Release,
+    words: &["--jobs", "1", "--seed", OTHER_SEED],
+};
+
+/// Runs the scenario in every way and compares the hashes.
+pub(crate) fn check(cargo: &Cargo) -> Outcome {
+    cargo
+        .build_sim(Build::Release)
+        .and_then(|| cargo.build_sim(Build::Debug))
+        .and_then(|| match hashes(cargo) {
+            Ok((same, other)) => Outcome::of_findings(&judge(&same, &other)),
+            Err(why) => Outcome::Failed(why),
+        })
+}
+
+/// A way's name and its trace hash.
+type Hashed = (&'static str, String);
+
+fn hashes(cargo: &Cargo) -> Result<(Vec<Hashed>, Hashed), String> {
+    let mut same = Vec::with_capacity(SAME.len());
+    for way in SAME {
+        same.push((way.name, hash(cargo, way)?));
+    }
+    Ok((same, (OTHER.name, hash(cargo, OTHER)?)))
+}
+
+/// Runs the scenario in one way. What the run comes to is the `scenarios` step's business; here
+/// it only has to have run.
+fn hash(cargo: &Cargo, way: Way) -> Result<String, String> {
+    let file = cargo
+        .scratch()?
+        .join(format!("determinism-{}.json", way.build.name()));
+    let _ = fs::remove_file(&file);
+    let path = file.to_str().ok_or("the workspace's path is not Unicode")?;
+    let mut words = vec![SCENARIO, "--seeds", SEEDS, "--quiet", "--json", path];
+    words.extend(way.words);
+    let status = cargo.sim(way.build, &words)?;
+    let json = fs::read_to_string(&file).map_err(|error| {
+        format!(
+            "{}: no result: {error} (sim {})",
+            way.name,
+            crate::cargo::ended(status)
+        )
+    })?;
+    trace_hash(&json)
+        .map(str::to_owned)
+        .ok_or_else(|| format!("{}: the result has no trace_hash", way.name))
+}
+
+/// What is wrong with the hashes: those that must agree and do not, or the one that must differ
+/// and does not.
+fn judge(same: &[Hashed], other: &Hashed) -> Vec<String> {
+    let Some((first_name, first)) = same.first() else {
+        return vec!["nothing was run".into()];
+    };
+    let mut findings: Vec<String> = same
+        .iter()
+        .filter(|(_, hash)| hash != first)
+        .map(|(name, hash)| {
+            format!("{SCENARIO}: trace hash {hash} ({name}) is not {first} ({first_name})")
+        })
+        .collect();
+    if other.1 == *first {
+        findings.push(format!(
+            "{SCENARIO}: trace hash {first} is the same for another seed: it says nothing"
+        ));
+    }
+    findings
+}
+
+/// The value of the first `"trace_hash"` in a JSON text: 16 hexadecimal digits, so that looking
+/// for the quotes is all the reading it takes.
+fn trace_hash(json: &str) -> Option<&str> {
+    let (_, rest) = json.split_once("\"trace_hash\"")?;
+    let value = rest
+        .trim_start()
+        .strip_prefix(':')?
+        .trim_start()
+        .strip_prefix('"')?;
+    let (hash, _) = value.split_once('"')?;
+    (hash.len() == 16 && hash.bytes().all(|byte| byte.is_ascii_hexdigit())).then_some(hash)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{judge, trace_hash};
+
+    const A: &str = "8d1f4c02a97be350";
+    const B: &str = "51c07be2d90a6f18";
+
+    fn check(same: &[&str], other: &str) -> usize {
+        let same: Vec<_> = same
+            .iter()
+            .map(|hash| ("a way", (*hash).to_owned()))
+            .collect();
+        judge(&same, &("another seed", other.to_owned())).len()
+    }
+
+    #[test]
+    fn hashes_must_agree_and_another_seed_must_differ() {
+        assert_eq!(check(&[A, A, A], B), 0);
+        assert_eq!(check(&[A, A, B], B), 1);
+        assert_eq!(check(&[A, B, B], B), 2);
+        assert_eq!(check(&[A, A, A], A), 1);
+        assert_eq!(check(&[], A), 1);
+    }
+
+    #[test]
+    fn the_hash_is_read_however_the_json_is_spaced() {
+        assert_eq!(
+            trace_hash("{\"seed\":1,\"trace_hash\":\"8d1f4c02a97be350\"}"),
+            Some(A)
+        );
+        assert_eq!(
+            trace_hash("{\n  \"trace_hash\" : \"8d1f4c02a97be350\",\n}"),
+            Some(A)
+        );
+    }
+
+    #[test]
+    fn what_is_not_a_hash_is_none() {
+        for json in [
+            "{}",
+            "{\"trace_hash\":null}",
+            "{\"trace_hash\":\"\"}",
+            "{\"trace_hash\":\"8d1f4c02a97be35\"}",
+            "{\"trace_hash\":\"not hexadecimal!\"}",
+            "{\"trace_hash\":\"8d1f4c02a97be350",
+        ] {
+            assert_eq!(trace_hash(json), None, "{json}");
+        }
+    }
+}

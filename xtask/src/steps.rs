@@ -1,0 +1,122 @@
+//! The steps of `cargo xtask test`, in the order in which they run.
+
+use crate::cargo::Cargo;
+use crate::outcome::Outcome;
+use crate::{deny, determinism, scenarios, schema, tidy};
+
+/// One thing that is checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    Fmt,
+    Clippy,
+    Test,
+    Doc,
+    Deny,
+    Tidy,
+    Schema,
+    Scenarios,
+    Determinism,
+}
+
+impl Step {
+    /// Every step, in order.
+    pub(crate) const ALL: [Self; 9] = [
+        Self::Fmt,
+        Self::Clippy,
+        Self::Test,
+        Self::Doc,
+        Self::Deny,
+        Self::Tidy,
+        Self::Schema,
+        Self::Scenarios,
+        Self::Determinism,
+    ];
+
+    /// The word that names it on the command line and in the summary.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Fmt => "fmt",
+            Self::Tidy => "tidy",
+            Self::Clippy => "clippy",
+            Self::Test => "test",
+            Self::Doc => "doc",
+            Self::Deny => "deny",
+            Self::Schema => "schema",
+            Self::Scenarios => "scenarios",
+            Self::Determinism => "determinism",
+        }
+    }
+
+    /// What it checks, in a line.
+    pub(crate) const fn about(self) -> &'static str {
+        match self {
+            Self::Fmt => "every file is as rustfmt writes it",
+            Self::Tidy => "the house rules that no other tool knows: names, lengths, docs, layers",
+            Self::Clippy => "no warning from the compiler or clippy, in any target",
+            Self::Test => "unit, integration and documentation tests",
+            Self::Doc => "rustdoc without warnings",
+            Self::Deny => "licences, duplicates and sources of the dependencies (cargo-deny)",
+            Self::Schema => {
+                "schema.json is what `sim schema` prints, and the README's examples are valid"
+            }
+            Self::Scenarios => "every shipped scenario passes over fixed seeds, in release",
+            Self::Determinism => "one seed gives one trace hash, whatever the jobs or the build",
+        }
+    }
+
+    /// The step that this word names.
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|step| step.name() == name)
+    }
+
+    /// Checks it.
+    pub(crate) fn run(self, cargo: &Cargo) -> Outcome {
+        match self {
+            Self::Fmt => cargo.run(&["fmt", "--all", "--check"]),
+            Self::Tidy => tidy::check(cargo.root()),
+            Self::Clippy => cargo.run(&[
+                "clippy",
+                "--workspace",
+                "--all-targets",
+                "--",
+                "-D",
+                "warnings",
+            ]),
+            Self::Test => test(cargo),
+            Self::Doc => cargo.run_with(
+                &[("RUSTDOCFLAGS", "-D warnings")],
+                &["doc", "--workspace", "--no-deps"],
+            ),
+            Self::Deny => deny::check(cargo),
+            Self::Schema => schema::check(cargo),
+            Self::Scenarios => scenarios::check(cargo),
+            Self::Determinism => determinism::check(cargo),
+        }
+    }
+}
+
+/// Runs the tests; by nextest where it is installed, which shows them better and has no eye for
+/// documentation tests. A snapshot that differs is a failure and is never written.
+fn test(cargo: &Cargo) -> Outcome {
+    let frozen = [("INSTA_UPDATE", "no")];
+    if !cargo.has("nextest") {
+        return cargo.run_with(&frozen, &["test", "--workspace"]);
+    }
+    cargo
+        .run_with(&frozen, &["nextest", "run", "--workspace"])
+        .and_then(|| cargo.run_with(&frozen, &["test", "--workspace", "--doc"]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Step;
+
+    #[test]
+    fn every_step_is_found_by_its_own_name_and_no_other() {
+        for step in Step::ALL {
+            assert_eq!(Step::from_name(step.name()), Some(step));
+        }
+        assert_eq!(Step::from_name("Fmt"), None);
+        assert_eq!(Step::from_name(""), None);
+    }
+}

@@ -1,0 +1,215 @@
+//! Rules that keep the documents true: the code map names every file and only files there are,
+//! and the README's table names every scenario and only scenarios there are. A folder's name, with
+//! the `/` at its end, stands for all that is in it.
+
+use super::{Finding, Source};
+
+const README: &str = "README.md";
+const ARCHITECTURE: &str = "ARCHITECTURE.md";
+
+/// Where the files are that the code map must name.
+const MAPPED: [&str; 5] = [
+    "benches/src/",
+    "core/src/",
+    "server/src/",
+    "sim/src/",
+    "xtask/src/",
+];
+
+/// What the documents leave out, and what they make up.
+pub(super) fn check(files: &[Source]) -> Vec<Finding> {
+    let mut found = code_map(files);
+    found.extend(scenario_table(files));
+    found
+}
+
+fn code_map(files: &[Source]) -> Vec<Finding> {
+    let is_mapped =
+        |path: &str| path.ends_with(".rs") && MAPPED.iter().any(|folder| path.starts_with(folder));
+    let named = |text: &str| -> Vec<(usize, String)> {
+        quoted(text)
+            .filter(|(_, path)| is_source(path) || (path.ends_with('/') && is_below(path)))
+            .map(|(line, path)| (line, path.to_owned()))
+            .collect()
+    };
+    compare(files, ARCHITECTURE, "the code map", named, is_source)
+}
+
+fn scenario_table(files: &[Source]) -> Vec<Finding> {
+    let is_scenario = |path: &str| {
+        path.strip_prefix("scenarios/")
+            .is_some_and(|name| name.ends_with(".yaml") && !name.contains('/'))
+    };
+    let named = |text: &str| -> Vec<(usize, String)> {
+        text.lines()
+            .enumerate()
+            .filter(|(_, line)| line.starts_with('|'))
+            .flat_map(|(index, line)| {
+                line.split(['(', ')'])
+                    .filter(|target| is_scenario(target))
+                    .map(move |target| (index + 1, target.to_owned()))
+            })
+            .collect()
+    };
+    compare(files, README, "the scenario table", named, is_scenario)
+}
+
+/// Compares what a document names with the files that there are.
+fn compare(
+    files: &[Source],
+    document: &str,
+    part: &str,
+    named: impl Fn(&str) -> Vec<(usize, String)>,
+    concerns: impl Fn(&str) -> bool,
+) -> Vec<Finding> {
+    let finding = |line, what| Finding {
+        path: document.into(),
+        line,
+        what,
+    };
+    let there: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
+    let Some(text) = files.iter().find(|file| file.path == document) else {
+        return vec![finding(None, "the file is missing".into())];
+    };
+    let named = named(&text.text);
+    let made_up = named
+        .iter()
+        .filter(|(_, name)| !there.iter().any(|path| stands_for(name, path)))
+        .map(|(line, path)| finding(Some(*line), format!("{path} does not exist")));
+    let left_out = there
+        .iter()
+        .filter(|path| concerns(path))
+        .filter(|path| !named.iter().any(|(_, name)| stands_for(name, path)))
+        .map(|path| finding(None, format!("{part} does not name {path}")));
+    made_up.chain(left_out).collect()
+}
+
+/// Whether a document that says `name` has named the file at `path`.
+fn stands_for(name: &str, path: &str) -> bool {
+    name == path || (name.ends_with('/') && path.starts_with(name))
+}
+
+/// What stands between backticks, with its line.
+fn quoted(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    text.lines().enumerate().flat_map(|(index, line)| {
+        line.split('`')
+            .skip(1)
+            .step_by(2)
+            .map(move |quoted| (index + 1, quoted))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::files;
+    use super::{check, quoted};
+
+    const MAP: (&str, &str) = ("ARCHITECTURE.md", "| `core/src/hub.rs` | the hub |\n");
+    const TABLE: (&str, &str) = (
+        "README.md",
+        "text\n| [burst](scenarios/burst.yaml) | two hundred at once |\n",
+    );
+
+    /// What is found when these files stand beside a good map and a good table.
+    fn found(of: &[(&str, &str)]) -> Vec<String> {
+        check(&files(of)).iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn documents_that_name_all_there_is_have_no_findings() {
+        let all = [
+            MAP,
+            TABLE,
+            ("core/src/hub.rs", "\n"),
+            ("core/tests/stick.rs", "\n"),
+            ("scenarios/burst.yaml", "\n"),
+            ("scenarios/regressions/stale_epoch.yaml", "\n"),
+        ];
+        assert_eq!(found(&all), [""; 0]);
+    }
+
+    #[test]
+    fn a_file_or_scenario_left_out_is_found() {
+        let all = [
+            MAP,
+            TABLE,
+            ("core/src/hub.rs", "\n"),
+            ("core/src/queue.rs", "\n"),
+            ("scenarios/burst.yaml", "\n"),
+            ("scenarios/churn.yaml", "\n"),
+        ];
+        assert_eq!(
+            found(&all),
+            [
+                "ARCHITECTURE.md: the code map does not name core/src/queue.rs",
+                "README.md: the scenario table does not name scenarios/churn.yaml",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_folder_stands_for_what_is_in_it_and_must_hold_something() {
+        let map = (
+            "ARCHITECTURE.md",
+            "`core/src/hub.rs` `core/src/hub/`\n`sim/src/report/` `core/src/` `target/`\n",
+        );
+        let all = [
+            map,
+            TABLE,
+            ("core/src/hub.rs", "\n"),
+            ("core/src/hub/rooms.rs", "\n"),
+            ("core/src/queue.rs", "\n"),
+            ("scenarios/burst.yaml", "\n"),
+        ];
+        assert_eq!(
+            found(&all),
+            [
+                "ARCHITECTURE.md:2: sim/src/report/ does not exist",
+                "ARCHITECTURE.md: the code map does not name core/src/queue.rs",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_scenario_named_outside_the_table_is_not_listed() {
+        let readme = ("README.md", "Run [burst](scenarios/burst.yaml).\n");
+        let all = [
+            MAP,
+            readme,
+            ("core/src/hub.rs", "\n"),
+            ("scenarios/burst.yaml", "\n"),
+        ];
+        assert_eq!(
+            found(&all),
+            ["README.md: the scenario table does not name scenarios/burst.yaml"]
+        );
+    }
+
+    #[test]
+    fn a_file_or_scenario_that_is_not_there_is_found() {
+        assert_eq!(
+            found(&[MAP, TABLE]),
+            [
+                "ARCHITECTURE.md:1: core/src/hub.rs does not exist",
+                "README.md:2: scenarios/burst.yaml does not exist",
+            ]
+        );
+    }
+
+    #[test]
+    fn missing_documents_are_found() {
+        assert_eq!(
+            found(&[]),
+            [
+                "ARCHITECTURE.md: the file is missing",
+                "README.md: the file is missing"
+            ]
+        );
+    }
+
+    #[test]
+    fn backticks_are_read_in_pairs() {
+        let all: Vec<_> = quoted("`a` b `c`\nd\n`e").collect();
+        assert_eq!(all, [(1, "a"), (1, "c"), (3, "e")]);
+    }
+}

@@ -1,0 +1,206 @@
+//! Rules about one file's name and text.
+
+use super::{Finding, Source};
+
+/// Lines that a source file may have.
+const MOST_LINES: usize = 600;
+
+/// File names that say nothing of what is inside.
+const NAMELESS: [&str; 8] = [
+    "common", "helper", "helpers", "manager", "misc", "mod", "util", "utils",
+];
+
+/// Marks of work left undone, and how each is told. Put together here, so that this file may
+/// speak of them.
+const UNDONE: [(&str, &str); 5] = [
+    (
+        concat!("TO", "DO"),
+        "work left undone: do it, or open an issue",
+    ),
+    (
+        concat!("FIX", "ME"),
+        "work left undone: do it, or open an issue",
+    ),
+    (
+        concat!("XX", "X"),
+        "work left undone: do it, or open an issue",
+    ),
+    (concat!("to", "do!"), "code left unwritten"),
+    (concat!("unimple", "mented!"), "code left unwritten"),
+];
+
+/// What is wrong with this file.
+pub(super) fn check(file: &Source) -> Vec<Finding> {
+    let mut found = Vec::new();
+    name(file, &mut found);
+    length(file, &mut found);
+    ending(file, &mut found);
+    for (index, line) in file.text.split('\n').enumerate() {
+        for what in in_line(line) {
+            found.push(Finding {
+                path: file.path.clone(),
+                line: Some(index + 1),
+                what: what.into(),
+            });
+        }
+    }
+    found
+}
+
+fn name(file: &Source, found: &mut Vec<Finding>) {
+    let name = file.path.rsplit('/').next().unwrap_or(&file.path);
+    let Some(stem) = name.strip_suffix(".rs") else {
+        return;
+    };
+    let last_word = stem.rsplit('_').next().unwrap_or(stem);
+    if NAMELESS.contains(&last_word) {
+        found.push(Finding {
+            path: file.path.clone(),
+            line: None,
+            what: format!("`{name}` says nothing of what is inside: name the idea"),
+        });
+    }
+}
+
+fn length(file: &Source, found: &mut Vec<Finding>) {
+    let lines = file.text.lines().count();
+    if file.path.ends_with(".rs") && lines > MOST_LINES {
+        found.push(Finding {
+            path: file.path.clone(),
+            line: None,
+            what: format!("{lines} lines are more than {MOST_LINES}: take an idea out of it"),
+        });
+    }
+}
+
+fn ending(file: &Source, found: &mut Vec<Finding>) {
+    let what = if !file.text.is_empty() && !file.text.ends_with('\n') {
+        "the last line does not end"
+    } else if file.text.ends_with("\n\n") {
+        "empty lines at the end"
+    } else {
+        return;
+    };
+    found.push(Finding {
+        path: file.path.clone(),
+        line: None,
+        what: what.into(),
+    });
+}
+
+/// What is wrong with one line.
+fn in_line(line: &str) -> Vec<&'static str> {
+    let mut found = Vec::new();
+    if line.ends_with([' ', '\t', '\r']) {
+        found.push("white space at the end of the line");
+    }
+    for (mark, what) in UNDONE {
+        if has_word(line, mark) {
+            found.push(what);
+        }
+    }
+    found
+}
+
+/// Whether `word` stands in `line` with no letter, digit or underscore against it.
+fn has_word(line: &str, word: &str) -> bool {
+    let joins = |c: char| c.is_alphanumeric() || c == '_';
+    line.match_indices(word).any(|(at, _)| {
+        let before = line[..at].chars().next_back();
+        let after = line[at + word.len()..].chars().next();
+        let word_ends = word.ends_with('!') || !after.is_some_and(joins);
+        !before.is_some_and(joins) && word_ends
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::files;
+    use super::{MOST_LINES, check};
+
+    /// What is found in a file, a line each.
+    fn found(path: &str, text: &str) -> Vec<String> {
+        let files = files(&[(path, text)]);
+        files
+            .iter()
+            .flat_map(check)
+            .map(|f| f.to_string())
+            .collect()
+    }
+
+    #[test]
+    fn a_good_file_has_no_findings() {
+        let text = "//! The mastodon's todo list of XXXL methods.\nfn todos() {}\n";
+        assert_eq!(found("core/src/stick.rs", text), [""; 0]);
+        assert_eq!(found("core/src/stick_lease.rs", ""), [""; 0]);
+    }
+
+    #[test]
+    fn names_that_name_nothing_are_found() {
+        for path in [
+            "core/src/hub/mod.rs",
+            "sim/src/utils.rs",
+            "sim/src/report_helpers.rs",
+            "core/src/room_manager.rs",
+        ] {
+            assert_eq!(found(path, "\n").len(), 1, "{path}");
+        }
+        for path in [
+            "core/src/model.rs",
+            "core/src/managers.md",
+            "sim/src/moderation.rs",
+        ] {
+            assert_eq!(found(path, "x\n"), [""; 0], "{path}");
+        }
+    }
+
+    #[test]
+    fn a_file_may_be_as_long_as_the_limit_and_no_longer() {
+        assert_eq!(found("core/src/hub.rs", &"x\n".repeat(MOST_LINES)), [""; 0]);
+        assert_eq!(
+            found("core/src/hub.rs", &"x\n".repeat(MOST_LINES + 1)),
+            ["core/src/hub.rs: 601 lines are more than 600: take an idea out of it"]
+        );
+        assert_eq!(found("README.md", &"x\n".repeat(MOST_LINES + 1)), [""; 0]);
+    }
+
+    #[test]
+    fn marks_of_undone_work_are_found_where_they_stand() {
+        for mark in [
+            concat!("// TO", "DO: later"),
+            concat!("// FIX", "ME(ann)"),
+            concat!("// XX", "X"),
+            concat!("    to", "do!()"),
+            concat!("    unimple", "mented!(\"later\")"),
+        ] {
+            let found = found("core/src/hub.rs", &format!("fn a() {{}}\n{mark}\n"));
+            assert_eq!(found.len(), 1, "{mark}: {found:?}");
+            assert!(found[0].starts_with("core/src/hub.rs:2: "), "{found:?}");
+        }
+    }
+
+    #[test]
+    fn white_space_at_the_end_of_a_line_is_found() {
+        assert_eq!(
+            found(
+                "scenarios/burst.yaml",
+                "name: burst \nseed: 42\t\nabout: x\r\n"
+            ),
+            [1, 2, 3].map(|line| format!(
+                "scenarios/burst.yaml:{line}: white space at the end of the line"
+            ))
+        );
+    }
+
+    #[test]
+    fn a_file_ends_with_one_line_end() {
+        assert_eq!(
+            found("README.md", "x"),
+            ["README.md: the last line does not end"]
+        );
+        assert_eq!(
+            found("README.md", "x\n\n"),
+            ["README.md: empty lines at the end"]
+        );
+    }
+}

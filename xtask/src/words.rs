@@ -1,0 +1,172 @@
+//! The words of the command line, and the help that lists them.
+
+use std::fmt::Write as _;
+
+use crate::steps::Step;
+
+/// What the words ask for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Request {
+    /// Say what there is.
+    Help,
+    /// Name the steps.
+    List,
+    /// Run these steps.
+    Test(Vec<Step>),
+}
+
+/// Reads the words after `cargo xtask`.
+///
+/// # Errors
+/// The word at fault, and what is accepted in its place.
+pub(crate) fn read(words: &[String]) -> Result<Request, String> {
+    let mut words = words.iter().map(String::as_str);
+    match words.next() {
+        Some("help" | "-h" | "--help") => Ok(Request::Help),
+        Some("test") => read_test(words),
+        Some(other) => Err(format!("unknown word `{other}`: expected `test` or `help`")),
+        None => Err("a word is missing: expected `test` or `help`".into()),
+    }
+}
+
+/// Reads the words after `test`.
+fn read_test<'a>(mut words: impl Iterator<Item = &'a str>) -> Result<Request, String> {
+    let mut chosen = Step::ALL.to_vec();
+    while let Some(word) = words.next() {
+        match word {
+            "-h" | "--help" => return Ok(Request::Help),
+            "--list" => return Ok(Request::List),
+            "--only" => {
+                let names = words
+                    .next()
+                    .ok_or_else(|| format!("`--only` needs steps: expected some of {}", names()))?;
+                chosen = read_steps(names)?;
+            }
+            other => match other.strip_prefix("--only=") {
+                Some(names) => chosen = read_steps(names)?,
+                None => {
+                    return Err(format!(
+                        "unknown word `{other}` after `test`: expected `--only STEP,STEP`, \
+                         `--list` or `--help`"
+                    ));
+                }
+            },
+        }
+    }
+    Ok(Request::Test(chosen))
+}
+
+/// Reads `clippy,tidy` into steps; they run in the order of all steps, each once.
+fn read_steps(list: &str) -> Result<Vec<Step>, String> {
+    let mut asked = Vec::new();
+    for name in list.split(',') {
+        let step = Step::from_name(name)
+            .ok_or_else(|| format!("unknown step `{name}`: expected some of {}", names()))?;
+        asked.push(step);
+    }
+    Ok(Step::ALL
+        .into_iter()
+        .filter(|step| asked.contains(step))
+        .collect())
+}
+
+/// The steps' names, for messages.
+fn names() -> String {
+    Step::ALL.map(Step::name).join(",")
+}
+
+/// The steps, a line each.
+pub(crate) fn list() -> String {
+    let mut text = String::new();
+    for step in Step::ALL {
+        let _ = writeln!(text, "{:<12} {}", step.name(), step.about());
+    }
+    text
+}
+
+/// All there is to say.
+pub(crate) fn help() -> String {
+    format!(
+        "\
+Checks the whole workspace with one command.
+
+Usage:
+  cargo xtask test [--only STEP,STEP] [--list]
+  cargo xtask help
+
+Steps, in order:
+{steps}
+Every step runs, whatever became of those before it; then the failures are listed. The last
+line reads `N passed, N failed, N skipped`, in steps. Exit 0 when nothing failed, 1 when
+something did, 2 when the command line is wrong. With CI=true a skipped step fails the run.
+
+cargo-deny is installed, once and by `cargo install`, where it is missing; cargo-nextest is
+used where it is installed.
+
+Examples:
+  cargo xtask test                       everything, as CI does
+  cargo xtask test --only fmt,clippy     the quick ones while editing
+  cargo xtask test --only scenarios      every shipped scenario over its fixed seeds
+  cargo xtask test --list                the steps and what they check
+",
+        steps = list()
+            .lines()
+            .map(|line| format!("  {line}\n"))
+            .collect::<String>()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Request, help, read};
+    use crate::steps::Step;
+
+    fn check(line: &str) -> Result<Request, String> {
+        let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        read(&words)
+    }
+
+    #[test]
+    fn test_alone_means_every_step() {
+        assert_eq!(check("test"), Ok(Request::Test(Step::ALL.to_vec())));
+    }
+
+    #[test]
+    fn only_takes_steps_in_the_order_of_all() {
+        let expected = Ok(Request::Test(vec![Step::Clippy, Step::Tidy]));
+        assert_eq!(check("test --only tidy,clippy,tidy"), expected);
+        assert_eq!(check("test --only=clippy,tidy"), expected);
+    }
+
+    #[test]
+    fn help_and_list_are_found_wherever_they_stand() {
+        assert_eq!(check("help"), Ok(Request::Help));
+        assert_eq!(check("test --help"), Ok(Request::Help));
+        assert_eq!(check("test --only fmt --list"), Ok(Request::List));
+    }
+
+    #[test]
+    fn wrong_words_are_told_what_is_accepted() {
+        for (line, told) in [
+            ("", "expected `test` or `help`"),
+            ("bench", "unknown word `bench`: expected `test` or `help`"),
+            ("test clippy", "unknown word `clippy` after `test`"),
+            ("test --only", "`--only` needs steps"),
+            (
+                "test --only clipy",
+                "unknown step `clipy`: expected some of fmt,clippy",
+            ),
+            ("test --only clippy,", "unknown step ``"),
+        ] {
+            let error = check(line).expect_err(line);
+            assert!(error.contains(told), "{line}: {error}");
+        }
+    }
+
+    #[test]
+    fn the_help_names_every_step() {
+        for step in Step::ALL {
+            assert!(help().contains(step.name()), "{}", step.name());
+        }
+    }
+}

@@ -22,6 +22,7 @@
 //! `inbox.rs` which events it has had, `rooms.rs` where it is, and `drain.rs` how it comes to an
 //! end.
 
+mod action;
 mod answers;
 mod awaiting;
 mod backoff;
@@ -45,8 +46,9 @@ use chat_core::Time;
 use crate::draw::{Actor, Draw};
 use crate::history::{Observer, Path, Record, What};
 use crate::plan::{Client, Habits, Persona, Step};
-use crate::protocol::{Agent, CallId, Op, Outcome, Refusal, Saw, User};
+use crate::protocol::{Agent, CallId, Outcome, Refusal, Saw, User};
 
+pub use action::{Action, Credential};
 use awaiting::Awaiting;
 use calls::Calls;
 use drain::Draining;
@@ -56,64 +58,6 @@ use inbox::Inbox;
 use link::{Link, Was};
 use rooms::Rooms;
 use steps::Patience;
-
-/// What a user asks its world to do.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Action {
-    /// Send one attempt of a call. The reply comes back through `handle_answer`, or never.
-    Request {
-        /// Which call.
-        call: CallId,
-        /// Which attempt of it, from 0.
-        attempt: u32,
-        /// In whose name.
-        who: Credential,
-        /// The request key: the same for all attempts of a call. A check has none.
-        key: Option<u128>,
-        /// What is asked for.
-        op: Op,
-    },
-    /// Nobody waits for this attempt's answer any more: its connection is dropped. (The attempt
-    /// may be lost already, with `DropAll`.)
-    Cancel {
-        /// Which call.
-        call: CallId,
-        /// Which attempt of it.
-        attempt: u32,
-    },
-    /// Open the event stream. Answered by `handle_stream_opened` or `handle_stream_closed`.
-    OpenStream {
-        /// The number of this opening.
-        stream: u32,
-        /// In whose name.
-        who: Credential,
-        /// Events from behind this place.
-        after: u64,
-    },
-    /// Drop the stream without a word.
-    CloseStream {
-        /// The number of its opening.
-        stream: u32,
-    },
-    /// Drop every connection, the stream and requests in flight, without a word.
-    DropAll,
-}
-
-/// In whose name a request is made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Credential {
-    /// Nobody's yet: the call registers. `secret` makes the handle, so that all attempts of one
-    /// registration make the same.
-    New {
-        /// What the handle is made from.
-        secret: u64,
-    },
-    /// The one who was registered with this secret.
-    Handle {
-        /// What the handle was made from.
-        secret: u64,
-    },
-}
 
 /// What a user does.
 #[derive(Clone, Debug)]
@@ -411,10 +355,11 @@ impl VirtualUser {
     }
 
     /// Performs a step of a script by hand now, whatever else is in flight: a call, or a
-    /// disconnect. (Other steps have no meaning there.) Returns the call that it started; none
-    /// for a disconnect, and for a `block` or `report` when nobody is known.
+    /// disconnect (which, when it is for a while, those who are being drained pass over). Other
+    /// steps have no meaning there, and who has a flow takes no orders. Returns the call that it
+    /// started; none for a disconnect, and for a `block` or `report` when nobody is known.
     pub fn manual(&mut self, now: Time, step: &Step, o: &mut impl Observer) -> Option<CallId> {
-        if self.is_vanished() {
+        if self.is_vanished() || matches!(self.script, Script::Flow(_)) {
             return None;
         }
         match step {
@@ -422,6 +367,7 @@ impl VirtualUser {
                 let op = self.op(verb)?;
                 Some(self.begin_call(now, now, op, Patience::ByHabit, o))
             }
+            Step::Disconnect(Some(_)) if self.pace == Pace::Hurried => None,
             Step::Disconnect(length) => {
                 self.disconnect(now, *length, o);
                 None

@@ -10,7 +10,7 @@ use super::backoff::pause;
 
 /// Answered calls whose operation is kept, to tell of a second answer. Second answers come within
 /// seconds; one that comes after so many other answers is passed over.
-const REMEMBERED: usize = 8;
+const REMEMBERED: usize = 4;
 
 /// What a call is waiting for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,0 +1,16 @@
+//! Drives virtual users by hand, with the test in the place of server, network and clock.
+#![expect(
+    clippy::unwrap_used,
+    clippy::wildcard_enum_match_arm,
+    reason = "all of this is a test, and a surprise should fail it"
+)]
+
+mod awaiting;
+mod calls;
+mod desk;
+mod draining;
+mod leaving;
+mod reading;
+mod registering;
+mod speaking;
+mod whatever;

@@ -6,4 +6,5 @@ pub mod names;
 pub mod plan;
 pub mod protocol;
 pub mod result;
+pub mod scenario;
 pub mod sometimes;

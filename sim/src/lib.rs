@@ -6,5 +6,6 @@ pub mod names;
 pub mod plan;
 pub mod protocol;
 pub mod result;
+pub mod scenario;
 pub mod sometimes;
 pub mod user;

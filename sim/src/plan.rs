@@ -208,10 +208,12 @@ pub enum Verb {
     },
     /// `leave_queue`
     LeaveQueue,
-    /// `login: { room: lobby }`
+    /// `login: { room: lobby }`, or `login: { room: hall, rooms: 500 }`
     Login {
         /// The room's name.
         room: Arc<str>,
+        /// 1: that very room. More: the user draws one of so many, `hall-0` to `hall-499`.
+        rooms: u32,
     },
     /// `send: { text: "hello" }` or `send: { length: { min: 5, max: 400 } }`
     Send(Text),

@@ -1,0 +1,188 @@
+//! What goes wrong, and when.
+
+use chat_core::Span;
+
+use super::ends::End;
+use super::error::{Problem, Read};
+use super::fields::Fields;
+use super::forms::{count, expected, list, listed, possible_ratio, some_time, span, truth};
+use super::node::{Node, Value};
+use super::script::Users;
+use crate::plan::{Fault, FaultKind, OperatorAct, Victims};
+
+/// The keys that say what goes wrong; each fault has exactly one of them.
+pub(super) const KINDS: [&str; 8] = [
+    "crash",
+    "partition",
+    "slow_readers",
+    "suspend",
+    "slow_disk",
+    "fail_disk",
+    "clock_jump",
+    "operator",
+];
+pub(super) const FAULT_KEYS: [&str; 12] = [
+    "at",
+    "crash",
+    "down_for",
+    "lose_unsynced",
+    "partition",
+    "slow_readers",
+    "suspend",
+    "slow_disk",
+    "fail_disk",
+    "clock_jump",
+    "operator",
+    "optional",
+];
+pub(super) const VICTIM_KEYS: [&str; 3] = ["share", "users", "for"];
+pub(super) const SLOW_DISK_KEYS: [&str; 2] = ["factor", "for"];
+pub(super) const FAIL_DISK_KEYS: [&str; 2] = ["for", "unknown"];
+pub(super) const ACTS: [&str; 5] = ["mute", "unmute", "kick", "close", "ban"];
+pub(super) const ACT_KEYS: [&str; 1] = ["user"];
+
+/// The faults in the order of their moments, and for each where it is written and when it ends.
+pub(super) fn faults(node: &Node, users: Users<'_>) -> Read<(Vec<Fault>, Vec<End>)> {
+    let mut faults = Vec::new();
+    let mut ends = Vec::new();
+    for item in list(node, "faults")? {
+        let fault = fault(item, users)?;
+        ends.push(End {
+            place: item.place,
+            at: fault.at + lasts(&fault.kind),
+        });
+        faults.push(fault);
+    }
+    // A stable sort: faults of one moment keep the order in which they are written.
+    faults.sort_by_key(|fault| fault.at);
+    Ok((faults, ends))
+}
+
+fn fault(node: &Node, users: Users<'_>) -> Read<Fault> {
+    let fields = Fields::read(node, "a fault", &FAULT_KEYS)?;
+    let at = span(fields.need("at", "at: 10s")?)?;
+    let (key, node) = fields.one_of(&KINDS, "partition: { share: 1/4, for: 3s }")?;
+    if key != "crash" {
+        fields.refuse(&["down_for", "lose_unsynced"], "it goes with `crash`")?;
+    }
+    // The simulator can do every fault; a live run asks the file again which may be left out.
+    fields.get("optional").map(truth).transpose()?;
+    let kind = match key {
+        "crash" => crash(node, &fields)?,
+        "partition" => {
+            let (victims, duration) = victims(node, "`partition`", users)?;
+            FaultKind::Partition { victims, duration }
+        }
+        "slow_readers" => {
+            let (victims, duration) = victims(node, "`slow_readers`", users)?;
+            FaultKind::SlowReaders { victims, duration }
+        }
+        "suspend" => {
+            let (victims, duration) = victims(node, "`suspend`", users)?;
+            FaultKind::Suspend { victims, duration }
+        }
+        "slow_disk" => slow_disk(node)?,
+        "fail_disk" => fail_disk(node)?,
+        "clock_jump" => FaultKind::ClockJump {
+            by: some_time(node)?,
+        },
+        _ => FaultKind::Operator(operator(node, users)?),
+    };
+    Ok(Fault { at, kind })
+}
+
+fn crash(node: &Node, fields: &Fields<'_>) -> Read<FaultKind> {
+    listed(node, "what can crash", &["server"])?;
+    Ok(FaultKind::Crash {
+        down_for: some_time(fields.need("down_for", "down_for: 800ms")?)?,
+        lose_unsynced: fields.get("lose_unsynced").map_or(Ok(false), truth)?,
+    })
+}
+
+fn victims(node: &Node, what: &'static str, users: Users<'_>) -> Read<(Victims, Span)> {
+    let fields = Fields::read(node, what, &VICTIM_KEYS)?;
+    let duration = some_time(fields.need("for", "for: 3s")?)?;
+    let (key, node) = fields.one_of(&["share", "users"], "share: 1/4")?;
+    if key == "share" {
+        return Ok((Victims::Share(possible_ratio(node)?), duration));
+    }
+    if users.0.is_empty() {
+        fields.refuse(&["users"], "only the steps form has users with names")?;
+    }
+    let mut named = Vec::new();
+    for item in list(node, "names of users")? {
+        let user = users.index(item)?;
+        if named.contains(&user) {
+            return Err(Problem::new(
+                item.place,
+                "the same user twice",
+                "each user at most once",
+            ));
+        }
+        named.push(user);
+    }
+    if named.is_empty() {
+        return Err(expected(node, "somebody", "at least one name of a user"));
+    }
+    Ok((Victims::Users(named), duration))
+}
+
+fn slow_disk(node: &Node) -> Read<FaultKind> {
+    let fields = Fields::read(node, "`slow_disk`", &SLOW_DISK_KEYS)?;
+    Ok(FaultKind::SlowDisk {
+        factor: count(fields.need("factor", "factor: 20")?, 2..=1_000_000)?,
+        duration: some_time(fields.need("for", "for: 5s")?)?,
+    })
+}
+
+fn fail_disk(node: &Node) -> Read<FaultKind> {
+    let fields = Fields::read(node, "`fail_disk`", &FAIL_DISK_KEYS)?;
+    Ok(FaultKind::FailDisk {
+        duration: some_time(fields.need("for", "for: 2s")?)?,
+        unknown: fields.get("unknown").map_or(Ok(false), truth)?,
+    })
+}
+
+/// `operator: kick`, or `operator: { kick: { user: a } }`.
+fn operator(node: &Node, users: Users<'_>) -> Read<OperatorAct> {
+    let (act, user) = if matches!(node.value, Value::Map(_)) {
+        let fields = Fields::read(node, "`operator`", &ACTS)?;
+        let (act, value) = fields.one_of(&ACTS, "mute: {}")?;
+        (act, whom(value, users)?)
+    } else {
+        (listed(node, "an operator's act", &ACTS)?, None)
+    };
+    Ok(match act {
+        "mute" => OperatorAct::Mute { user },
+        "unmute" => OperatorAct::Unmute { user },
+        "kick" => OperatorAct::Kick { user },
+        "close" => OperatorAct::Close { user },
+        _ => OperatorAct::Ban { user },
+    })
+}
+
+fn whom(node: &Node, users: Users<'_>) -> Read<Option<u32>> {
+    if matches!(node.value, Value::Empty) {
+        return Ok(None);
+    }
+    let fields = Fields::read(node, "an operator's act", &ACT_KEYS)?;
+    let Some(node) = fields.get("user") else {
+        return Ok(None);
+    };
+    if users.0.is_empty() {
+        fields.refuse(&["user"], "only the steps form has users with names")?;
+    }
+    users.index(node).map(Some)
+}
+
+fn lasts(kind: &FaultKind) -> Span {
+    match kind {
+        FaultKind::Crash { down_for, .. } => *down_for,
+        FaultKind::Partition { duration, .. }
+        | FaultKind::SlowReaders { duration, .. }
+        | FaultKind::SlowDisk { duration, .. }
+        | FaultKind::FailDisk { duration, .. }
+        | FaultKind::Suspend { duration, .. } => *duration,
+        FaultKind::ClockJump { .. } | FaultKind::Operator(_) => Span::ZERO,
+    }
+}

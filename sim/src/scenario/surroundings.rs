@@ -1,0 +1,101 @@
+//! What users meet: a server that takes time, clients that retry, and a network.
+
+use std::sync::Arc;
+
+use chat_core::Span;
+
+use super::error::Read;
+use super::fields::Fields;
+use super::forms::{count, ratio, some_time};
+use super::node::Node;
+use super::tables::Tables;
+use crate::draw::{Quantiles, Ratio, Shape};
+use crate::plan::{Capacity, Client, Network};
+
+pub(super) const CAPACITY_KEYS: [&str; 3] = ["service", "commit", "queue"];
+pub(super) const CLIENT_KEYS: [&str; 4] = ["timeout", "backoff", "max", "attempts"];
+pub(super) const NETWORK_KEYS: [&str; 4] = ["latency", "loss", "duplicate", "stream_break"];
+
+/// How long the server takes; by default as long as a small machine with a local disk.
+pub(super) fn capacity(node: Option<&Node>, tables: &mut Tables) -> Read<Capacity> {
+    let mut capacity = Capacity {
+        service: lognormal(Span::micros(20), Span::micros(200)),
+        commit: lognormal(Span::micros(300), Span::millis(2)),
+        queue: 4_096,
+    };
+    let Some(node) = node else {
+        return Ok(capacity);
+    };
+    let fields = Fields::read(node, "`capacity`", &CAPACITY_KEYS)?;
+    if let Some(node) = fields.get("service") {
+        capacity.service = tables.drawn_span(node)?;
+    }
+    if let Some(node) = fields.get("commit") {
+        capacity.commit = tables.drawn_span(node)?;
+    }
+    if let Some(node) = fields.get("queue") {
+        capacity.queue = count(node, 1..=10_000_000)?;
+    }
+    Ok(capacity)
+}
+
+/// How clients retry.
+pub(super) fn client(node: Option<&Node>) -> Read<Client> {
+    let mut client = Client {
+        timeout: Span::millis(500),
+        backoff: 2,
+        max: Span::secs(8),
+        attempts: 8,
+    };
+    let Some(node) = node else {
+        return Ok(client);
+    };
+    let fields = Fields::read(node, "`client`", &CLIENT_KEYS)?;
+    if let Some(node) = fields.get("timeout") {
+        client.timeout = some_time(node)?;
+    }
+    if let Some(node) = fields.get("backoff") {
+        client.backoff = count(node, 1..=100)?;
+    }
+    if let Some(node) = fields.get("max") {
+        client.max = some_time(node)?;
+    }
+    if let Some(node) = fields.get("attempts") {
+        client.attempts = count(node, 1..=1_000)?;
+    }
+    Ok(client)
+}
+
+/// What the network does by chance; by default nothing, within a millisecond.
+pub(super) fn network(node: Option<&Node>, tables: &mut Tables) -> Read<Network> {
+    let mut network = Network {
+        latency: Arc::new(Quantiles::new(Shape::Fixed(Span::millis(1).0))),
+        loss: Ratio::NEVER,
+        duplicate: Ratio::NEVER,
+        stream_break: Ratio::NEVER,
+    };
+    let Some(node) = node else {
+        return Ok(network);
+    };
+    let fields = Fields::read(node, "`network`", &NETWORK_KEYS)?;
+    if let Some(node) = fields.get("latency") {
+        network.latency = tables.drawn_span(node)?;
+    }
+    if let Some(node) = fields.get("loss") {
+        network.loss = ratio(node)?;
+    }
+    if let Some(node) = fields.get("duplicate") {
+        network.duplicate = ratio(node)?;
+    }
+    if let Some(node) = fields.get("stream_break") {
+        network.stream_break = ratio(node)?;
+    }
+    Ok(network)
+}
+
+fn lognormal(p50: Span, p99: Span) -> Arc<Quantiles> {
+    Arc::new(Quantiles::new(Shape::Lognormal {
+        p50: p50.0,
+        p99: p99.0,
+    }))
+}

@@ -1,0 +1,162 @@
+//! A step as it is written: a verb alone, or a verb with a value.
+
+use super::closest::did_you_mean;
+use super::error::{Problem, Read};
+use super::fields::Fields;
+use super::node::{Node, Place, Value, shortened};
+
+/// The verbs that call the server.
+pub(super) const CALLS: [&str; 14] = [
+    "enter_queue",
+    "leave_queue",
+    "login",
+    "send",
+    "check",
+    "talking_stick",
+    "append",
+    "undo",
+    "reset",
+    "push",
+    "leave_chat",
+    "typing",
+    "block",
+    "report",
+];
+/// The verbs that do not.
+pub(super) const OTHERS: [&str; 5] = ["await", "think", "loop", "choose", "disconnect"];
+/// The verbs that mean something without a value.
+pub(super) const BARE: [&str; 13] = [
+    "enter_queue",
+    "leave_queue",
+    "login",
+    "check",
+    "talking_stick",
+    "undo",
+    "reset",
+    "push",
+    "leave_chat",
+    "typing",
+    "block",
+    "report",
+    "disconnect",
+];
+/// The verbs that never take a value.
+pub(super) const WITHOUT_VALUE: [&str; 8] = [
+    "leave_queue",
+    "talking_stick",
+    "undo",
+    "reset",
+    "push",
+    "leave_chat",
+    "typing",
+    "block",
+];
+
+/// A verb as it is written, with its value if it has one.
+pub(super) struct Written<'n> {
+    /// The verb: one of `CALLS` or `OTHERS`.
+    pub(super) verb: &'static str,
+    /// Where it stands.
+    pub(super) place: Place,
+    value: Option<&'n Node>,
+}
+
+impl<'n> Written<'n> {
+    /// Reads a bare word, or a map of one key.
+    pub(super) fn read(node: &'n Node) -> Read<Self> {
+        let wrong = || {
+            Problem::new(
+                node.place,
+                format!("expected a step, found {}", node.described()),
+                verbs(),
+            )
+        };
+        let (place, verb, value) = if let Value::Text(verb) = &node.value {
+            (node.place, verb.as_str(), None)
+        } else {
+            let Value::Map(entries) = &node.value else {
+                return Err(wrong());
+            };
+            match entries.as_slice() {
+                [entry] => (entry.place, entry.key.as_str(), Some(&entry.node)),
+                [first, second, ..] => return Err(several_keys(&first.key, second.place)),
+                [] => return Err(wrong()),
+            }
+        };
+        let known = CALLS.iter().chain(&OTHERS).find(|known| **known == verb);
+        Ok(Self {
+            verb: known.ok_or_else(|| unknown_verb(place, verb))?,
+            place,
+            value: value.filter(|node| !matches!(node.value, Value::Empty)),
+        })
+    }
+
+    /// The value, which must be there; `example` shows one.
+    pub(super) fn need(&self, example: &str) -> Read<&'n Node> {
+        self.value.ok_or_else(|| {
+            Problem::new(
+                self.place,
+                format!("`{}` needs a value", self.verb),
+                format!("write for example `{}: {example}`", self.verb),
+            )
+        })
+    }
+
+    /// The value as a map of these keys, if it is there.
+    pub(super) fn fields(
+        &self,
+        what: &'static str,
+        keys: &'static [&'static str],
+    ) -> Read<Option<Fields<'n>>> {
+        self.value
+            .map(|node| Fields::read(node, what, keys))
+            .transpose()
+    }
+
+    /// Refuses a value.
+    pub(super) fn take_nothing(&self) -> Read<()> {
+        match self.value {
+            None => Ok(()),
+            Some(node) => Err(Problem::new(
+                node.place,
+                format!("`{}` takes nothing, found {}", self.verb, node.described()),
+                format!("write `- {}` alone", self.verb),
+            )),
+        }
+    }
+}
+
+/// The accepted steps.
+pub(super) fn verbs() -> String {
+    format!(
+        "accepted steps: {}, {}",
+        CALLS.join(", "),
+        OTHERS.join(", ")
+    )
+}
+
+/// A word that is no verb.
+pub(super) fn unknown_verb(place: Place, verb: &str) -> Box<Problem> {
+    if verb == "break" {
+        return Problem::new(place, "`break` is not available yet", verbs())
+            .labelled("agents cannot take breaks yet");
+    }
+    let known: Vec<&str> = CALLS.iter().chain(&OTHERS).copied().collect();
+    Problem::new(
+        place,
+        format!("unknown verb `{}`", shortened(verb)),
+        verbs(),
+    )
+    .labelled(format!("not a verb{}", did_you_mean(verb, &known)))
+}
+
+fn several_keys(first: &str, place: Place) -> Box<Problem> {
+    Problem::new(
+        place,
+        "a step is one verb, and here is a second key",
+        format!(
+            "what belongs to `{}` stands below it, indented further; another verb after a dash of its own",
+            shortened(first)
+        ),
+    )
+}

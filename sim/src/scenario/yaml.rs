@@ -1,0 +1,132 @@
+//! From text to nodes: one YAML document within limits that no scenario needs to pass.
+
+use serde_saphyr::options::{DuplicateKeyPolicy, MergeKeyPolicy, NonFiniteFloatPolicy};
+use serde_saphyr::{Error, Location, Options};
+
+use super::error::{Problem, Read};
+use super::node::{Node, Place};
+
+/// The largest scenario file, in bytes.
+pub(super) const MAX_BYTES: usize = 1 << 20;
+/// How deep lists and maps may stand in one another. A flow of the deepest loops takes 70.
+const MAX_DEPTH: usize = 80;
+/// How many keys, values, lists and maps there may be, aliases counted as what they stand for.
+const MAX_NODES: usize = 250_000;
+
+/// Reads one YAML document.
+pub(super) fn read(text: &str) -> Read<Node> {
+    refuse_control_characters(text)?;
+    serde_saphyr::from_str_with_options(text, options()).map_err(|error| explain(text, &error))
+}
+
+/// Repeated keys pass, because `Fields` can say more of them than the YAML parser.
+fn options() -> Options {
+    serde_saphyr::options! {
+        budget: serde_saphyr::budget! {
+            max_depth: MAX_DEPTH,
+            max_nodes: MAX_NODES,
+        },
+        duplicate_keys: DuplicateKeyPolicy::LastWins,
+        merge_keys: MergeKeyPolicy::Error,
+        non_finite_float_policy: NonFiniteFloatPolicy::AsString,
+        strict_booleans: true,
+        reject_unsupported_tags: true,
+        emit_comments: false,
+        with_snippet: false,
+    }
+}
+
+/// A NUL or the like is no character of YAML; found here, it is named whatever it stands in.
+fn refuse_control_characters(text: &str) -> Read<()> {
+    let wrong = |c: char| c.is_control() && !matches!(c, '\t' | '\n' | '\r' | '\u{85}');
+    match text.char_indices().find(|(_, c)| wrong(*c)) {
+        None => Ok(()),
+        Some((start, c)) => Err(Problem::new(
+            Place { start, length: 1 },
+            format!(
+                "the control character U+{:04X} is in the file",
+                u32::from(c)
+            ),
+            "text without control characters, tabs and line ends apart",
+        )),
+    }
+}
+
+/// Says what the YAML parser found, in words for who writes scenarios.
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "of the parser's sixty errors these need words of our own"
+)]
+fn explain(text: &str, error: &Error) -> Box<Problem> {
+    let place = error
+        .location()
+        .map_or_else(Place::default, |location| place_of(text, location));
+    let inner = match error.without_snippet() {
+        Error::AliasError { error, .. } => error.as_ref(),
+        _ => error.without_snippet(),
+    };
+    let (message, accepted) = match inner {
+        Error::MultipleDocuments { .. } => (
+            "a second YAML document begins here".to_owned(),
+            "one scenario in each file".to_owned(),
+        ),
+        // The scanner has a limit of its own, which only its words tell.
+        Error::ExternalMessage { msg, .. } if msg.contains("recursion limit") => too_much(),
+        Error::Budget { .. }
+        | Error::AliasReplayLimitExceeded { .. }
+        | Error::AliasReplayStackDepthExceeded { .. } => too_much(),
+        Error::UnknownAnchor { .. } => (
+            "an alias to an anchor that is not there".to_owned(),
+            "`*name` after an `&name` somewhere above; a text that begins with * needs quotes"
+                .to_owned(),
+        ),
+        Error::RecursiveReferencesRequireWeakTypes { .. } => (
+            "an alias that stands within what it stands for".to_owned(),
+            "an alias after its anchor's value has ended".to_owned(),
+        ),
+        Error::MergeKeyNotAllowed { .. } => (
+            "merge keys (<<) are not part of a scenario".to_owned(),
+            "the keys written out; a whole value may be an alias".to_owned(),
+        ),
+        Error::UnsupportedTag { tag, .. } => (
+            format!("the YAML tag `{tag}` is not part of a scenario"),
+            "values without a tag; a text that begins with ! needs quotes".to_owned(),
+        ),
+        _ => (
+            format!("not YAML: {}", words_of(inner)),
+            "YAML 1.2; a text with one of : # { } [ ] , & * ! | > ' \" % @ ` in it needs quotes"
+                .to_owned(),
+        ),
+    };
+    Problem::new(place, message, accepted)
+}
+
+fn too_much() -> (String, String) {
+    (
+        "the file nests too deep, or says too much".to_owned(),
+        format!(
+            "lists and maps at most {MAX_DEPTH} deep, and at most {MAX_NODES} keys and values, \
+             aliases counted as what they stand for"
+        ),
+    )
+}
+
+/// The parser's own words, without the place that it adds.
+fn words_of(error: &Error) -> String {
+    let words = error.to_string();
+    let end = words.rfind(" at line ").unwrap_or(words.len());
+    words[..end].to_owned()
+}
+
+/// Errors of the scanner know their place in characters only.
+fn place_of(text: &str, location: Location) -> Place {
+    if location.span().byte_offset().is_some() {
+        return Place::of(location);
+    }
+    let characters = usize::try_from(location.span().offset()).unwrap_or(usize::MAX);
+    let start = text
+        .char_indices()
+        .nth(characters)
+        .map_or(text.len(), |(at, _)| at);
+    Place { start, length: 1 }
+}

@@ -1,0 +1,216 @@
+//! What a good scenario becomes.
+
+use std::path::Path;
+
+use chat_core::Span;
+use sim::draw::{Ratio, Shape};
+use sim::plan::{
+    ArrivalMode, Arrivals, Compare, Delivery, FaultKind, Figure, OperatorAct, Plan, Step, Text,
+    Verb, Victims, Workload,
+};
+use sim::scenario::{load, parse};
+
+fn good(name: &str) -> Plan {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/good_scenarios");
+    load(&folder.join(name)).expect("a good scenario")
+}
+
+#[test]
+fn the_least_scenario_takes_every_default() {
+    let plan = good("least.yaml");
+    assert_eq!(plan.name, "least");
+    assert_eq!((plan.about.as_str(), plan.seed), ("", 1));
+    assert_eq!(plan.duration, Span::secs(30));
+    assert_eq!(plan.liveness, Span::secs(60));
+    assert_eq!(plan.server, chat_core::Config::default());
+    assert_eq!(plan.network.latency.shape(), Shape::Fixed(1_000));
+    assert_eq!(plan.network.loss, Ratio::NEVER);
+    assert_eq!(plan.client.timeout, Span::millis(500));
+    assert_eq!(plan.client.attempts, 8);
+    assert_eq!(plan.capacity.queue, 4_096);
+    assert_eq!(plan.properties, sim::names::PROPERTIES);
+    assert!(plan.faults.is_empty() && plan.expect_sometimes.is_empty());
+    let Workload::Phases { phases, personas } = plan.workload else {
+        panic!("phases");
+    };
+    assert_eq!(phases[0].name, "phase 1");
+    assert_eq!((personas[0].weight, personas[0].stream), (1, true));
+}
+
+#[test]
+fn phases_and_personas_are_as_written() {
+    let Workload::Phases { phases, personas } = good("every_key.yaml").workload else {
+        panic!("phases");
+    };
+    let arrivals: Vec<Arrivals> = phases.iter().map(|phase| phase.arrivals).collect();
+    let rate = |from_milli, to_milli, mode| Arrivals::Rate {
+        from_milli,
+        to_milli,
+        mode,
+    };
+    assert_eq!(
+        arrivals,
+        [
+            rate(500, 500, ArrivalMode::Uniform),
+            rate(0, 2_125, ArrivalMode::Poisson),
+            rate(1_000, 1_000, ArrivalMode::Uniform),
+            Arrivals::Count(50),
+            Arrivals::Pause,
+        ]
+    );
+    assert_eq!(phases[4].duration, Span::secs(300));
+    assert_eq!(phases[3].max_users, Some(40));
+    let everybody = &personas[0];
+    assert_eq!((everybody.weight, everybody.stream), (1_000, false));
+    assert_eq!(everybody.habits.abandon, Ratio::new(1, 3).unwrap());
+    assert_eq!(everybody.habits.forget_handle, Ratio::new(1, 1).unwrap());
+    assert_eq!(everybody.habits.parallel, Ratio::NEVER);
+    insta::assert_snapshot!(flow_in_words(&everybody.flow));
+}
+
+fn flow_in_words(steps: &[Step]) -> String {
+    steps.iter().map(|step| in_words(step) + "\n").collect()
+}
+
+fn in_words(step: &Step) -> String {
+    match step {
+        Step::Call(Verb::Send(text)) => format!("send {}", text_in_words(text)),
+        Step::Call(Verb::Append(text)) => format!("append {}", text_in_words(text)),
+        Step::Call(verb) => format!("{verb:?}"),
+        Step::Await { event, within } => format!("await {event} {within}"),
+        Step::Think(time) => format!("think {:?}", time.shape()),
+        Step::Loop { count, steps } => format!("loop {count}: [{}]", inner(steps)),
+        Step::Choose(choices) => choices
+            .iter()
+            .map(|choice| format!("choose {}: [{}]", choice.weight, inner(&choice.steps)))
+            .collect::<Vec<_>>()
+            .join(" or "),
+        Step::Disconnect(time) => format!("disconnect {time:?}"),
+    }
+}
+
+fn inner(steps: &[Step]) -> String {
+    steps.iter().map(in_words).collect::<Vec<_>>().join(", ")
+}
+
+fn text_in_words(text: &Text) -> String {
+    match text {
+        Text::Words(words) => format!("{words:?}"),
+        Text::Length(length) => format!("{:?}", length.shape()),
+    }
+}
+
+#[test]
+fn steps_are_in_order_and_say_what_the_network_does() {
+    let plan = good("every_step.yaml");
+    assert_eq!(plan.duration, Span::secs(35));
+    let Workload::Steps { users, steps } = plan.workload else {
+        panic!("steps");
+    };
+    assert_eq!(users, ["ann", "bob", "1"]);
+    let order: Vec<(Span, u32)> = steps.iter().map(|step| (step.at, step.user)).collect();
+    assert_eq!(
+        order,
+        [
+            (Span::ZERO, 0),
+            (Span::ZERO, 1),
+            (Span::secs(1), 1),
+            (Span::secs(2), 0),
+            (Span::secs(35), 1),
+        ]
+    );
+    let net = &steps[2].net;
+    assert_eq!(net.request, Some(Delivery::After(Span::millis(20))));
+    assert_eq!(net.reply, Some(Delivery::Lost));
+    assert_eq!(
+        net.push,
+        [(0, Delivery::After(Span::millis(400))), (2, Delivery::Lost)]
+    );
+    assert!(matches!(steps[3].what, Step::Disconnect(Some(s)) if s == Span::secs(1)));
+    assert!(matches!(steps[4].what, Step::Disconnect(None)));
+}
+
+#[test]
+fn faults_are_in_order() {
+    let plan = good("every_step.yaml");
+    let at: Vec<u64> = plan.faults.iter().map(|fault| fault.at.as_secs()).collect();
+    assert_eq!(at, [3, 4, 5, 6]);
+    assert!(matches!(
+        &plan.faults[2].kind,
+        FaultKind::Partition { victims: Victims::Users(users), .. } if users == &[1, 2]
+    ));
+    assert!(matches!(
+        plan.faults[3].kind,
+        FaultKind::Operator(OperatorAct::Mute { user: Some(1) })
+    ));
+    let plan = good("every_key.yaml");
+    assert!(matches!(
+        plan.faults[0].kind,
+        FaultKind::Crash {
+            lose_unsynced: false,
+            ..
+        }
+    ));
+    assert!(matches!(
+        plan.faults[2].kind,
+        FaultKind::ClockJump { by } if by == Span::secs(7_200)
+    ));
+}
+
+#[test]
+fn what_must_hold_is_as_written() {
+    let plan = good("every_key.yaml");
+    assert_eq!(plan.properties, ["no_lost_messages", "latency"]);
+    let found: Vec<(&str, Figure, Compare, f64)> = plan
+        .thresholds
+        .iter()
+        .map(|t| (t.metric, t.figure, t.compare, t.bound))
+        .collect();
+    for wanted in [
+        (
+            "message_latency",
+            Figure::Percentile(99.9),
+            Compare::Below,
+            2_000.0,
+        ),
+        ("message_latency", Figure::Max, Compare::AtMost, 60_000.0),
+        ("message_latency", Figure::Mean, Compare::Above, 0.001),
+        ("queue_wait", Figure::Overtaken, Compare::Equal, 0.0),
+        (
+            "request_latency",
+            Figure::Percentile(50.0),
+            Compare::AtLeast,
+            1.0,
+        ),
+        ("stick_turns", Figure::Jain, Compare::Above, 0.8),
+        (
+            "bytes_per_message",
+            Figure::Percentile(95.0),
+            Compare::Below,
+            2_000.5,
+        ),
+        ("lost", Figure::Rate, Compare::Below, 0.01),
+        ("refused", Figure::Rate, Compare::AtMost, 1.0),
+    ] {
+        assert!(found.contains(&wanted), "{wanted:?} is not in {found:#?}");
+    }
+}
+
+#[test]
+fn a_byte_order_mark_and_windows_line_ends_are_accepted() {
+    let text =
+        "\u{feff}phases: [{ pause: 1s }]\r\nscenarios:\r\n  - name: a\r\n    flow: [push]\r\n";
+    let plan = parse("folder/plain.yaml", text).unwrap();
+    assert_eq!(plan.name, "plain");
+}
+
+#[test]
+fn the_deepest_flow_is_read() {
+    let mut flow = "check".to_owned();
+    for _ in 0..16 {
+        flow = format!("choose: [{{ steps: [{flow}] }}]");
+        flow = format!("{{ {flow} }}");
+    }
+    let text = format!("phases: [{{ pause: 1s }}]\nscenarios: [{{ name: a, flow: [{flow}] }}]\n");
+    assert!(parse("deep.yaml", &text).is_ok());
+}

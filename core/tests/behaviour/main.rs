@@ -6,6 +6,11 @@ mod render;
 mod script;
 mod words;
 
+mod drafts;
+mod named;
+mod notices;
+mod pairs;
 mod presence;
 mod queue;
 mod registration;
+mod stick;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::Hub;
 use crate::config::StickRule;
-use crate::draft::count;
+use crate::draft::{Draft, count};
 use crate::event::{Body, EndReason};
 use crate::id::{Epoch, RoomId, UserId};
 use crate::name::has_visible;
@@ -52,14 +52,17 @@ impl Hub {
         if text.is_empty() {
             return Err(Reject::MessageEmpty);
         }
-        let (max_append, max_draft) = (self.config.max_append, self.config.max_draft);
+        let (max_append, limit) = (self.config.max_append, self.config.max_draft);
+        // Asked before there is a draft: a refusal does not begin one.
+        let drafted = self.room(room).draft(user).map_or(0, Draft::length);
+        if drafted + count(text).min(max_append) > limit {
+            return Err(Reject::DraftFull { limit });
+        }
         let draft = self
             .room_mut(room)
             .draft_mut(user)
             .ok_or(Reject::NotInRoom)?;
-        let appended = draft
-            .append(text, max_append, max_draft)
-            .map_err(|_| Reject::DraftFull { limit: max_draft })?;
+        let appended = draft.append(text, max_append);
         let suffix = (appended.cut > 0).then(|| draft.suffix(SUFFIX).into());
         Ok(Reply::Draft {
             length: appended.length,

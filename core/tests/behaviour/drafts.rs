@@ -60,6 +60,7 @@ fn a_full_draft_takes_all_of_an_append_or_nothing() {
         config max_draft=5
         0s ann login
            ann talking_stick
+           ann append 'abcdef'
            ann append 'abc'
            ann append 'def'
            ann append 'de'
@@ -70,6 +71,7 @@ fn a_full_draft_takes_all_of_an_append_or_nothing() {
         room_1/1 user.joined ann → ann#1
     ann talking_stick ⇒ place 0 in room_1; ann holds epoch 1 until 2m; next 2m
         room_1/2 stick.granted ann epoch 1 for 2m → ann#2
+    ann append 'abcdef' ⇒ refused, draft_full: A draft has at most 5 characters; push it, or undo
     ann append 'abc' ⇒ draft of 3, 0 cut
     ann append 'def' ⇒ refused, draft_full: A draft has at most 5 characters; push it, or undo
     ann append 'de' ⇒ draft of 5, 0 cut

@@ -29,14 +29,7 @@ impl Hub {
     ) -> Result<Reply, Reject> {
         let room = self.resolve(user, room)?;
         self.check_floor(user, room, epoch)?;
-        if !has_visible(text) {
-            return Err(Reject::MessageEmpty);
-        }
-        let limit = self.config.max_message;
-        // Counting characters costs; a text of few bytes has few of them.
-        if text.len() > limit as usize && count(text) > limit {
-            return Err(Reject::MessageTooLong { limit });
-        }
+        self.check_text(text)?;
         Ok(self.say(user, room, Arc::clone(text)))
     }
 
@@ -84,9 +77,7 @@ impl Hub {
             .draft(user)
             .filter(|draft| !draft.is_empty());
         let text = draft.ok_or(Reject::DraftEmpty)?.text();
-        if !has_visible(text) {
-            return Err(Reject::MessageEmpty);
-        }
+        self.check_text(text)?;
         let text = Arc::from(text);
         self.room_mut(room).clear_draft(user);
         let reply = self.say(user, room, text);
@@ -149,6 +140,19 @@ impl Hub {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Whether a text can be a message.
+    fn check_text(&self, text: &str) -> Result<(), Reject> {
+        if !has_visible(text) {
+            return Err(Reject::MessageEmpty);
+        }
+        let limit = self.config.max_message;
+        // Counting characters costs; a text of few bytes has few of them.
+        if text.len() > limit as usize && count(text) > limit {
+            return Err(Reject::MessageTooLong { limit });
+        }
+        Ok(())
     }
 
     /// A caller who names a grant means that one: if it is not its own current one, it is stale.

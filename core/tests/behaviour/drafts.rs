@@ -192,8 +192,8 @@ fn a_draft_longer_than_a_message_is_not_pushed() {
         room_1/1 user.joined ann → ann#1
     ann append 'abc' ⇒ draft of 3, 0 cut; next 5m
     ann append 'def' ⇒ draft of 6, 0 cut
+    ann push ⇒ refused, message_too_long: A message has at most 5 characters
+    ann undo ⇒ draft of 3, 0 cut
     ann push ⇒ sent room_1/2 at 0s
-    ann undo ⇒ draft of 0, 0 cut
-    ann push ⇒ refused, draft_empty: Your draft is empty; append to it first
     ");
 }

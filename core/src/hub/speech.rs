@@ -81,8 +81,15 @@ impl Hub {
         let text = Arc::from(text);
         self.room_mut(room).clear_draft(user);
         let reply = self.say(user, room, text);
+        // Where the stick is optional, one may push while waiting for it, and keeps the place.
         // A pair room may have ended with this message; it has no stick either way.
-        self.give_up_stick(room, user);
+        if self
+            .room(room)
+            .stick()
+            .is_some_and(|stick| stick.holds(user))
+        {
+            self.give_up_stick(room, user);
+        }
         Ok(reply)
     }
 

@@ -441,7 +441,6 @@ fn a_push_releases_but_does_not_withdraw_a_waiting_claim() {
     ben push ⇒ sent room_1/5 at 0s
         room_1/5 message.received ben: "while I wait" → ann#5
     ben talking_stick ⇒ place 1 in room_1; ann holds epoch 1 until 2m
-        room_1/6 stick.claimed ben place 1 → ann#6 ben#4
     "#);
 }
 

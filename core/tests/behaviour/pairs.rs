@@ -278,10 +278,10 @@ fn ended_chats_are_remembered_up_to_the_limit() {
     cat leave_chat ⇒ left
         room_2/2 partner.disconnected left → user_1#3
     # Ann remembers the second only, Ben the first, Cat the second.
-    ann send 'x' room=room_1 ⇒ refused, not_in_room: You are not in that room; log in to it first
+    ann send 'x' room=room_1 ⇒ refused, room_not_found: Room not found
     ann send 'x' room=room_2 ⇒ refused, chat_ended: Chat has ended
     ben send 'x' room=room_1 ⇒ refused, chat_ended: Chat has ended; next 5m
-    cat send 'x' room=room_1 ⇒ refused, not_in_room: You are not in that room; log in to it first
+    cat send 'x' room=room_1 ⇒ refused, room_not_found: Room not found
     # When Ben forgets too, the room is gone.
     ben unregister ⇒ done
         user_2 is forgotten

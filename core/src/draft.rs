@@ -63,6 +63,22 @@ impl Draft {
         &self.text[start..]
     }
 
+    /// What must hold of it, whatever happened: every append can be taken back.
+    pub(crate) fn validate(&self) -> Result<(), String> {
+        let mut rest = self.clone();
+        for (bytes, characters) in self.appends.iter().rev() {
+            let last = rest.text.get(*bytes as usize..).map(count);
+            if last != Some(*characters) || rest.length < *characters {
+                return Err("a draft does not consist of its appends".into());
+            }
+            rest.undo();
+        }
+        if rest.text.is_empty() && rest.length == 0 {
+            return Ok(());
+        }
+        Err("a draft is more than its appends".into())
+    }
+
     pub(crate) fn text(&self) -> &str {
         &self.text
     }

@@ -243,10 +243,10 @@ impl Hub {
             participant.rooms.retain(|live| *live != room);
             participant.pair = None;
             participant.ended.push_back(room);
-            if participant.ended.len() > limit
-                && let Some(oldest) = participant.ended.pop_front()
-            {
-                self.drop_ended(oldest, user);
+            let over = participant.ended.len().saturating_sub(limit);
+            let forgotten: Vec<RoomId> = participant.ended.drain(..over).collect();
+            for room in forgotten {
+                self.drop_ended(room, user);
             }
         }
     }

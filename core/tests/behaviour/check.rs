@@ -53,6 +53,8 @@ struct Stage {
     /// How much of each inbox is written down already.
     shown: BTreeMap<UserId, Seq>,
     deadline: Option<Time>,
+    /// Whether a `resume` lowered limits, so that collections may be over them for a while.
+    lowered: bool,
     told: String,
     outcomes: Vec<Result<Reply, Reject>>,
     kinds: Vec<&'static str>,
@@ -66,6 +68,7 @@ impl Stage {
             cast: BTreeMap::new(),
             shown: BTreeMap::new(),
             deadline: None,
+            lowered: false,
             told: String::new(),
             outcomes: Vec::new(),
             kinds: Vec::new(),
@@ -88,6 +91,7 @@ impl Stage {
             self.hub = Hub::new(self.hub.config().clone(), words.parse(&word));
             return;
         }
+        self.lowered |= line.contains("resume max_");
         if let Ok(span) = Span::parse(words.peek()) {
             words.next();
             self.at = Time(0) + span;
@@ -267,6 +271,9 @@ impl Stage {
         self.hub
             .validate()
             .unwrap_or_else(|why| panic!("{why}, after\n{}", self.told));
+        if !self.lowered {
+            self.hub.check_limits().expect("no limit was lowered");
+        }
         let now = self.hub.now();
         let mut later = self.hub.clone();
         later.handle_timeout(now);

@@ -18,10 +18,6 @@ pub(crate) struct Appended {
     pub(crate) cut: u32,
 }
 
-/// The draft has no room for it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Full;
-
 impl Draft {
     pub(crate) fn is_empty(&self) -> bool {
         self.appends.is_empty()
@@ -31,18 +27,10 @@ impl Draft {
         self.length
     }
 
-    /// Adds the first `max_append` characters of `text`, all of them or none.
-    pub(crate) fn append(
-        &mut self,
-        text: &str,
-        max_append: u32,
-        max_draft: u32,
-    ) -> Result<Appended, Full> {
+    /// Adds the first `max_append` characters of `text`. The caller has seen that they fit.
+    pub(crate) fn append(&mut self, text: &str, max_append: u32) -> Appended {
         let total = count(text);
         let taken = total.min(max_append);
-        if self.length + taken > max_draft {
-            return Err(Full);
-        }
         let end = text
             .char_indices()
             .nth(taken as usize)
@@ -50,10 +38,10 @@ impl Draft {
         self.appends.push((count_bytes(&self.text), taken));
         self.text.push_str(&text[..end]);
         self.length += taken;
-        Ok(Appended {
+        Appended {
             length: self.length,
             cut: total - taken,
-        })
+        }
     }
 
     /// Takes the last append back. Without one, nothing changes.
@@ -73,6 +61,22 @@ impl Draft {
             .nth(n.saturating_sub(1))
             .map_or(0, |(at, _)| at);
         &self.text[start..]
+    }
+
+    /// What must hold of it, whatever happened: every append can be taken back.
+    pub(crate) fn validate(&self) -> Result<(), String> {
+        let mut rest = self.clone();
+        for (bytes, characters) in self.appends.iter().rev() {
+            let last = rest.text.get(*bytes as usize..).map(count);
+            if last != Some(*characters) || rest.length < *characters {
+                return Err("a draft does not consist of its appends".into());
+            }
+            rest.undo();
+        }
+        if rest.text.is_empty() && rest.length == 0 {
+            return Ok(());
+        }
+        Err("a draft is more than its appends".into())
     }
 
     pub(crate) fn text(&self) -> &str {
@@ -96,13 +100,9 @@ mod tests {
     #[test]
     fn an_append_is_cut_between_characters() {
         let mut draft = Draft::default();
-        assert_eq!(
-            draft.append("äöü", 2, 10),
-            Ok(Appended { length: 2, cut: 1 })
-        );
+        assert_eq!(draft.append("äöü", 2), Appended { length: 2, cut: 1 });
         assert_eq!(draft.text(), "äö");
-        assert_eq!(draft.append("xyz", 5, 4), Err(Full));
-        assert_eq!(draft.append("xy", 5, 4), Ok(Appended { length: 4, cut: 0 }));
+        assert_eq!(draft.append("xy", 5), Appended { length: 4, cut: 0 });
         assert_eq!((draft.suffix(3), draft.suffix(9)), ("öxy", "äöxy"));
         draft.undo();
         assert_eq!((draft.text(), draft.length()), ("äö", 2));

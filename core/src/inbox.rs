@@ -56,7 +56,7 @@ impl Inbox {
     /// Appends an event. At the limit the oldest goes: those delivered are always older than
     /// those that are not, so they go first.
     pub(crate) fn push(&mut self, event: Arc<Event>, limit: usize) {
-        if self.events.len() >= limit
+        while self.events.len() >= limit
             && let Some(oldest) = self.events.pop_front()
         {
             self.gone += 1;
@@ -148,12 +148,9 @@ impl Inbox {
     }
 
     /// What must hold of it, whatever happened.
-    pub(crate) fn validate(&self, limit: usize) -> Result<(), String> {
-        if self.events.len() > limit {
-            return Err(format!(
-                "{} events, the limit is {limit}",
-                self.events.len()
-            ));
+    pub(crate) fn validate(&self) -> Result<(), String> {
+        if self.gone.checked_add(self.events.len() as u64).is_none() {
+            return Err("has no end".into());
         }
         if self.delivered > self.end() {
             return Err(format!(

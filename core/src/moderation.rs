@@ -43,7 +43,7 @@ pub struct Ban {
 
 impl Moderation {
     pub(crate) fn report(&mut self, report: Report, limit: usize) {
-        if self.reports.len() >= limit {
+        while self.reports.len() >= limit {
             self.reports.pop_front();
         }
         self.reports.push_back(report);

@@ -134,7 +134,7 @@ impl Memory {
         outcome: Result<Reply, Reject>,
         limit: usize,
     ) {
-        if self.keys.len() >= limit {
+        while self.keys.len() >= limit {
             self.keys.pop_front();
             self.outcomes.pop_front();
         }

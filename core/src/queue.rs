@@ -229,9 +229,9 @@ impl Queue {
     }
 
     /// What must hold of it, whatever happened.
-    pub(crate) fn validate(&self, limit: usize) -> Result<(), String> {
-        if self.line.len() > limit {
-            return Err(format!("{} wait, the limit is {limit}", self.line.len()));
+    pub(crate) fn validate(&self) -> Result<(), String> {
+        if self.line.keys().next_back() >= Some(&self.next) {
+            return Err("somebody has a place that was not given yet".into());
         }
         if self.by_user.len() != self.line.len() {
             return Err("somebody waits twice".into());

@@ -170,7 +170,7 @@ impl Room {
     }
 
     pub(crate) fn remember(&mut self, message: Arc<Event>, limit: usize) {
-        if self.history.len() >= limit {
+        while self.history.len() >= limit {
             self.history.pop_front();
         }
         self.history.push_back(message);
@@ -200,16 +200,16 @@ impl Room {
     }
 
     /// What must hold of it, whatever happened.
-    pub(crate) fn validate(&self, max_members: usize, history: usize) -> Result<(), String> {
+    pub(crate) fn validate(&self, id: RoomId) -> Result<(), String> {
         let members = self.members.len();
-        if members > max_members || members == 0 {
-            return Err(format!("{} has {members} members", self.id));
+        if self.id != id || members == 0 {
+            return Err(format!("{id} is {} with {members} members", self.id));
         }
         if !self.members.is_sorted_by(|a, b| a.user < b.user) {
             return Err(format!("{} has members out of order", self.id));
         }
-        if self.history.len() > history {
-            return Err(format!("{} remembers too much", self.id));
+        for draft in self.members.iter().filter_map(|m| m.draft.as_deref()) {
+            draft.validate()?;
         }
         match &self.kind {
             Kind::Pair { .. } if members != 2 => Err(format!("{} has {members} of two", self.id)),

@@ -67,13 +67,13 @@ impl Hub {
             return self.only_room(user);
         };
         let found = self.rooms.get(&room).ok_or(Reject::RoomNotFound)?;
-        if !found.is_member(user) {
-            return Err(Reject::NotInRoom);
+        match (&found.kind, found.is_member(user)) {
+            (Kind::Pair { .. } | Kind::Named { .. }, true) => Ok(room),
+            (Kind::Pair { .. } | Kind::Named { .. }, false) => Err(Reject::NotInRoom),
+            (Kind::Ended(_), true) => Err(Reject::ChatEnded),
+            // Only the other one of the two still remembers it.
+            (Kind::Ended(_), false) => Err(Reject::RoomNotFound),
         }
-        if matches!(found.kind, Kind::Ended(_)) {
-            return Err(Reject::ChatEnded);
-        }
-        Ok(room)
     }
 
     fn only_room(&self, user: UserId) -> Result<RoomId, Reject> {
@@ -243,10 +243,10 @@ impl Hub {
             participant.rooms.retain(|live| *live != room);
             participant.pair = None;
             participant.ended.push_back(room);
-            if participant.ended.len() > limit
-                && let Some(oldest) = participant.ended.pop_front()
-            {
-                self.drop_ended(oldest, user);
+            let over = participant.ended.len().saturating_sub(limit);
+            let forgotten: Vec<RoomId> = participant.ended.drain(..over).collect();
+            for room in forgotten {
+                self.drop_ended(room, user);
             }
         }
     }

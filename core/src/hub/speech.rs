@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::Hub;
 use crate::config::StickRule;
-use crate::draft::count;
+use crate::draft::{Draft, count};
 use crate::event::{Body, EndReason};
 use crate::id::{Epoch, RoomId, UserId};
 use crate::name::has_visible;
@@ -29,14 +29,7 @@ impl Hub {
     ) -> Result<Reply, Reject> {
         let room = self.resolve(user, room)?;
         self.check_floor(user, room, epoch)?;
-        if !has_visible(text) {
-            return Err(Reject::MessageEmpty);
-        }
-        let limit = self.config.max_message;
-        // Counting characters costs; a text of few bytes has few of them.
-        if text.len() > limit as usize && count(text) > limit {
-            return Err(Reject::MessageTooLong { limit });
-        }
+        self.check_text(text)?;
         Ok(self.say(user, room, Arc::clone(text)))
     }
 
@@ -52,14 +45,17 @@ impl Hub {
         if text.is_empty() {
             return Err(Reject::MessageEmpty);
         }
-        let (max_append, max_draft) = (self.config.max_append, self.config.max_draft);
+        let (max_append, limit) = (self.config.max_append, self.config.max_draft);
+        // Asked before there is a draft: a refusal does not begin one.
+        let drafted = self.room(room).draft(user).map_or(0, Draft::length);
+        if drafted + count(text).min(max_append) > limit {
+            return Err(Reject::DraftFull { limit });
+        }
         let draft = self
             .room_mut(room)
             .draft_mut(user)
             .ok_or(Reject::NotInRoom)?;
-        let appended = draft
-            .append(text, max_append, max_draft)
-            .map_err(|_| Reject::DraftFull { limit: max_draft })?;
+        let appended = draft.append(text, max_append);
         let suffix = (appended.cut > 0).then(|| draft.suffix(SUFFIX).into());
         Ok(Reply::Draft {
             length: appended.length,
@@ -81,14 +77,19 @@ impl Hub {
             .draft(user)
             .filter(|draft| !draft.is_empty());
         let text = draft.ok_or(Reject::DraftEmpty)?.text();
-        if !has_visible(text) {
-            return Err(Reject::MessageEmpty);
-        }
+        self.check_text(text)?;
         let text = Arc::from(text);
         self.room_mut(room).clear_draft(user);
         let reply = self.say(user, room, text);
+        // Where the stick is optional, one may push while waiting for it, and keeps the place.
         // A pair room may have ended with this message; it has no stick either way.
-        self.give_up_stick(room, user);
+        if self
+            .room(room)
+            .stick()
+            .is_some_and(|stick| stick.holds(user))
+        {
+            self.give_up_stick(room, user);
+        }
         Ok(reply)
     }
 
@@ -146,6 +147,19 @@ impl Hub {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Whether a text can be a message.
+    fn check_text(&self, text: &str) -> Result<(), Reject> {
+        if !has_visible(text) {
+            return Err(Reject::MessageEmpty);
+        }
+        let limit = self.config.max_message;
+        // Counting characters costs; a text of few bytes has few of them.
+        if text.len() > limit as usize && count(text) > limit {
+            return Err(Reject::MessageTooLong { limit });
+        }
+        Ok(())
     }
 
     /// A caller who names a grant means that one: if it is not its own current one, it is stale.

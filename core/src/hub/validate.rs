@@ -7,25 +7,31 @@ use crate::participant::Participant;
 use crate::room::{Kind, Room};
 
 impl Hub {
+    /// Checks that nothing is larger than its limit. Walks all of the state. Unlike an invariant
+    /// this may fail for a while after `Resumed` lowered a limit: what is there already stays.
+    ///
+    /// # Errors
+    /// The first limit that is passed.
+    pub fn check_limits(&self) -> Result<(), String> {
+        match self.sizes().iter().find(|s| s.size > s.limit) {
+            Some(s) => Err(format!("{}: {}, the limit is {}", s.name, s.size, s.limit)),
+            None => Ok(()),
+        }
+    }
+
     /// Checks every invariant. Walks all of the state: for tests, simulation and restores.
     ///
     /// # Errors
     /// The first invariant that does not hold. The shell stops rather than serve such a state.
     pub fn validate(&self) -> Result<(), String> {
-        let config = &self.config;
-        for (name, size, limit) in self.sizes().iter().map(|s| (s.name, s.size, s.limit)) {
-            if size > limit {
-                return Err(format!("{name}: {size}, the limit is {limit}"));
-            }
-        }
-        self.queue.validate(config.max_queue as usize)?;
+        self.queue.validate()?;
         for user in self.users.sorted_keys() {
             self.validate_user(user)
                 .map_err(|why| format!("{user}: {why}"))?;
         }
         for id in self.rooms.sorted_keys() {
             let room = self.room(id);
-            room.validate(config.max_members as usize, config.history_limit as usize)?;
+            room.validate(id)?;
             self.validate_room(room)
                 .map_err(|why| format!("{id}: {why}"))?;
         }
@@ -34,6 +40,11 @@ impl Hub {
             if participant.is_away() || participant.pair.is_some() {
                 return Err(format!("{} waits, but is away or in a chat", waiter.user));
             }
+        }
+        let newest_user = self.users.sorted_keys().pop();
+        let newest_room = self.rooms.sorted_keys().pop();
+        if newest_user > Some(self.last_user) || newest_room > Some(self.last_room) {
+            return Err("an id is in use that was not given yet".into());
         }
         let users = self.users.len();
         let index = &self.index;
@@ -45,9 +56,7 @@ impl Hub {
 
     fn validate_user(&self, user: UserId) -> Result<(), String> {
         let participant = self.user(user);
-        participant
-            .inbox
-            .validate(self.config.inbox_limit as usize)?;
+        participant.inbox.validate()?;
         let index = &self.index;
         let found = [
             index.handles.get(&participant.handle),

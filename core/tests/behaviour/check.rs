@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use chat_core::{
-    Answer, Config, Effect, Entry, Event, Hub, Reject, Reply, RoomSeq, Seq, Span, Time, UserId, mix,
+    Answer, Caller, Config, Effect, Entry, Event, Hub, Implied, Reject, Reply, RoomSeq, SecretHash,
+    Seq, Span, Time, UserId, mix,
 };
 
 use crate::render;
@@ -52,6 +53,8 @@ struct Stage {
     /// How much of each inbox is written down already.
     shown: BTreeMap<UserId, Seq>,
     deadline: Option<Time>,
+    /// Whether a `resume` lowered limits, so that collections may be over them for a while.
+    lowered: bool,
     told: String,
     outcomes: Vec<Result<Reply, Reject>>,
     kinds: Vec<&'static str>,
@@ -65,6 +68,7 @@ impl Stage {
             cast: BTreeMap::new(),
             shown: BTreeMap::new(),
             deadline: None,
+            lowered: false,
             told: String::new(),
             outcomes: Vec::new(),
             kinds: Vec::new(),
@@ -87,6 +91,7 @@ impl Stage {
             self.hub = Hub::new(self.hub.config().clone(), words.parse(&word));
             return;
         }
+        self.lowered |= line.contains("resume max_");
         if let Ok(span) = Span::parse(words.peek()) {
             words.next();
             self.at = Time(0) + span;
@@ -102,7 +107,11 @@ impl Stage {
     }
 
     fn handle(&mut self, entry: &Entry) {
+        let before = self.hub.clone();
         let outcome = self.hub.handle(self.at, entry);
+        if outcome.is_err() {
+            self.nothing_changed(before, entry);
+        }
         self.find_cast(entry);
         let mut lines = vec![render::outcome(&self.hub, &outcome)];
         let deadline = self.hub.poll_timeout();
@@ -129,12 +138,29 @@ impl Stage {
         self.outcomes.push(outcome);
     }
 
+    /// A refusal leaves what its envelope alone would have left: time has moved, and a caller who
+    /// is registered was seen. (With a key the outcome is remembered, too; `keys.rs` is about that.)
+    fn nothing_changed(&self, mut before: Hub, entry: &Entry) {
+        let caller = match entry {
+            Entry::Call { key: Some(_), .. } => return,
+            Entry::Call { caller, .. } => before.user_by_handle(handle_of(caller)),
+            _ => None,
+        };
+        let envelope = caller.map_or(Entry::Tick, |user| Entry::Implied {
+            user,
+            implied: Implied::Seen { waiting: None },
+        });
+        // Who is given up, or forgotten, before the call is not seen; then the twin refuses too.
+        let _ = before.handle(self.at, &envelope);
+        assert_eq!(before.digest(), self.hub.digest(), "after\n{}", self.told);
+    }
+
     /// Learns the number of somebody who has just registered.
     fn find_cast(&mut self, entry: &Entry) {
         let Entry::Call { caller, .. } = entry else {
             return;
         };
-        let (chat_core::Caller::Handle(handle) | chat_core::Caller::New { handle, .. }) = caller;
+        let handle = handle_of(caller);
         let line = self.told.lines().last().unwrap_or_default();
         let actor = line.split(' ').find(|word| script::handle(word) == *handle);
         match (actor, self.hub.user_by_handle(handle)) {
@@ -245,6 +271,9 @@ impl Stage {
         self.hub
             .validate()
             .unwrap_or_else(|why| panic!("{why}, after\n{}", self.told));
+        if !self.lowered {
+            self.hub.check_limits().expect("no limit was lowered");
+        }
         let now = self.hub.now();
         let mut later = self.hub.clone();
         later.handle_timeout(now);
@@ -256,6 +285,12 @@ impl Stage {
         if mix(self.told.len() as u64, now.0).is_multiple_of(3) {
             self.hub = restored;
         }
+    }
+}
+
+const fn handle_of(caller: &Caller) -> &SecretHash {
+    match caller {
+        Caller::Handle(handle) | Caller::New { handle, .. } => handle,
     }
 }
 

@@ -6,6 +6,16 @@ mod render;
 mod script;
 mod words;
 
+mod blocks;
+mod downtime;
+mod drafts;
+mod inbox;
+mod keys;
+mod named;
+mod notices;
+mod operators;
+mod pairs;
 mod presence;
 mod queue;
 mod registration;
+mod stick;

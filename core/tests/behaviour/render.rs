@@ -9,7 +9,7 @@ use chat_core::{
 
 /// A line without characters that look like others, or like nothing.
 pub(crate) fn plain(line: &str) -> String {
-    let shown = |c: char| match c.is_ascii() {
+    let shown = |c: char| match c.is_ascii() && !c.is_control() {
         true => c.to_string(),
         false => c.escape_unicode().to_string(),
     };

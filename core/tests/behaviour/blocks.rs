@@ -1,0 +1,162 @@
+//! Blocks and reports: what participants do about one another.
+
+use insta::assert_snapshot;
+
+use crate::check::check;
+
+#[test]
+fn a_block_hides_messages_both_ways_and_nothing_else() {
+    assert_snapshot!(check("
+        config stick=optional
+        0s ann login
+           ben login
+           cat login
+           ann block ben
+           ann send 'from ann'
+           ben send 'from ben'
+           ben append 'pushed'
+           ben push
+           cat send 'from cat'
+           ben leave_chat
+    "), @r#"
+    0s ann login ⇒ user_1 in room_1; next 1m
+        room_1/1 user.joined ann → ann#1
+    ben login ⇒ user_2 in room_1
+        room_1/2 user.joined ben → ann#2 ben#1
+    cat login ⇒ user_3 in room_1
+        room_1/3 user.joined cat → ann#3 ben#2 cat#1
+    ann block ben ⇒ done
+    ann send 'from ann' ⇒ sent room_1/4 at 0s
+        room_1/4 message.received ann: "from ann" → cat#2
+    ben send 'from ben' ⇒ sent room_1/5 at 0s
+        room_1/5 message.received ben: "from ben" → cat#3
+    ben append 'pushed' ⇒ draft of 6, 0 cut
+    ben push ⇒ sent room_1/6 at 0s
+        room_1/6 message.received ben: "pushed" → cat#4
+    cat send 'from cat' ⇒ sent room_1/7 at 0s; next 5m
+        room_1/7 message.received cat: "from cat" → ann#4 ben#3
+    ben leave_chat ⇒ left
+        room_1/8 user.left ben → ann#5 cat#5
+    "#);
+}
+
+#[test]
+fn a_block_hides_the_past_as_well() {
+    assert_snapshot!(check("
+        config stick=optional
+        0s ann login
+           ben login
+           cat login
+           ben send 'before'
+           cat send 'hello'
+           ann send 'mine'
+           ann block ben
+           ann history
+           ben history
+           cat history
+    "), @r#"
+    0s ann login ⇒ user_1 in room_1; next 1m
+        room_1/1 user.joined ann → ann#1
+    ben login ⇒ user_2 in room_1
+        room_1/2 user.joined ben → ann#2 ben#1
+    cat login ⇒ user_3 in room_1
+        room_1/3 user.joined cat → ann#3 ben#2 cat#1
+    ben send 'before' ⇒ sent room_1/4 at 0s
+        room_1/4 message.received ben: "before" → ann#4 cat#2
+    cat send 'hello' ⇒ sent room_1/5 at 0s
+        room_1/5 message.received cat: "hello" → ann#5 ben#3
+    ann send 'mine' ⇒ sent room_1/6 at 0s; next 5m
+        room_1/6 message.received ann: "mine" → ben#4 cat#3
+    ann block ben ⇒ done
+    ann history ⇒ room_1
+        room_1/5 message.received cat: "hello"
+        room_1/6 message.received ann: "mine"
+    ben history ⇒ room_1
+        room_1/4 message.received ben: "before"
+        room_1/5 message.received cat: "hello"
+    cat history ⇒ room_1
+        room_1/4 message.received ben: "before"
+        room_1/5 message.received cat: "hello"
+        room_1/6 message.received ann: "mine"
+    "#);
+}
+
+#[test]
+fn blocking_twice_is_no_mistake() {
+    assert_snapshot!(check("
+        0s ann login
+           ben login
+           ann block ben
+           ann block ben
+    "), @r"
+    0s ann login ⇒ user_1 in room_1; next 1m
+        room_1/1 user.joined ann → ann#1
+    ben login ⇒ user_2 in room_1
+        room_1/2 user.joined ben → ann#2 ben#1
+    ann block ben ⇒ done
+    ann block ben ⇒ done
+    ");
+}
+
+#[test]
+fn one_blocks_somebody_and_somebody_else() {
+    assert_snapshot!(check("
+        0s ann login
+           ann block ann
+           ann block user_9
+           ann report ann 'me'
+           ann report user_9 'who'
+    "), @r"
+    0s ann login ⇒ user_1 in room_1; next 1m
+        room_1/1 user.joined ann → ann#1
+    ann block ann ⇒ refused, invalid_arguments: user_id must be somebody else than yourself; next 5m
+    ann block user_9 ⇒ refused, user_not_found: There is no such participant
+    ann report ann 'me' ⇒ refused, invalid_arguments: user_id must be somebody else than yourself
+    ann report user_9 'who' ⇒ refused, user_not_found: There is no such participant
+    ");
+}
+
+#[test]
+fn a_report_needs_a_reason_on_one_line() {
+    assert_snapshot!(check("
+        0s ann login
+           ben login
+           ann report ben 'spam'
+           ann report ben ''
+           ann report ben 'x'*501
+           ann report ben 'a\tb'
+           reports
+    "), @r#"
+    0s ann login ⇒ user_1 in room_1; next 1m
+        room_1/1 user.joined ann → ann#1
+    ben login ⇒ user_2 in room_1
+        room_1/2 user.joined ben → ann#2 ben#1
+    ann report ben 'spam' ⇒ done
+    ann report ben '' ⇒ refused, invalid_arguments: reason must be 1 to 500 characters on one line
+    ann report ben 'x'*501 ⇒ refused, invalid_arguments: reason must be 1 to 500 characters on one line
+    ann report ben 'a\u{9}b' ⇒ refused, invalid_arguments: reason must be 1 to 500 characters on one line
+    reports ⇒ user_1 of user_2: "spam"
+    "#);
+}
+
+#[test]
+fn the_oldest_reports_go_first() {
+    assert_snapshot!(check("
+        config max_reports=2
+        0s ann login
+           ben login
+           ann report ben '1'
+           ann report ben '2'
+           ben report ann '3'
+           reports
+    "), @r#"
+    0s ann login ⇒ user_1 in room_1; next 1m
+        room_1/1 user.joined ann → ann#1
+    ben login ⇒ user_2 in room_1
+        room_1/2 user.joined ben → ann#2 ben#1
+    ann report ben '1' ⇒ done
+    ann report ben '2' ⇒ done
+    ben report ann '3' ⇒ done; next 5m
+    reports ⇒ user_1 of user_2: "2", user_2 of user_1: "3"
+    "#);
+}

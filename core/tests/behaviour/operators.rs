@@ -1,0 +1,241 @@
+//! Operators: mute, unmute, kick, close, ban, unban.
+
+use insta::assert_snapshot;
+
+use crate::check::check;
+
+#[test]
+fn one_who_is_muted_reads_but_does_not_speak() {
+    assert_snapshot!(check("
+        config stick=optional
+        0s ann login
+           ben login
+           ann append 'x'
+           operator mute ann 'noise'
+           ann send 'x'
+           ann append 'x'
+           ann push
+           ann talking_stick
+           ann typing
+           ben send 'still here'
+           operator unmute ann
+           ann push
+    "), @r#"
+    0s ann login ⇒ user_1 in room_1; next 1m
+        room_1/1 user.joined ann → ann#1
+    ben login ⇒ user_2 in room_1
+        room_1/2 user.joined ben → ann#2 ben#1
+    ann append 'x' ⇒ draft of 1, 0 cut
+    operator mute ann 'noise' ⇒ done
+        room_1/3 moderation.muted ann "noise" → ann#3 ben#2
+    ann send 'x' ⇒ refused, muted: An operator has muted you; you can read, but not speak
+    ann append 'x' ⇒ refused, muted: An operator has muted you; you can read, but not speak
+    ann push ⇒ refused, muted: An operator has muted you; you can read, but not speak
+    ann talking_stick ⇒ refused, muted: An operator has muted you; you can read, but not speak
+    ann typing ⇒ done
+        ~ room_1 ann types
+    ben send 'still here' ⇒ sent room_1/4 at 0s; next 5m
+        room_1/4 message.received ben: "still here" → ann#4
+    operator unmute ann ⇒ done
+    ann push ⇒ sent room_1/5 at 0s
+        room_1/5 message.received ann: "x" → ben#3
+    "#);
+}
+
+#[test]
+fn muted_counts_in_pairs_too() {
+    assert_snapshot!(check("
+        0s ann enter_queue as=ann
+           operator mute ann 'noise'
+           ben enter_queue as=ben
+           ann send 'x'
+           operator mute ben 'more noise'
+    "), @r#"
+    0s ann enter_queue as=ann ⇒ user_1 waits at 1, estimated wait unknown; next 1m
+    operator mute ann 'noise' ⇒ done
+    ben enter_queue as=ben ⇒ user_2 matched with ann in room_1
+        room_1/1 chatroom.found ben and ann → ann#1 ben#1
+    ann send 'x' ⇒ refused, muted: An operator has muted you; you can read, but not speak
+    operator mute ben 'more noise' ⇒ done
+        room_1/2 moderation.muted ben "more noise" → ann#2 ben#2
+    "#);
+}
+
+#[test]
+fn one_who_is_kicked_is_told_and_may_come_back() {
+    assert_snapshot!(check("
+        0s ann login
+           ben login
+           operator kick ann room=room_1 'cool down'
+           ann send 'x' room=room_1
+           ann login
+    "), @r#"
+    0s ann login ⇒ user_1 in room_1; next 1m
+        room_1/1 user.joined ann → ann#1
+    ben login ⇒ user_2 in room_1
+        room_1/2 user.joined ben → ann#2 ben#1
+    operator kick ann room=room_1 'cool down' ⇒ done
+        room_1/3 moderation.kicked ann "cool down" → ann#3 ben#2
+    ann send 'x' room=room_1 ⇒ refused, not_in_room: You are not in that room; log in to it first
+    ann login ⇒ user_1 in room_1
+        room_1/4 user.joined ann → ann#4 ben#3
+    "#);
+}
+
+#[test]
+fn kicking_the_last_one_closes_the_room() {
+    assert_snapshot!(check("
+        0s ann login
+           operator kick ann room=room_1 'bye'
+           ben login
+    "), @r#"
+    0s ann login ⇒ user_1 in room_1; next 1m
+        room_1/1 user.joined ann → ann#1
+    operator kick ann room=room_1 'bye' ⇒ done
+        room_1/2 moderation.kicked ann "bye" → ann#2
+    ben login ⇒ user_2 in room_2
+        room_2/1 user.joined ben → ben#1
+    "#);
+}
+
+#[test]
+fn a_kick_ends_a_chat() {
+    assert_snapshot!(check("
+        0s ann enter_queue as=ann
+           ben enter_queue as=ben
+           operator kick ann room=room_1 'spam'
+           ann send 'x'
+    "), @r#"
+    0s ann enter_queue as=ann ⇒ user_1 waits at 1, estimated wait unknown; next 1m
+    ben enter_queue as=ben ⇒ user_2 matched with ann in room_1
+        room_1/1 chatroom.found ben and ann → ann#1 ben#1
+    operator kick ann room=room_1 'spam' ⇒ done
+        room_1/2 moderation.kicked ann "spam" → ann#2 ben#2
+        room_1/3 partner.disconnected closed → ann#3 ben#3
+    ann send 'x' ⇒ refused, chat_ended: Chat has ended
+    "#);
+}
+
+#[test]
+fn a_closed_room_is_gone_for_all() {
+    assert_snapshot!(check("
+        0s ann login
+           ben login
+           ann talking_stick
+           operator close room_1 'over'
+           ann send 'x'
+           ann login
+    "), @r#"
+    0s ann login ⇒ user_1 in room_1; next 1m
+        room_1/1 user.joined ann → ann#1
+    ben login ⇒ user_2 in room_1
+        room_1/2 user.joined ben → ann#2 ben#1
+    ann talking_stick ⇒ place 0 in room_1; ann holds epoch 1 until 2m
+        room_1/3 stick.granted ann epoch 1 for 2m → ann#3 ben#2
+    operator close room_1 'over' ⇒ done
+        room_1/4 moderation.closed "over" → ann#4 ben#3
+    ann send 'x' ⇒ refused, room_ambiguous: You are in 0 rooms; say which by room_id
+    ann login ⇒ user_1 in room_2
+        room_2/1 user.joined ann → ann#5
+    "#);
+}
+
+#[test]
+fn a_ban_puts_out_of_the_server_and_keeps_the_name_out() {
+    assert_snapshot!(check("
+        0s ann login as=Ann
+           ben login
+           operator ban ann 'spam'
+           ann send 'x'
+           ann login as=ANN
+           ann enter_queue as=Ann
+           operator unban aNN
+           ann login as=Ann
+    "), @r"
+    0s ann login as=Ann ⇒ user_1 in room_1; next 1m
+        room_1/1 user.joined Ann → Ann#1
+    ben login ⇒ user_2 in room_1
+        room_1/2 user.joined ben → Ann#2 ben#1
+    operator ban ann 'spam' ⇒ done
+        user_1 is forgotten
+        room_1/3 user.left Ann → ben#2
+    ann send 'x' ⇒ refused, unknown_handle: This handle is unknown or was forgotten; register again
+    ann login as=ANN ⇒ refused, name_not_allowed: That name is not allowed: an operator has banned it
+    ann enter_queue as=Ann ⇒ refused, name_not_allowed: That name is not allowed: an operator has banned it
+    operator unban aNN ⇒ done
+    ann login as=Ann ⇒ user_3 in room_1
+        room_1/4 user.joined Ann → ben#3 Ann#1
+    ");
+}
+
+#[test]
+fn banning_an_address_again_changes_its_reason() {
+    assert_snapshot!(check("
+        config max_bans=1
+        0s operator ban_address 7 'flood'
+           operator ban_address 7 'flood again'
+           operator ban_address 8 'flood'
+           operator unban_address 7
+           operator unban_address 7
+           operator ban_address 8 'flood'
+    "), @r"
+    0s operator ban_address 7 'flood' ⇒ done
+    operator ban_address 7 'flood again' ⇒ done
+    operator ban_address 8 'flood' ⇒ refused, invalid_arguments: the number of bans must be at most 1
+    operator unban_address 7 ⇒ done
+    operator unban_address 7 ⇒ done
+    operator ban_address 8 'flood' ⇒ done
+    ");
+}
+
+#[test]
+fn operators_mean_somebody_and_some_room_and_say_why() {
+    assert_snapshot!(check("
+        0s ann login lobby
+           ben login den
+           operator mute user_9 'x'
+           operator mute ann ''
+           operator unmute user_9
+           operator kick user_9 room=room_1 'x'
+           operator kick ann room=room_9 'x'
+           operator kick ann room=room_2 'x'
+           operator kick ann room=room_1 ''
+           operator close room_9 'x'
+           operator close room_1 ''
+           operator ban user_9 'x'
+           operator ban ann ''
+           operator ban_address 7 ''
+    "), @r"
+    0s ann login lobby ⇒ user_1 in room_1; next 1m
+        room_1/1 user.joined ann → ann#1
+    ben login den ⇒ user_2 in room_2
+        room_2/1 user.joined ben → ben#1
+    operator mute user_9 'x' ⇒ refused, user_not_found: There is no such participant
+    operator mute ann '' ⇒ refused, invalid_arguments: reason must be 1 to 500 characters on one line
+    operator unmute user_9 ⇒ refused, user_not_found: There is no such participant
+    operator kick user_9 room=room_1 'x' ⇒ refused, user_not_found: There is no such participant
+    operator kick ann room=room_9 'x' ⇒ refused, room_not_found: Room not found
+    operator kick ann room=room_2 'x' ⇒ refused, not_in_room: You are not in that room; log in to it first
+    operator kick ann room=room_1 '' ⇒ refused, invalid_arguments: reason must be 1 to 500 characters on one line
+    operator close room_9 'x' ⇒ refused, room_not_found: Room not found
+    operator close room_1 '' ⇒ refused, invalid_arguments: reason must be 1 to 500 characters on one line
+    operator ban user_9 'x' ⇒ refused, user_not_found: There is no such participant
+    operator ban ann '' ⇒ refused, invalid_arguments: reason must be 1 to 500 characters on one line
+    operator ban_address 7 '' ⇒ refused, invalid_arguments: reason must be 1 to 500 characters on one line
+    ");
+}
+
+#[test]
+fn an_operators_act_is_no_sign_of_life() {
+    assert_snapshot!(check("
+        0s  ann login
+        50s operator unmute ann
+        60s tick
+    "), @r"
+    0s  ann login ⇒ user_1 in room_1; next 1m
+        room_1/1 user.joined ann → ann#1
+    50s operator unmute ann ⇒ done
+    60s tick ⇒ done; next 1441m
+        room_1/2 user.away ann → ann#2
+    ");
+}

@@ -24,8 +24,13 @@ pub(super) fn check(files: &[Source]) -> Vec<Finding> {
 }
 
 fn code_map(files: &[Source]) -> Vec<Finding> {
-    let is_mapped =
-        |path: &str| path.ends_with(".rs") && MAPPED.iter().any(|folder| path.starts_with(folder));
+    let is_below = |path: &str| {
+        MAPPED.iter().any(|folder| {
+            path.strip_prefix(folder)
+                .is_some_and(|rest| !rest.is_empty())
+        })
+    };
+    let is_source = |path: &str| path.ends_with(".rs") && is_below(path);
     let named = |text: &str| -> Vec<(usize, String)> {
         quoted(text)
             .filter(|(_, path)| is_source(path) || (path.ends_with('/') && is_below(path)))

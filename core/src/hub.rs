@@ -163,6 +163,11 @@ impl Hub {
         self.recalled
     }
 
+    /// Goes on counting where another value of the same state left off.
+    pub(crate) fn copy_figures(&mut self, other: &Self) {
+        self.recalled = other.recalled;
+    }
+
     /// Handles the journal's next entry.
     ///
     /// The envelope comes first: time moves (never back), timers due fire in order, the caller

@@ -408,6 +408,12 @@ impl VirtualUser {
         Some((place, kind.name().to_owned()))
     }
 
+    /// The name it was given, whatever it calls itself now.
+    #[must_use]
+    pub fn given_name(&self) -> &str {
+        &self.given_name
+    }
+
     /// Who it is to the server; none before it is registered.
     #[must_use]
     pub fn identity(&self) -> Option<User> {

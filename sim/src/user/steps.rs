@@ -168,9 +168,12 @@ impl VirtualUser {
                 interests: interests.clone(),
             },
             Verb::LeaveQueue => Op::LeaveQueue,
-            Verb::Login { room } => Op::Login {
+            Verb::Login { room, rooms } => Op::Login {
                 username: self.name.clone(),
-                room: room.clone(),
+                room: match rooms {
+                    0 | 1 => room.clone(),
+                    rooms => format!("{room}-{}", self.draw.below(u64::from(*rooms))).into(),
+                },
             },
             Verb::Send(text) => {
                 let (text, room) = (self.text(text), self.room());

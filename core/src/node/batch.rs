@@ -1,0 +1,138 @@
+//! Batches: proposed, appended by the shell, and applied once they are committed, or not at all.
+
+use super::{Disk, FIRST_PAUSE, MAX_PAUSE, Node, Origin, Output, Phase, Response, Ticket};
+use crate::command::{Entry, Implied};
+use crate::id::{Position, Seq, UserId};
+use crate::reject::Reject;
+use crate::reply::Reply;
+use crate::time::Time;
+
+impl Node {
+    /// The next batch to append, if none is in flight and there is anything to append.
+    pub fn poll_batch(&mut self, now: Time) -> Option<&[Entry]> {
+        if !self.entries.is_empty() || self.phase == Phase::Halted {
+            return None;
+        }
+        if let Disk::Failing { retry_at, .. } = self.disk
+            && now < retry_at
+        {
+            return None;
+        }
+        if !self.ticking && self.hub.poll_timeout().is_some_and(|due| due <= now) {
+            self.ticking = true;
+            self.proposed.push_back((Origin::Node, Entry::Tick));
+        }
+        let room = self.hub.config().max_batch as usize;
+        for (origin, entry) in self.proposed.drain(..self.proposed.len().min(room)) {
+            self.origins.push(origin);
+            self.entries.push(entry);
+        }
+        // What reads imply rides along, or comes alone when it has waited long enough.
+        if !self.entries.is_empty() || self.reads.is_due(now) || self.phase == Phase::Stopping {
+            for (user, implied) in self.reads.take(room) {
+                self.origins.push(Origin::Node);
+                self.entries.push(Entry::Implied { user, implied });
+            }
+        }
+        (!self.entries.is_empty()).then_some(&self.entries[..])
+    }
+
+    /// The journal has the batch in flight, its first entry at `first`, all of it at `at`.
+    ///
+    /// # Panics
+    /// When the journal's positions and the Hub's differ: entries are missing or doubled.
+    pub fn committed(&mut self, first: Position, at: Time) {
+        assert_eq!(
+            first,
+            self.hub.position().next(),
+            "the journal has other entries"
+        );
+        if self.phase == Phase::Halted {
+            self.phase = Phase::Serving;
+        }
+        self.disk = Disk::Healthy;
+        let mut entries = std::mem::take(&mut self.entries);
+        let mut origins = std::mem::take(&mut self.origins);
+        for (entry, origin) in entries.iter().zip(&origins) {
+            if matches!(entry, Entry::Tick) {
+                self.ticking = false;
+            }
+            let outcome = self.hub.handle(at, entry);
+            match *origin {
+                Origin::Call(ticket) => self.reply(ticket, outcome.map(Response::Done)),
+                Origin::Open {
+                    ticket,
+                    user,
+                    after,
+                } => self.opened(ticket, user, after, outcome),
+                Origin::Node => {}
+            }
+        }
+        entries.clear();
+        origins.clear();
+        (self.entries, self.origins) = (entries, origins);
+        // Once for the whole batch: who waits is told of all of it at once.
+        while let Some(effect) = self.hub.poll_effect() {
+            self.carry_out(at, effect);
+        }
+    }
+
+    fn opened(
+        &mut self,
+        ticket: Ticket,
+        user: UserId,
+        after: Option<Seq>,
+        outcome: Result<Reply, Reject>,
+    ) {
+        let wanted = self.streams.opened(ticket);
+        match outcome {
+            Err(reject) => self.reply(ticket, Err(reject)),
+            Ok(_) if !wanted => self.imply(user, Implied::CloseStream),
+            Ok(_) => {
+                self.reply(ticket, Ok(Response::Streaming));
+                let (end, _) = self.hub.inbox_marks(user).unwrap_or_default();
+                let cursor = after.unwrap_or(end);
+                self.streams.open(ticket, user, cursor);
+                if cursor < end && self.streams.signal(ticket) {
+                    self.outputs.push_back(Output::StreamReady(ticket));
+                }
+            }
+        }
+    }
+
+    /// The append of the batch in flight failed, and the journal has none of it: its calls are
+    /// refused, and nothing is applied.
+    pub fn append_failed(&mut self, now: Time) {
+        if self.phase == Phase::Halted {
+            self.phase = Phase::Serving;
+        }
+        let pause = match self.disk {
+            Disk::Healthy => FIRST_PAUSE,
+            Disk::Failing { pause, .. } => pause.times(2).min(MAX_PAUSE),
+        };
+        self.disk = Disk::Failing {
+            retry_at: now + pause,
+            pause,
+        };
+        let reject = Reject::StorageUnavailable { retry_after: pause };
+        let entries = std::mem::take(&mut self.entries);
+        let origins = std::mem::take(&mut self.origins);
+        for (origin, entry) in origins.into_iter().zip(entries).rev() {
+            match origin {
+                Origin::Call(ticket) => self.reply(ticket, Err(reject)),
+                Origin::Open { ticket, .. } => {
+                    self.streams.opened(ticket);
+                    self.reply(ticket, Err(reject));
+                }
+                // What nobody can be refused comes again, in its old order before the rest.
+                Origin::Node => self.proposed.push_front((Origin::Node, entry)),
+            }
+        }
+    }
+
+    /// Nobody can say whether the journal has the batch in flight. The node stops until
+    /// `committed` or `append_failed` says.
+    pub fn append_unknown(&mut self) {
+        self.phase = Phase::Halted;
+    }
+}

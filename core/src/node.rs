@@ -92,8 +92,6 @@ pub struct Node {
     parked: Parked,
     streams: Streams,
     outputs: VecDeque<Output>,
-    /// A `Tick` is proposed or in flight.
-    ticking: bool,
 }
 
 impl Node {
@@ -134,7 +132,6 @@ impl Node {
             parked: Parked::default(),
             streams: Streams::default(),
             outputs: VecDeque::new(),
-            ticking: false,
         }
     }
 
@@ -274,11 +271,7 @@ impl Node {
             Disk::Failing { retry_at, .. } => retry_at,
         };
         let waiting = !self.proposed.is_empty();
-        let hub = if self.ticking {
-            None
-        } else {
-            self.hub.poll_timeout()
-        };
+        let hub = self.hub.poll_timeout();
         let work = waiting
             .then_some(Time(0))
             .into_iter()

@@ -18,8 +18,8 @@ impl Node {
         {
             return None;
         }
-        if !self.ticking && self.hub.poll_timeout().is_some_and(|due| due <= now) {
-            self.ticking = true;
+        // Any entry lets time pass; without one, a tick does.
+        if self.proposed.is_empty() && self.hub.poll_timeout().is_some_and(|due| due <= now) {
             self.proposed.push_back((Origin::Node, Entry::Tick));
         }
         let room = self.hub.config().max_batch as usize;
@@ -54,9 +54,6 @@ impl Node {
         let mut entries = std::mem::take(&mut self.entries);
         let mut origins = std::mem::take(&mut self.origins);
         for (entry, origin) in entries.iter().zip(&origins) {
-            if matches!(entry, Entry::Tick) {
-                self.ticking = false;
-            }
             let outcome = self.hub.handle(at, entry);
             match *origin {
                 Origin::Call(ticket) => self.reply(ticket, outcome.map(Response::Done)),

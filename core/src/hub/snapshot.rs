@@ -66,8 +66,14 @@ impl Hub {
             Ok((head, _)) if head.format == FORMAT => {}
             _ => return Err(RestoreError::Format),
         }
-        let found: Found<'_> = postcard::from_bytes(snapshot)
+        let (found, rest): (Found<'_>, _) = postcard::take_from_bytes(snapshot)
             .map_err(|error| RestoreError::Damaged(error.to_string()))?;
+        if !rest.is_empty() {
+            return Err(RestoreError::Damaged(format!(
+                "{} bytes too many",
+                rest.len()
+            )));
+        }
         let mut hub = found.hub;
         hub.config
             .check()

@@ -129,6 +129,8 @@ impl Stage {
                 }
                 Effect::Forgotten(user) => {
                     grew.remove(&user);
+                    // Who was forgotten registers anew when it logs in again.
+                    self.cast.retain(|_, known| *known != user);
                     lines.push(format!("{user} is forgotten"));
                 }
             }
@@ -144,7 +146,11 @@ impl Stage {
         let caller = match entry {
             Entry::Call { key: Some(_), .. } => return,
             Entry::Call { caller, .. } => before.user_by_handle(handle_of(caller)),
-            _ => None,
+            Entry::Implied { .. }
+            | Entry::Operate { .. }
+            | Entry::Tick
+            | Entry::Started { .. }
+            | Entry::Resumed { .. } => None,
         };
         let envelope = caller.map_or(Entry::Tick, |user| Entry::Implied {
             user,
@@ -163,15 +169,8 @@ impl Stage {
         let handle = handle_of(caller);
         let line = self.told.lines().last().unwrap_or_default();
         let actor = line.split(' ').find(|word| script::handle(word) == *handle);
-        match (actor, self.hub.user_by_handle(handle)) {
-            (Some(actor), Some(user)) => {
-                self.cast.insert(actor.to_owned(), user);
-            }
-            // Who was forgotten registers anew when it logs in again.
-            (Some(actor), None) => {
-                self.cast.remove(actor);
-            }
-            (None, _) => {}
+        if let (Some(actor), Some(user)) = (actor, self.hub.user_by_handle(handle)) {
+            self.cast.insert(actor.to_owned(), user);
         }
     }
 

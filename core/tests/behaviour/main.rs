@@ -7,10 +7,12 @@ mod script;
 mod words;
 
 mod blocks;
+mod codes;
 mod downtime;
 mod drafts;
 mod inbox;
 mod keys;
+mod limits;
 mod named;
 mod notices;
 mod operators;
@@ -18,4 +20,5 @@ mod pairs;
 mod presence;
 mod queue;
 mod registration;
+mod speaking;
 mod stick;

@@ -1,0 +1,188 @@
+//! Every limit that counts something: nothing is refused or lost up to it, and beyond it something
+//! is, under its own name. (Limits of one call's length: `drafts.rs`, `named.rs`, `inbox.rs`.)
+
+use chat_core::{Config, Reject};
+
+use crate::check::play;
+
+/// A limit of two of something. The script's last line goes beyond it; the one before does not.
+struct AtTwo {
+    limit: &'static str,
+    script: &'static str,
+    refused: &'static str,
+}
+
+const REFUSING: [AtTwo; 11] = [
+    AtTwo {
+        limit: "max_participants",
+        script: "ann login \n ben login \n cat login",
+        refused: "server_full",
+    },
+    AtTwo {
+        limit: "max_rooms",
+        script: "ann login den \n ann login attic \n ann login cellar",
+        refused: "server_full",
+    },
+    AtTwo {
+        limit: "max_queue",
+        script:
+            "ann login \n ben login \n cat login \n ann block ben \n ann block cat \n ben block cat
+                 ann enter_queue \n ben enter_queue \n cat enter_queue",
+        refused: "queue_full",
+    },
+    AtTwo {
+        limit: "max_members",
+        script: "ann login \n ben login \n cat login",
+        refused: "room_full",
+    },
+    AtTwo {
+        limit: "max_rooms_each",
+        script: "ann login den \n ann login attic \n ann login cellar",
+        refused: "room_full",
+    },
+    AtTwo {
+        limit: "max_message",
+        script: "ann enter_queue \n ben enter_queue \n ann send 'xx' \n ann send 'xxx'",
+        refused: "message_too_long",
+    },
+    AtTwo {
+        limit: "max_draft",
+        script: "ann enter_queue \n ben enter_queue \n ann append 'xx' \n ann append 'x'",
+        refused: "draft_full",
+    },
+    AtTwo {
+        limit: "max_interests",
+        script: "ann enter_queue interests=a,b \n ben enter_queue interests=a,b,c",
+        refused: "invalid_arguments",
+    },
+    AtTwo {
+        limit: "max_blocks",
+        script: "ann login \n ben login \n cat login \n dan login
+                 ann block ben \n ann block cat \n ann block dan",
+        refused: "invalid_arguments",
+    },
+    AtTwo {
+        limit: "max_bans",
+        script: "ann login \n operator ban_address 1 'x' \n operator ban ann 'x'
+                 operator ban_address 2 'x'",
+        refused: "invalid_arguments",
+    },
+    AtTwo {
+        limit: "max_streams",
+        script: "ann login \n ann open_stream \n ann open_stream \n ann open_stream",
+        refused: "rate_limited",
+    },
+];
+
+/// Limits at which something else is told than a refusal: a gap, a cut, an end, less history. For
+/// each the text that shows it, and a script whose last line brings it.
+const TELLING: [(&str, &str, &str); 8] = [
+    (
+        "inbox_limit",
+        "gap 1 to 1",
+        "ann login \n ben login \n cat login \n ann read after=0",
+    ),
+    (
+        "turn_limit",
+        "turn_limit →",
+        "ann enter_queue \n ben enter_queue \n ann send 'x' \n ann send 'x'",
+    ),
+    (
+        "max_ended_rooms",
+        "room_not_found",
+        "ann enter_queue \n ben enter_queue \n ann leave_chat \n ann enter_queue \n ben enter_queue
+         ann leave_chat \n ann enter_queue \n ben enter_queue \n ann leave_chat
+         ann typing room=room_1",
+    ),
+    (
+        "history_limit",
+        "history ⇒ room_1\n    room_1/3",
+        "ann enter_queue \n ben enter_queue \n ann send 'x' \n ann send 'x' \n ann send 'x'
+         ann history",
+    ),
+    (
+        "max_append",
+        "1 cut",
+        "ann enter_queue \n ben enter_queue \n ann append 'xxx'",
+    ),
+    (
+        "remembered_keys",
+        "room_1/3",
+        "ann enter_queue \n ben enter_queue \n ann send 'x' key=1 \n ann typing key=2
+         ann typing key=3 \n ann send 'x' key=1",
+    ),
+    (
+        "max_reports",
+        "reports ⇒ user_1 of user_2: \"2\", user_1",
+        "ann login \n ben login \n ann report ben '1' \n ann report ben '2' \n ann report ben '3'
+         reports",
+    ),
+    (
+        "max_answer",
+        "1 unread",
+        "ann login \n ben login \n cat login \n ann read after=0",
+    ),
+];
+
+/// Limits that the node keeps, or that are lengths of time.
+const ELSEWHERE: [&str; 13] = [
+    "matching",
+    "interest_patience",
+    "idle_timeout",
+    "unused_timeout",
+    "reconnect_grace",
+    "forget_after",
+    "stick",
+    "stick_lease",
+    "max_wait",
+    "rate_limit",
+    "address_rate_limit",
+    "max_pending",
+    "max_batch",
+];
+
+#[test]
+fn up_to_its_limit_nothing_is_refused_and_beyond_it_all_is() {
+    for AtTwo {
+        limit,
+        script,
+        refused,
+    } in REFUSING
+    {
+        let outcomes = play(&format!("config {limit}=2 \n 0s tick \n {script}")).outcomes;
+        let (last, before) = outcomes.split_last().expect("lines");
+        assert!(before.iter().all(Result::is_ok), "{limit}: {before:?}");
+        assert_eq!(
+            last.as_ref().map_err(Reject::code).err(),
+            Some(refused),
+            "{limit}"
+        );
+        // One more, and nothing is refused.
+        let outcomes = play(&format!("config {limit}=3 \n 0s tick \n {script}")).outcomes;
+        assert!(outcomes.iter().all(Result::is_ok), "{limit}: {outcomes:?}");
+    }
+}
+
+#[test]
+fn limits_that_do_not_refuse_tell() {
+    for (limit, shown, script) in TELLING {
+        let at = |n: u32| play(&format!("config {limit}={n} \n 0s tick \n {script}")).told;
+        assert!(at(2).contains(shown), "{limit}:\n{}", at(2));
+        let more = at(3);
+        assert!(!more.contains(shown), "{limit}:\n{more}");
+    }
+}
+
+#[test]
+fn no_limit_was_left_out() {
+    let config = serde_json::to_value(Config::default()).expect("a configuration serialises");
+    let known = REFUSING
+        .iter()
+        .map(|at| at.limit)
+        .chain(TELLING.iter().map(|(limit, ..)| *limit))
+        .chain(ELSEWHERE);
+    let known: Vec<&str> = known.collect();
+    for key in config.as_object().expect("an object").keys() {
+        assert!(known.contains(&key.as_str()), "{key} is not tested here");
+    }
+}

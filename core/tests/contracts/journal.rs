@@ -1,0 +1,326 @@
+//! Random journals, and what a Hub makes of them.
+
+use chat_core::config::{Limit, Matching, StickRule};
+use chat_core::{
+    Address, Caller, Command, Config, Effect, EnterQueue, Entry, Epoch, Hub, Implied, Operate,
+    Reject, Reply, RequestKey, RoomId, SecretHash, Seq, Span, Time, UserId,
+};
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+use proptest::sample::select;
+
+/// Who may register: more than fit.
+const PEOPLE: u8 = 6;
+
+/// Stands for the caller's usual name, which it keeps: other names are refused it mostly.
+const OWN: &str = "own";
+
+/// A configuration and the entries that follow, with their times.
+#[derive(Clone, Debug)]
+pub(crate) struct Journal {
+    pub(crate) config: Config,
+    pub(crate) entries: Vec<(Time, Entry)>,
+}
+
+/// What came of one entry.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Outcome {
+    pub(crate) reply: Result<Reply, Reject>,
+    pub(crate) effects: Vec<Effect>,
+}
+
+impl Journal {
+    pub(crate) fn hub(&self) -> Hub {
+        Hub::new(self.config.clone(), 42)
+    }
+
+    /// The same journal under other limits, which downtime keeps.
+    pub(crate) fn under(mut self, change: impl Fn(&mut Config)) -> Self {
+        change(&mut self.config);
+        for (_, entry) in &mut self.entries {
+            if let Entry::Resumed { config, .. } = entry {
+                change(config);
+            }
+        }
+        self
+    }
+}
+
+/// Handles one entry and drains the effects.
+pub(crate) fn step(hub: &mut Hub, at: Time, entry: &Entry) -> Outcome {
+    let reply = hub.handle(at, entry);
+    let effects = std::iter::from_fn(|| hub.poll_effect()).collect();
+    Outcome { reply, effects }
+}
+
+/// Handles entries in order.
+pub(crate) fn run(hub: &mut Hub, entries: &[(Time, Entry)]) -> Vec<Outcome> {
+    entries
+        .iter()
+        .map(|(at, entry)| step(hub, *at, entry))
+        .collect()
+}
+
+/// Everybody who may be registered.
+pub(crate) fn users() -> impl Iterator<Item = UserId> {
+    (1..40).map(UserId)
+}
+
+/// What an entry's envelope alone does: time moves, and a registered caller is seen.
+pub(crate) fn envelope(hub: &Hub, entry: &Entry) -> Entry {
+    let Entry::Call { caller, .. } = entry else {
+        return Entry::Tick;
+    };
+    let (Caller::Handle(handle) | Caller::New { handle, .. }) = caller;
+    hub.user_by_handle(handle)
+        .map_or(Entry::Tick, |user| Entry::Implied {
+            user,
+            implied: Implied::Seen { waiting: None },
+        })
+}
+
+/// Any journal under small limits.
+pub(crate) fn journal() -> impl Strategy<Value = Journal> {
+    let first = vec((waits(), registration()), 0..5);
+    let then = vec((waits(), entry()), 1..80);
+    (config(), first, then).prop_map(|(config, first, then)| Journal {
+        entries: timed(first.into_iter().chain(then), &config),
+        config,
+    })
+}
+
+/// As `journal`, but for what depends on the position of entries, or on the time of the last one:
+/// random matching, and downtime.
+pub(crate) fn steady_journal() -> impl Strategy<Value = Journal> {
+    journal().prop_map(|mut journal| {
+        if journal.config.matching == Matching::Random {
+            journal.config.matching = Matching::Fifo;
+        }
+        for (_, entry) in &mut journal.entries {
+            if matches!(entry, Entry::Resumed { .. }) {
+                *entry = Entry::Tick;
+            }
+        }
+        journal
+    })
+}
+
+fn timed(moments: impl Iterator<Item = (Wait, Entry)>, config: &Config) -> Vec<(Time, Entry)> {
+    let mut now = Time(1_000_000);
+    let at = |(wait, mut entry): (Wait, Entry)| {
+        if let Entry::Resumed { config: kept, .. } = &mut entry {
+            **kept = config.clone();
+        }
+        match wait {
+            Wait::For(span) => {
+                now += span;
+                (now, entry)
+            }
+            // A clock that went back, for this one entry.
+            Wait::Back(span) => (Time(now.0.saturating_sub(span.0)), entry),
+        }
+    };
+    moments.map(at).collect()
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Wait {
+    For(Span),
+    Back(Span),
+}
+
+fn waits() -> impl Strategy<Value = Wait> {
+    prop_oneof![
+        4 => Just(Wait::For(Span::ZERO)),
+        4 => (1..1_000u64).prop_map(|ms| Wait::For(Span::millis(ms))),
+        3 => (1..6u64).prop_map(|secs| Wait::For(Span::secs(secs))),
+        1 => select(vec![10, 20, 60]).prop_map(|secs| Wait::For(Span::secs(secs))),
+        1 => (1..9u64).prop_map(|secs| Wait::Back(Span::secs(secs))),
+    ]
+}
+
+fn config() -> impl Strategy<Value = Config> {
+    let matching = select(vec![Matching::Fifo, Matching::Random, Matching::Interests]);
+    let stick = select(vec![StickRule::Required, StickRule::Optional]);
+    let turns = select(vec![Limit::At(3), Limit::None]);
+    (matching, stick, turns, 1..4u32, 2..5u32).prop_map(
+        |(matching, stick, turn_limit, few, some)| Config {
+            matching,
+            stick,
+            turn_limit,
+            interest_patience: Span::secs(u64::from(few)),
+            idle_timeout: Span::secs(20),
+            unused_timeout: Span::secs(10),
+            reconnect_grace: Span::secs(4),
+            forget_after: Span::secs(30),
+            stick_lease: Span::secs(3),
+            max_participants: some + 1,
+            max_rooms: some,
+            max_queue: few,
+            max_members: some,
+            max_rooms_each: few,
+            max_ended_rooms: few,
+            inbox_limit: some + 2,
+            history_limit: few,
+            max_message: 6,
+            max_draft: 6,
+            max_append: 5,
+            max_interests: 2,
+            max_blocks: few,
+            max_reports: few,
+            max_bans: few,
+            remembered_keys: few,
+            max_streams: few,
+            max_answer: some,
+            ..Config::default()
+        },
+    )
+}
+
+fn secret(person: u8, salt: u8) -> SecretHash {
+    SecretHash([person, salt, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0])
+}
+
+fn registration() -> impl Strategy<Value = Entry> {
+    let speechless = Just(Command::OpenStream);
+    let command = prop_oneof![20 => login(), 10 => enter(), 1 => speechless];
+    (0..PEOPLE, key(), command).prop_map(|(person, key, command)| {
+        let caller = Caller::New {
+            handle: secret(person, 1),
+            reader: secret(person, 2),
+        };
+        by(person, caller, key, command)
+    })
+}
+
+fn entry() -> impl Strategy<Value = Entry> {
+    let call = (0..PEOPLE, key(), command()).prop_map(|(person, key, command)| {
+        by(person, Caller::Handle(secret(person, 1)), key, command)
+    });
+    prop_oneof![
+        3 => registration(),
+        20 => call,
+        6 => (user(), implied()).prop_map(|(user, implied)| Entry::Implied { user, implied }),
+        2 => operate().prop_map(|act| Entry::Operate { operator: "olga".into(), act }),
+        2 => Just(Entry::Tick),
+        1 => Just(Entry::Resumed { config: Box::default(), version: "test".into() }),
+    ]
+}
+
+fn command() -> impl Strategy<Value = Command> {
+    prop_oneof![
+        3 => login(),
+        5 => enter(),
+        1 => Just(Command::LeaveQueue),
+        5 => (room(), text(), epoch())
+            .prop_map(|(room, text, epoch)| Command::SendMessage { room, text, epoch }),
+        2 => room().prop_map(|room| Command::LeaveChat { room }),
+        7 => (room(), epoch()).prop_map(|(room, epoch)| Command::TalkingStick { room, epoch }),
+        6 => (room(), text(), epoch())
+            .prop_map(|(room, text, epoch)| Command::Append { room, text, epoch }),
+        2 => (room(), epoch()).prop_map(|(room, epoch)| Command::Push { room, epoch }),
+        1 => (room(), epoch()).prop_map(|(room, epoch)| Command::Undo { room, epoch }),
+        1 => (room(), epoch()).prop_map(|(room, epoch)| Command::Reset { room, epoch }),
+        1 => room().prop_map(|room| Command::Typing { room }),
+        1 => user().prop_map(|user| Command::BlockUser { user }),
+        1 => (user(), text()).prop_map(|(user, reason)| Command::ReportUser { user, reason }),
+        1 => Just(Command::Unregister),
+        3 => Just(Command::OpenStream),
+    ]
+}
+
+fn login() -> impl Strategy<Value = Command> {
+    let room = prop_oneof![6 => Just("lobby"), 1 => select(vec!["Lobby", "den", ""])];
+    (name(), room).prop_map(|(username, room)| Command::Login {
+        username,
+        room: room.into(),
+    })
+}
+
+fn enter() -> impl Strategy<Value = Command> {
+    let id = option::weighted(0.2, select(vec!["a", "b", "user_1"]));
+    let interests = vec(select(vec!["rust", "Rust", "tea", "go"]), 0..4);
+    let name = option::weighted(0.3, name());
+    (id, name, interests).prop_map(|(id, display_name, interests)| {
+        Command::EnterQueue(EnterQueue {
+            user_id: id.map(Into::into),
+            display_name,
+            interests: interests.into_iter().map(Into::into).collect(),
+        })
+    })
+}
+
+fn name() -> impl Strategy<Value = std::sync::Arc<str>> {
+    let others = vec!["Person 0", "person 1", "Ann", "Server", "user_2"];
+    prop_oneof![6 => Just(OWN), 1 => select(others)].prop_map(Into::into)
+}
+
+fn by(person: u8, caller: Caller, key: Option<RequestKey>, mut command: Command) -> Entry {
+    if let Command::Login { username: name, .. }
+    | Command::EnterQueue(EnterQueue {
+        display_name: Some(name),
+        ..
+    }) = &mut command
+        && **name == *OWN
+    {
+        *name = format!("Person {person}").into();
+    }
+    Entry::Call {
+        caller,
+        key,
+        command,
+    }
+}
+
+fn text() -> impl Strategy<Value = std::sync::Arc<str>> {
+    select(vec!["hi", "äöü", "hello", "too long", "", "\u{200b}"]).prop_map(Into::into)
+}
+
+fn key() -> impl Strategy<Value = Option<RequestKey>> {
+    option::weighted(0.3, (0..5u128).prop_map(RequestKey))
+}
+
+fn room() -> impl Strategy<Value = Option<RoomId>> {
+    option::weighted(0.4, (1..5u32).prop_map(RoomId))
+}
+
+fn user() -> impl Strategy<Value = UserId> {
+    (1..7u32).prop_map(UserId)
+}
+
+fn epoch() -> impl Strategy<Value = Option<Epoch>> {
+    option::weighted(0.2, (1..5u64).prop_map(Epoch))
+}
+
+fn implied() -> impl Strategy<Value = Implied> {
+    let waiting = option::of((1..30u64).prop_map(Span::secs));
+    prop_oneof![
+        2 => Just(Implied::CloseStream),
+        2 => waiting.prop_map(|waiting| Implied::Seen { waiting }),
+        2 => (0..20u64, 0..20u64).prop_map(|(acknowledged, delivered)| Implied::Read {
+            acknowledged: Seq(acknowledged),
+            delivered: Seq(delivered),
+        }),
+    ]
+}
+
+fn operate() -> impl Strategy<Value = Operate> {
+    let reason = || select(vec!["why", ""]).prop_map(std::sync::Arc::from);
+    let room = || (1..6u32).prop_map(RoomId);
+    let address = || (0..3u64).prop_map(Address);
+    prop_oneof![
+        (user(), reason()).prop_map(|(user, reason)| Operate::Mute { user, reason }),
+        user().prop_map(|user| Operate::Unmute { user }),
+        (user(), room(), reason()).prop_map(|(user, room, reason)| Operate::Kick {
+            user,
+            room,
+            reason
+        }),
+        (room(), reason()).prop_map(|(room, reason)| Operate::Close { room, reason }),
+        (user(), reason()).prop_map(|(user, reason)| Operate::BanUser { user, reason }),
+        (address(), reason()).prop_map(|(address, reason)| Operate::BanAddress { address, reason }),
+        name().prop_map(|name| Operate::Unban { name }),
+        address().prop_map(|address| Operate::UnbanAddress { address }),
+    ]
+}

@@ -1,0 +1,22 @@
+//! A restored Hub goes on exactly as the one that was written.
+
+use chat_core::Hub;
+use proptest::prelude::*;
+use proptest::sample::Index;
+
+use crate::journal::{journal, run};
+
+proptest! {
+    #[test]
+    fn whoever_is_restored_has_the_same_future(journal in journal(), cut in any::<Index>()) {
+        let (past, future) = journal.entries.split_at(cut.index(journal.entries.len()));
+        let mut hub = journal.hub();
+        run(&mut hub, past);
+        let mut restored = Hub::restore(&hub.snapshot()).expect("its own snapshot");
+        prop_assert_eq!(restored.digest(), hub.digest());
+        prop_assert_eq!(restored.poll_timeout(), hub.poll_timeout());
+        prop_assert_eq!(run(&mut restored, future), run(&mut hub, future));
+        prop_assert_eq!(restored.digest(), hub.digest());
+        prop_assert_eq!(restored.snapshot(), hub.snapshot());
+    }
+}

@@ -7,3 +7,4 @@ pub mod plan;
 pub mod protocol;
 pub mod result;
 pub mod sometimes;
+pub mod trace;

@@ -5,6 +5,8 @@ pub mod history;
 pub mod names;
 pub mod plan;
 pub mod protocol;
+pub mod report;
 pub mod result;
+pub mod runner;
 pub mod sometimes;
 pub mod trace;

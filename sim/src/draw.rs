@@ -1,5 +1,7 @@
 //! Chance: one generator for each actor, ratios in place of floats, and quantile tables.
 
+use std::fmt;
+
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
@@ -8,6 +10,8 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 pub struct Ratio {
     /// Out of 2^32, so that a draw is one comparison; 2^32 itself is "always".
     threshold: u64,
+    over: u32,
+    under: u32,
 }
 
 impl Default for Ratio {
@@ -18,13 +22,19 @@ impl Default for Ratio {
 
 impl Ratio {
     /// It never happens.
-    pub const NEVER: Self = Self { threshold: 0 };
+    pub const NEVER: Self = Self {
+        threshold: 0,
+        over: 0,
+        under: 1,
+    };
 
     /// `over` times in `under`, which must be at least `over` and not 0.
     #[must_use]
     pub fn new(over: u32, under: u32) -> Option<Self> {
         (under > 0 && over <= under).then(|| Self {
             threshold: (u64::from(over) << 32) / u64::from(under),
+            over,
+            under,
         })
     }
 
@@ -32,6 +42,13 @@ impl Ratio {
     #[must_use]
     pub const fn is_possible(self) -> bool {
         self.threshold > 0
+    }
+}
+
+/// As it was written.
+impl fmt::Display for Ratio {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.over, self.under)
     }
 }
 
@@ -294,5 +311,14 @@ mod tests {
         assert!((0..1_000).all(|_| !draw.chance(Ratio::NEVER)));
         assert_eq!(Ratio::new(3, 2), None);
         assert_eq!(Ratio::new(0, 0), None);
+    }
+
+    #[test]
+    fn ratios_print_as_they_were_written() {
+        for (over, under) in [(1, 1), (1, 200), (2, 8), (999_999, 1_000_000)] {
+            let ratio = Ratio::new(over, under).unwrap();
+            assert_eq!(ratio.to_string(), format!("{over}/{under}"));
+        }
+        assert_eq!(Ratio::NEVER.to_string(), "0/1");
     }
 }

@@ -1,11 +1,18 @@
 //! Seeded virtual users that drive the chat core in virtual time, and judge what they saw.
 
+pub mod cli;
+pub mod commands;
 pub mod draw;
+pub mod engine;
 pub mod history;
 pub mod names;
+pub mod output;
 pub mod plan;
 pub mod protocol;
+pub mod report;
 pub mod result;
+pub mod runner;
 pub mod scenario;
 pub mod sometimes;
+pub mod trace;
 pub mod user;

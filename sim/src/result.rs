@@ -43,8 +43,12 @@ pub struct RunResult {
     pub refusals: BTreeMap<String, u64>,
     /// Users whose `await` ran out, or who never came to an end.
     pub stuck: Vec<Stuck>,
+    /// How many more were stuck than `stuck` lists.
+    pub stuck_left_out: u64,
     /// What was violated, the first first.
     pub violations: Vec<Violation>,
+    /// How many more violations there were than `violations` lists.
+    pub violations_left_out: u64,
     /// How to run the same again.
     pub repro: Option<Repro>,
 }
@@ -165,6 +169,10 @@ pub struct Stuck {
     pub at: String,
     /// What it waited for.
     pub waiting_for: String,
+    /// Since when, in milliseconds of virtual time.
+    pub since_ms: u64,
+    /// The seed whose run showed it.
+    pub seed: u64,
 }
 
 /// A property broken.

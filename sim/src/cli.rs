@@ -1,0 +1,232 @@
+//! The command line: what may be written there, and what it means.
+
+use std::ffi::{OsStr, OsString};
+use std::num::NonZeroU64;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Args, CommandFactory as _, Parser, Subcommand};
+
+use crate::trace::Follow;
+
+/// Words of the design that later versions will know.
+const COMING_COMMANDS: [&str; 5] = ["compare", "exhaust", "explore", "replay", "shrink"];
+const COMING_OPTIONS: [&str; 5] = [
+    "--no-shrink",
+    "--protocol",
+    "--rate-scale",
+    "--report",
+    "--target",
+];
+
+/// What a user asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Invocation {
+    /// Run scenarios and judge them.
+    Run(RunArgs),
+    /// Check scenarios without running them.
+    Validate(ValidateArgs),
+    /// Print the schema of scenarios.
+    Schema,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  sim scenarios/burst.yaml                    run one scenario with its own seed
+  sim scenarios/burst.yaml --seed 7           run it with another
+  sim scenarios/*.yaml --seeds 200            run 200 seeds of each
+  sim run burst.yaml --json - | jq .verdict   read the verdict by program
+  sim validate scenarios/*.yaml               check scenarios, run nothing
+
+Environment:
+  SIM_SEEDS, SIM_JOBS                         stand for --seeds and --jobs
+  NO_COLOR, CLICOLOR_FORCE                    no colour, or colour anywhere
+
+Exit codes:
+  0   every property held, every threshold met, every expect_sometimes reached
+  1   a safety property was violated
+  2   the command line or a scenario is wrong; nothing ran
+  3   a liveness property was violated
+  4   could not judge, as when an expect_sometimes was not reached
+  99  only a threshold was crossed";
+
+const RUN_EXAMPLES: &str = "\
+Examples:
+  sim run scenarios/burst.yaml
+  sim run scenarios/*.yaml --seeds 200 --jobs 4 --junit target/sim.xml
+  sim run scenarios/burst.yaml --seed 7 --trace burst.jsonl --follow user_7
+
+The trace hash of a seed is the same on every machine, with any --jobs.
+--trace takes one file and one seed, and writes a JSON object per line.
+SIM_SEEDS and SIM_JOBS stand for --seeds and --jobs.";
+
+const VALIDATE_EXAMPLES: &str = "\
+Examples:
+  sim validate scenarios/burst.yaml
+  sim validate scenarios/*.yaml
+
+Exit codes: 0 all are right, 2 at least one is wrong.";
+
+const SCHEMA_EXAMPLES: &str = "\
+Examples:
+  sim schema > scenarios/schema.json
+
+A scenario whose first line is
+  # yaml-language-server: $schema=schema.json
+is then checked and completed by editors.";
+
+const ABOUT: &str = "\
+Runs a chat server under seeded virtual users, virtual time and injected faults,
+and judges what the users saw.";
+
+#[derive(Debug, Parser)]
+#[command(
+    name = "sim",
+    about = ABOUT,
+    version = crate::report::VERSION,
+    after_help = EXAMPLES,
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
+    disable_help_subcommand = true
+)]
+struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    run: RunArgs,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run scenarios and judge them; `run` may be left out
+    #[command(after_help = RUN_EXAMPLES)]
+    Run(RunArgs),
+    /// Check scenarios without running them
+    #[command(after_help = VALIDATE_EXAMPLES)]
+    Validate(ValidateArgs),
+    /// Print the JSON Schema of scenario files
+    #[command(after_help = SCHEMA_EXAMPLES)]
+    Schema,
+}
+
+/// What to run, and what to show of it.
+#[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
+pub struct RunArgs {
+    /// Scenario files, run one after another
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
+    /// The first seed, in place of the scenario's own
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// How many seeds to run, upward from the first (1)
+    #[arg(long, value_name = "N", env = "SIM_SEEDS", hide_env = true)]
+    pub seeds: Option<NonZeroU64>,
+    /// How many seeds to run at a time (one for each core)
+    #[arg(long, value_name = "N", env = "SIM_JOBS", hide_env = true)]
+    pub jobs: Option<NonZeroUsize>,
+    /// Write the result as JSON (- is the standard output)
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Write the result as JUnit XML
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
+    /// Write all that clients did and saw, line by line
+    #[arg(long, value_name = "FILE.jsonl")]
+    pub trace: Option<PathBuf>,
+    /// Trace only this user or room: user_7, room_3
+    #[arg(long, value_name = "USER|ROOM", requires = "trace")]
+    pub follow: Option<Follow>,
+    /// Show every property, metric and sometimes point
+    #[arg(long, short, conflicts_with = "quiet")]
+    pub verbose: bool,
+    /// Show the verdict only, one line for each scenario
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+/// What to check.
+#[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
+pub struct ValidateArgs {
+    /// Scenario files
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
+}
+
+/// Reads a command line, the program's name first.
+///
+/// # Errors
+/// What clap would print: a usage error (exit code 2), or the help or version that was asked for
+/// (exit code 0).
+pub fn parse<I>(arguments: I) -> Result<Invocation, clap::Error>
+where
+    I: IntoIterator<Item = OsString>,
+{
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    if let Some(word) = arguments.get(1).and_then(|word| coming_command(word)) {
+        let message = format!("`sim {word}` is not available yet");
+        return Err(Cli::command().error(ErrorKind::InvalidSubcommand, message));
+    }
+    let cli = Cli::try_parse_from(arguments).map_err(name_coming_option)?;
+    let invocation = match cli.command {
+        None => Invocation::Run(cli.run),
+        Some(Command::Run(run)) => Invocation::Run(run),
+        Some(Command::Validate(validate)) => Invocation::Validate(validate),
+        Some(Command::Schema) => Invocation::Schema,
+    };
+    if let Invocation::Run(run) = &invocation {
+        check_run(run)?;
+    }
+    Ok(invocation)
+}
+
+/// A file of that name is a scenario all the same.
+fn coming_command(word: &OsStr) -> Option<&'static str> {
+    COMING_COMMANDS
+        .into_iter()
+        .find(|coming| word == *coming && !Path::new(word).exists())
+}
+
+/// Says of an option that the design knows that it is on its way, not unheard of.
+fn name_coming_option(error: clap::Error) -> clap::Error {
+    let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg) else {
+        return error;
+    };
+    let known = COMING_OPTIONS.iter().any(|coming| option == coming);
+    if error.kind() != ErrorKind::UnknownArgument || !known {
+        return error;
+    }
+    let message = format!("`{option}` is not available yet");
+    Cli::command().error(ErrorKind::UnknownArgument, message)
+}
+
+/// What clap's own rules cannot say.
+fn check_run(run: &RunArgs) -> Result<(), clap::Error> {
+    let wrong = |message: &str| Err(Cli::command().error(ErrorKind::ArgumentConflict, message));
+    if run.trace.is_some() && run.files.len() > 1 {
+        return wrong("--trace follows one run: name one scenario file");
+    }
+    if run.trace.is_some() && run.seeds.is_some_and(|seeds| seeds.get() > 1) {
+        return wrong("--trace follows one run: leave --seeds (or SIM_SEEDS) at 1");
+    }
+    let named = [
+        ("--json", &run.json),
+        ("--junit", &run.junit),
+        ("--trace", &run.trace),
+    ];
+    for (i, (option, path)) in named.iter().enumerate() {
+        if *option != "--json" && path.as_deref() == Some(Path::new("-")) {
+            return wrong(&format!(
+                "only --json can write to the standard output, not {option}"
+            ));
+        }
+        let same = |(_, other): &&(&str, &Option<PathBuf>)| path.is_some() && *path == *other;
+        if let Some((other, _)) = named[i + 1..].iter().find(same) {
+            return wrong(&format!("{option} and {other} name the same file"));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,240 @@
+//! What each subcommand does, from its arguments to the exit code.
+
+mod scenario_run;
+
+use std::io::Write;
+use std::num::NonZeroUsize;
+use std::path::Path;
+use std::time::Duration;
+
+use miette::{GraphicalReportHandler, GraphicalTheme};
+
+use crate::cli::{Invocation, RunArgs, ValidateArgs};
+use crate::engine::Engine;
+use crate::output;
+use crate::plan::Plan;
+use crate::report::{self, Detail, FinishedRun, Paint, VERSION, View};
+use crate::result::RunResult;
+use crate::runner::{Measured, worst};
+
+/// The exit code of a wrong command line, a wrong scenario, or a file that cannot be written.
+const WRONG: u8 = 2;
+
+/// Where a program's words go, and what it knows of the machine.
+pub struct Console<'a> {
+    /// The standard output.
+    pub out: &'a mut dyn Write,
+    /// The standard error.
+    pub err: &'a mut dyn Write,
+    /// Colour on the standard output.
+    pub paint: Paint,
+    /// Colour on the standard error.
+    pub error_paint: Paint,
+    /// Shows a line while a run goes on, or erases it.
+    pub live: &'a mut dyn FnMut(Option<&str>),
+    /// Real time since some beginning.
+    pub clock: &'a dyn Fn() -> Duration,
+    /// How many seeds to run at a time unless told otherwise.
+    pub cores: NonZeroUsize,
+}
+
+impl Console<'_> {
+    /// Nobody may be listening any more (`sim … | head`), and that is no reason to stop.
+    fn say(&mut self, text: &str) {
+        let _ = self.out.write_all(text.as_bytes());
+    }
+
+    fn complain(&mut self, text: &str) {
+        let _ = self.err.write_all(text.as_bytes());
+    }
+
+    fn complain_of(&mut self, problem: &miette::Report) {
+        let theme = match self.error_paint {
+            Paint::Plain => GraphicalTheme::unicode_nocolor(),
+            Paint::Colour => GraphicalTheme::unicode(),
+        };
+        let mut text = String::new();
+        let handler = GraphicalReportHandler::new_themed(theme).with_width(80);
+        if handler.render_report(&mut text, problem.as_ref()).is_err() {
+            text = format!("{problem}\n");
+        }
+        self.complain(&text);
+    }
+}
+
+/// Does what was asked for, and returns the exit code.
+pub fn execute<M: Measured>(
+    invocation: &Invocation,
+    engine: &Engine<M>,
+    console: &mut Console<'_>,
+) -> u8 {
+    match invocation {
+        Invocation::Run(arguments) => run(arguments, engine, console),
+        Invocation::Validate(arguments) => validate(arguments, engine, console),
+        Invocation::Schema => schema(engine, console),
+    }
+}
+
+fn schema<M: Measured>(engine: &Engine<M>, console: &mut Console<'_>) -> u8 {
+    console.say(&format!("{:#}\n", (engine.schema)()));
+    0
+}
+
+fn validate<M: Measured>(
+    arguments: &ValidateArgs,
+    engine: &Engine<M>,
+    console: &mut Console<'_>,
+) -> u8 {
+    let mut code = 0;
+    for path in &arguments.files {
+        match (engine.load)(path) {
+            Ok(plan) => console.say(&format!("{}: ok ({})\n", path.display(), plan.name)),
+            Err(problem) => {
+                console.complain_of(&problem);
+                code = WRONG;
+            }
+        }
+    }
+    code
+}
+
+/// Everything that can be wrong is found before anything runs.
+fn run<M: Measured>(arguments: &RunArgs, engine: &Engine<M>, console: &mut Console<'_>) -> u8 {
+    let Some(plans) = load_all(arguments, engine, console) else {
+        return WRONG;
+    };
+    if !prepare_all(arguments, console) {
+        return WRONG;
+    }
+    let view = View {
+        detail: detail(arguments),
+        paint: console.paint,
+        version: VERSION,
+    };
+    let mut runs: Vec<FinishedRun> = Vec::new();
+    let mut code = 0;
+    for (path, plan) in arguments.files.iter().zip(plans) {
+        let finished = match scenario_run::run(arguments, path, plan, engine, console) {
+            Ok(finished) => finished,
+            Err(problem) => {
+                console.complain(&format!("error: {problem}\n"));
+                return WRONG;
+            }
+        };
+        let gap = if runs.is_empty() || view.detail == Detail::Quiet {
+            ""
+        } else {
+            "\n\n"
+        };
+        show(
+            arguments,
+            console,
+            &format!("{gap}{}", report::terminal(&finished, &view)),
+        );
+        code = worst(code, finished.result().exit_code);
+        runs.push(finished);
+    }
+    let several = runs.len() > 1 && view.detail != Detail::Quiet;
+    if several {
+        show(arguments, console, &summary(&runs, code, &view));
+    }
+    worst(code, write_all(arguments, &runs, code, console))
+}
+
+fn detail(arguments: &RunArgs) -> Detail {
+    match (arguments.quiet, arguments.verbose) {
+        (true, _) => Detail::Quiet,
+        (false, true) => Detail::Verbose,
+        (false, false) => Detail::Normal,
+    }
+}
+
+/// Where JSON goes to the standard output, pages for people make way for it.
+fn show(arguments: &RunArgs, console: &mut Console<'_>, page: &str) {
+    if is_stdout(arguments.json.as_deref()) {
+        console.complain(page);
+    } else {
+        console.say(page);
+    }
+}
+
+fn is_stdout(path: Option<&Path>) -> bool {
+    path == Some(Path::new("-"))
+}
+
+/// After several scenarios: a line for each, and one for all.
+fn summary(runs: &[FinishedRun], code: u8, view: &View<'_>) -> String {
+    let mut text = String::from("\n\n");
+    for run in runs {
+        text.push_str(&report::verdict_line(run, view));
+    }
+    let codes: Vec<&RunResult> = runs.iter().map(FinishedRun::result).collect();
+    text.push_str(&report::closing(&codes, code, view));
+    text
+}
+
+/// All plans, or none if one of them is wrong; all that is wrong is told at once.
+fn load_all<M: Measured>(
+    arguments: &RunArgs,
+    engine: &Engine<M>,
+    console: &mut Console<'_>,
+) -> Option<Vec<Plan>> {
+    let mut plans = Vec::new();
+    for path in &arguments.files {
+        match (engine.load)(path) {
+            Ok(plan) => plans.push(plan),
+            Err(problem) => console.complain_of(&problem),
+        }
+    }
+    (plans.len() == arguments.files.len()).then_some(plans)
+}
+
+/// Whether every file that will be written can be.
+fn prepare_all(arguments: &RunArgs, console: &mut Console<'_>) -> bool {
+    let mut all = true;
+    for path in [&arguments.json, &arguments.junit, &arguments.trace]
+        .into_iter()
+        .flatten()
+    {
+        if is_stdout(Some(path)) {
+            continue;
+        }
+        if let Err(problem) = output::prepare(path) {
+            console.complain(&format!(
+                "error: cannot write {}: {problem}\n",
+                path.display()
+            ));
+            all = false;
+        }
+    }
+    all
+}
+
+/// Writes JSON and JUnit; the exit code says if one could not be.
+fn write_all(arguments: &RunArgs, runs: &[FinishedRun], code: u8, console: &mut Console<'_>) -> u8 {
+    let mut written = 0;
+    let results: Vec<&RunResult> = runs.iter().map(FinishedRun::result).collect();
+    let mut write = |path: &Path, text: &str, console: &mut Console<'_>| {
+        if let Err(problem) = output::write(path, text) {
+            console.complain(&format!(
+                "error: cannot write {}: {problem}\n",
+                path.display()
+            ));
+            written = WRONG;
+        }
+    };
+    if let Some(path) = &arguments.json {
+        match report::json(&results, code) {
+            Ok(text) if is_stdout(Some(path)) => console.say(&text),
+            Ok(text) => write(path, &text, console),
+            Err(problem) => console.complain(&format!("error: no JSON: {problem}\n")),
+        }
+    }
+    if let Some(path) = &arguments.junit {
+        write(path, &report::junit(runs), console);
+    }
+    written
+}
+
+#[cfg(test)]
+mod tests;

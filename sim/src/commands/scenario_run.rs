@@ -1,0 +1,161 @@
+//! Runs one scenario file over its seeds, and looks again at the first violation.
+
+use std::fs::File;
+use std::io::BufWriter;
+use std::num::NonZeroU64;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use chat_core::Span;
+
+use super::Console;
+use crate::cli::RunArgs;
+use crate::engine::Engine;
+use crate::plan::Plan;
+use crate::report::{FinishedRun, LANES, Rerun, Story, live_line, repeat_command};
+use crate::result::Repro;
+use crate::runner::{Measured, Merged, Progress, Seeds, run_seeds};
+use crate::trace::{Recorder, TraceWriter};
+
+/// Lines of a story.
+const STORY: usize = 12;
+
+type TraceFile = TraceWriter<BufWriter<File>>;
+
+/// Runs the scenario. The error says why its trace could not be written.
+pub(super) fn run<M: Measured>(
+    arguments: &RunArgs,
+    path: &Path,
+    plan: Plan,
+    engine: &Engine<M>,
+    console: &mut Console<'_>,
+) -> Result<FinishedRun, String> {
+    let seeds = Seeds {
+        first: arguments.seed.unwrap_or(plan.seed),
+        count: arguments.seeds.unwrap_or(NonZeroU64::MIN),
+        jobs: arguments.jobs.unwrap_or(console.cores),
+    };
+    let trace = open_trace(arguments, engine)?.map(Mutex::new);
+    let began = (console.clock)();
+    let merged = run_all(seeds, &plan, engine, trace.as_ref(), began, console);
+    let wall = (console.clock)().saturating_sub(began);
+    (console.live)(None);
+    close_trace(arguments, trace)?;
+    let mut run = FinishedRun {
+        file: path.display().to_string(),
+        summary: merged.finish(&plan, wall),
+        plan,
+        story: None,
+    };
+    run.summary.result.repro = Some(repro(&run, seeds));
+    run.story = story(&run, engine);
+    Ok(run)
+}
+
+fn run_all<M: Measured>(
+    seeds: Seeds,
+    plan: &Plan,
+    engine: &Engine<M>,
+    trace: Option<&Mutex<TraceFile>>,
+    began: Duration,
+    console: &mut Console<'_>,
+) -> Merged<M> {
+    let run = |seed: u64, progress: &Progress| match trace {
+        None => (engine.run)(plan, seed, progress, None),
+        Some(trace) => {
+            let mut trace = trace.lock().unwrap_or_else(PoisonError::into_inner);
+            (engine.run)(plan, seed, progress, Some(&mut *trace))
+        }
+    };
+    let (live, clock) = (&mut *console.live, console.clock);
+    run_seeds(seeds, &run, &mut |progress| {
+        let wall = clock().saturating_sub(began);
+        live(Some(&live_line(
+            &plan.name,
+            seeds.count.get(),
+            &progress.now(),
+            wall,
+        )));
+    })
+}
+
+fn open_trace<M: Measured>(
+    arguments: &RunArgs,
+    engine: &Engine<M>,
+) -> Result<Option<TraceFile>, String> {
+    let Some(path) = &arguments.trace else {
+        return Ok(None);
+    };
+    let file = File::create(path).map_err(|error| cannot_write(path, &error))?;
+    let writer = TraceWriter::new(BufWriter::new(file), engine.start, arguments.follow);
+    Ok(Some(writer))
+}
+
+fn close_trace(arguments: &RunArgs, trace: Option<Mutex<TraceFile>>) -> Result<(), String> {
+    let (Some(path), Some(trace)) = (&arguments.trace, trace) else {
+        return Ok(());
+    };
+    let trace = trace.into_inner().unwrap_or_else(PoisonError::into_inner);
+    trace
+        .finish()
+        .map(drop)
+        .map_err(|error| cannot_write(path, &error))
+}
+
+fn cannot_write(path: &Path, error: &std::io::Error) -> String {
+    format!("cannot write {}: {error}", path.display())
+}
+
+/// The command that shows the same again: the one seed that failed if it was one, else all.
+fn repro(run: &FinishedRun, seeds: Seeds) -> Repro {
+    let (seed, count) = match run.headline() {
+        Some(violation) => (violation.seed, 1),
+        None => (seeds.first, seeds.count.get()),
+    };
+    Repro {
+        command: repeat_command(&run.file, seed, count),
+        file: run.file.clone(),
+    }
+}
+
+/// Runs the seed of the first violation again, and keeps what its clients saw.
+fn story<M: Measured>(run: &FinishedRun, engine: &Engine<M>) -> Option<Story> {
+    let violation = run.headline()?;
+    let failing = run
+        .summary
+        .failing
+        .iter()
+        .find(|failing| failing.seed == violation.seed)?;
+    let first_hash = failing.trace_hash?;
+    let users: Vec<String> = violation.users.iter().take(LANES).cloned().collect();
+    if users.is_empty() {
+        return None;
+    }
+    let until = span_of(violation.at_ms);
+    let mut recorder = Recorder::new(engine.start, until, &users, STORY);
+    let again = catch_unwind(AssertUnwindSafe(|| {
+        let progress = Progress::default();
+        (engine.run)(&run.plan, violation.seed, &progress, Some(&mut recorder)).trace_hash
+    }));
+    let rerun = match again {
+        Ok(hash) if hash == first_hash => Rerun::Same,
+        Ok(trace_hash) => Rerun::Different { trace_hash },
+        Err(_) => Rerun::Different { trace_hash: 0 },
+    };
+    Some(Story {
+        users,
+        lines: recorder.into_lines(),
+        rerun,
+    })
+}
+
+/// Milliseconds of virtual time, to the microsecond that they were made from.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "a rounded float, far within u64"
+)]
+fn span_of(at_ms: f64) -> Span {
+    Span((at_ms.max(0.0) * 1_000.0).round() as u64)
+}

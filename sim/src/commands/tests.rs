@@ -1,0 +1,342 @@
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs;
+use std::path::PathBuf;
+
+use chat_core::{Span, Time};
+use tempfile::TempDir;
+
+use super::*;
+use crate::cli;
+use crate::history::{Observer, Record, What};
+use crate::protocol::{Agent, User};
+use crate::report::{Timeline, samples};
+use crate::result::{
+    Class, Counts, FairnessResult, MetricResult, PropertyResult, ThresholdResult, Violation,
+};
+use crate::runner::{Progress, SeedOutcome};
+use crate::sometimes::{Point, Tally};
+
+/// Counts the seeds it is of.
+struct Seen(u64);
+
+impl Measured for Seen {
+    fn merge(&mut self, other: &Self) {
+        self.0 += other.0;
+    }
+
+    fn results(
+        &self,
+    ) -> (
+        BTreeMap<String, MetricResult>,
+        BTreeMap<String, FairnessResult>,
+    ) {
+        let metric = samples::metric(58.0, 310.0, 640.0, 3_210.0);
+        (
+            BTreeMap::from([("message_latency".to_owned(), metric)]),
+            BTreeMap::new(),
+        )
+    }
+
+    fn thresholds(&self, _: &Plan, _: &Counts, _: u64) -> Vec<ThresholdResult> {
+        Vec::new()
+    }
+
+    fn judged_by_thresholds(
+        _: &Plan,
+        _: &[ThresholdResult],
+    ) -> BTreeMap<&'static str, PropertyResult> {
+        BTreeMap::new()
+    }
+
+    fn refusals(&self) -> BTreeMap<String, u64> {
+        BTreeMap::new()
+    }
+}
+
+/// A scenario here is a file that holds its name; `wrong` is no scenario.
+fn load(path: &Path) -> Result<Plan, miette::Report> {
+    let text =
+        fs::read_to_string(path).map_err(|error| miette::miette!("{}: {error}", path.display()))?;
+    match text.trim() {
+        "wrong" => Err(miette::miette!("{}: nothing makes sense", path.display())),
+        name => Ok(samples::plan(name)),
+    }
+}
+
+/// A world in which seed 44 of `unsafe` breaks a rule, and `panics` panics.
+fn run_seed(
+    plan: &Plan,
+    seed: u64,
+    progress: &Progress,
+    observer: Option<&mut (dyn Observer + '_)>,
+) -> SeedOutcome<Seen> {
+    assert!(plan.name != "panics", "the line is broken");
+    if let Some(observer) = observer {
+        for ms in 0..20 {
+            observer.observe(&Record {
+                at: Time(1_000) + Span::millis(ms),
+                agent: Agent(0),
+                user: Some(User(7)),
+                what: What::StreamOpened,
+            });
+        }
+    }
+    progress.advance(Span::secs(1), 2, 10);
+    let broken = plan.name == "unsafe" && seed == 44;
+    let mut tally = Tally::default();
+    for point in &plan.expect_sometimes {
+        tally.reach(Point::from_name(point).unwrap());
+    }
+    let property = PropertyResult {
+        held: Some(!broken),
+        checks: 5,
+        class: Class::Safety,
+    };
+    let violation = Violation {
+        property: "room_order".to_owned(),
+        at_ms: 9.0,
+        users: vec!["user_7".to_owned()],
+        detail: "user_7 saw message 2 before message 1.".to_owned(),
+        seed: 0,
+    };
+    SeedOutcome {
+        seed,
+        trace_hash: seed,
+        virtual_span: Span::secs(1),
+        users: 2,
+        by_persona: vec![1, 1, 0],
+        steps: 10,
+        properties: BTreeMap::from([("room_order", property)]),
+        violations: if broken { vec![violation] } else { Vec::new() },
+        counts: Counts::default(),
+        metrics: Seen(1),
+        tally,
+        stuck: Vec::new(),
+        timeline: Timeline::new(Span::secs(1)),
+    }
+}
+
+/// A folder with scenario files, and what a command printed there.
+struct Desk {
+    folder: TempDir,
+}
+
+struct Printed {
+    code: u8,
+    out: String,
+    err: String,
+}
+
+impl Desk {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["burst", "unsafe", "wrong", "panics"] {
+            fs::write(folder.path().join(format!("{name}.yaml")), name).unwrap();
+        }
+        Self { folder }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).unwrap()
+    }
+
+    /// Runs a command line; words with a dot are files of the folder.
+    fn sim(&self, line: &str) -> Printed {
+        let word = |word: &str| match word.contains('.') {
+            true => self.path(word).into_os_string(),
+            false => OsString::from(word),
+        };
+        let invocation = cli::parse(line.split_whitespace().map(word)).unwrap();
+        let engine = Engine {
+            load,
+            schema: || serde_json::json!({"title": "Scenario"}),
+            run: run_seed,
+            start: Time(1_000),
+        };
+        let (mut out, mut err) = (Vec::new(), Vec::new());
+        let ticks = Cell::new(0);
+        let clock = || {
+            ticks.set(ticks.get() + 1);
+            Duration::from_millis(10 * ticks.get())
+        };
+        let code = execute(
+            &invocation,
+            &engine,
+            &mut Console {
+                out: &mut out,
+                err: &mut err,
+                paint: Paint::Plain,
+                error_paint: Paint::Plain,
+                live: &mut |_| {},
+                clock: &clock,
+                cores: NonZeroUsize::MIN,
+            },
+        );
+        Printed {
+            code,
+            out: String::from_utf8(out).unwrap(),
+            err: String::from_utf8(err).unwrap(),
+        }
+    }
+}
+
+#[test]
+fn a_run_prints_its_page_and_exits_0() {
+    let printed = Desk::new().sim("sim burst.yaml");
+    assert_eq!((printed.code, printed.err.as_str()), (0, ""));
+    assert!(
+        printed.out.starts_with("burst · seed 42 · sim "),
+        "{}",
+        printed.out
+    );
+    assert!(
+        printed.out.contains("trace hash 000000000000002a\n"),
+        "{}",
+        printed.out
+    );
+}
+
+#[test]
+fn a_violation_is_looked_at_again_and_the_seed_named() {
+    let printed = Desk::new().sim("sim unsafe.yaml --seeds 5 --jobs 2");
+    assert_eq!(printed.code, 1);
+    let out = printed.out;
+    assert!(
+        out.starts_with("FAIL room_order · unsafe · seed 44 of 42–46 · sim "),
+        "{out}"
+    );
+    assert!(
+        out.contains("user_7 saw message 2 before message 1.\n"),
+        "{out}"
+    );
+    assert!(out.contains(" 0.009s      · stream open ◀\n"), "{out}");
+    assert!(!out.contains("0.010s"), "{out}");
+    assert!(out.contains("run again: same hash\n"), "{out}");
+    assert!(out.contains("--seed 44\n"), "{out}");
+    assert!(out.contains("violations in 1 of 5 seeds: 44\n"), "{out}");
+}
+
+#[test]
+fn a_panic_is_a_failure_with_a_seed() {
+    let printed = Desk::new().sim("sim panics.yaml --seed 9");
+    assert_eq!(printed.code, 1);
+    assert!(
+        printed
+            .out
+            .starts_with("FAIL panic · panics · seed 9 · sim "),
+        "{}",
+        printed.out
+    );
+    assert!(
+        printed
+            .out
+            .contains("The run panicked: the line is broken\n"),
+        "{}",
+        printed.out
+    );
+}
+
+#[test]
+fn several_files_run_one_after_another() {
+    let desk = Desk::new();
+    let printed = desk.sim("sim burst.yaml unsafe.yaml burst.yaml --seed 44 --json r.json");
+    assert_eq!(printed.code, 1);
+    let end = "FAIL · 3 scenarios: 2 passed, 1 failed (safety) · exit 1\n";
+    assert!(printed.out.ends_with(end), "{}", printed.out);
+    let value: serde_json::Value = serde_json::from_str(&desk.read("r.json")).unwrap();
+    let verdicts: Vec<&str> = value["runs"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|run| run["verdict"].as_str().unwrap())
+        .collect();
+    assert_eq!(verdicts, ["pass", "safety", "pass"]);
+    let quiet = desk.sim("sim burst.yaml unsafe.yaml --seed 44 --quiet");
+    assert_eq!(quiet.out.lines().count(), 2, "{}", quiet.out);
+}
+
+#[test]
+fn nothing_runs_if_anything_is_wrong() {
+    let desk = Desk::new();
+    let printed = desk.sim("sim burst.yaml wrong.yaml missing.yaml");
+    assert_eq!((printed.code, printed.out.as_str()), (2, ""));
+    let said: String = printed.err.split_whitespace().collect();
+    assert!(said.contains("nothingmakessense"), "{}", printed.err);
+    assert!(said.contains("missing.yaml"), "{}", printed.err);
+    let printed = desk.sim("sim burst.yaml --json burst.yaml/below.json");
+    assert_eq!((printed.code, printed.out.as_str()), (2, ""));
+    assert!(
+        printed.err.starts_with("error: cannot write "),
+        "{}",
+        printed.err
+    );
+}
+
+#[test]
+fn json_on_the_standard_output_is_all_there_is_on_it() {
+    let printed = Desk::new().sim("sim burst.yaml --json -");
+    let value: serde_json::Value = serde_json::from_str(&printed.out).unwrap();
+    assert_eq!(
+        (value["scenario"].as_str(), value["exit_code"].as_u64()),
+        (Some("burst"), Some(0))
+    );
+    assert!(
+        printed.err.starts_with("burst · seed 42"),
+        "{}",
+        printed.err
+    );
+}
+
+#[test]
+fn junit_and_trace_are_written_where_they_are_wanted() {
+    let desk = Desk::new();
+    let printed = desk.sim("sim burst.yaml --junit new/j.xml --trace new/t.jsonl --follow user_7");
+    assert_eq!((printed.code, printed.err.as_str()), (0, ""));
+    assert!(desk.read("new/j.xml").contains("<testsuite name=\"burst\""));
+    let trace = desk.read("new/t.jsonl");
+    assert_eq!(trace.lines().count(), 20);
+    assert!(
+        trace.starts_with("{\"t_ms\":0.0,\"agent\":0,\"user\":\"user_7\""),
+        "{trace}"
+    );
+    assert_eq!(
+        desk.sim("sim burst.yaml --trace t.jsonl --follow room_3")
+            .code,
+        0
+    );
+    assert_eq!(desk.read("t.jsonl"), "");
+}
+
+#[test]
+fn validate_checks_every_file() {
+    let desk = Desk::new();
+    let printed = desk.sim("sim validate burst.yaml wrong.yaml unsafe.yaml");
+    assert_eq!(printed.code, 2);
+    assert!(
+        printed.out.contains("burst.yaml: ok (burst)\n"),
+        "{}",
+        printed.out
+    );
+    assert!(
+        printed.out.contains("unsafe.yaml: ok (unsafe)\n"),
+        "{}",
+        printed.out
+    );
+    assert!(!printed.err.is_empty());
+    assert_eq!(desk.sim("sim validate burst.yaml").code, 0);
+}
+
+#[test]
+fn schema_prints_the_schema() {
+    let printed = Desk::new().sim("sim schema");
+    assert_eq!(
+        (printed.code, printed.out.as_str()),
+        (0, "{\n  \"title\": \"Scenario\"\n}\n")
+    );
+}

@@ -1,0 +1,279 @@
+//! What several seeds come to together.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use chat_core::Span;
+
+use super::verdict::{Evidence, judge, unreached};
+use super::{Ended, Measured, SeedOutcome, Seeds};
+use crate::plan::Plan;
+use crate::report::Timeline;
+use crate::result::{Counts, PropertyResult, RunResult, Stuck, Violation};
+use crate::sometimes::{Point, Tally};
+
+/// Violations and stuck users that a result lists; it counts the others.
+const LIST_LIMIT: usize = 1_000;
+
+/// The outcomes of seeds, added one by one in order.
+#[derive(Clone, Debug)]
+pub struct Merged<M> {
+    seeds: Seeds,
+    hash: u64,
+    virtual_span: Span,
+    users: u64,
+    by_persona: Vec<u64>,
+    steps: u64,
+    properties: BTreeMap<String, PropertyResult>,
+    violations: Listed<Violation>,
+    failing: Listed<FailingSeed>,
+    counts: Counts,
+    metrics: Option<M>,
+    tally: Tally,
+    stuck: Listed<Stuck>,
+    timeline: Timeline,
+}
+
+/// A seed that showed a violation, and its trace hash (none if its run broke off).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FailingSeed {
+    /// The seed.
+    pub seed: u64,
+    /// Its own trace hash.
+    pub trace_hash: Option<u64>,
+}
+
+/// What there is to say of a run, beside its result.
+#[derive(Clone, Debug)]
+pub struct Summary {
+    /// The result.
+    pub result: RunResult,
+    /// Users as each persona, over all seeds, in the order of the scenario.
+    pub by_persona: Vec<u64>,
+    /// When what happened, over all seeds.
+    pub timeline: Timeline,
+    /// The seeds that showed a violation, the first 1,000 of them.
+    pub failing: Vec<FailingSeed>,
+}
+
+/// A list that stays short, and counts what it left out.
+#[derive(Clone, Debug)]
+struct Listed<T> {
+    items: Vec<T>,
+    left_out: u64,
+}
+
+impl<T> Default for Listed<T> {
+    fn default() -> Self {
+        Self {
+            items: Vec::new(),
+            left_out: 0,
+        }
+    }
+}
+
+impl<T> Listed<T> {
+    fn push(&mut self, item: T) {
+        if self.items.len() < LIST_LIMIT {
+            self.items.push(item);
+        } else {
+            self.left_out += 1;
+        }
+    }
+
+    fn count(&self) -> u64 {
+        self.items.len() as u64 + self.left_out
+    }
+}
+
+impl<M: Measured> Merged<M> {
+    pub(super) fn new(seeds: Seeds) -> Self {
+        Self {
+            seeds,
+            hash: HASH_OFFSET,
+            virtual_span: Span::ZERO,
+            users: 0,
+            by_persona: Vec::new(),
+            steps: 0,
+            properties: BTreeMap::new(),
+            violations: Listed::default(),
+            failing: Listed::default(),
+            counts: Counts::default(),
+            metrics: None,
+            tally: Tally::default(),
+            stuck: Listed::default(),
+            timeline: Timeline::default(),
+        }
+    }
+
+    /// Adds the next seed.
+    pub(super) fn add(&mut self, seed: u64, ended: Ended<M>) {
+        match ended {
+            Ok(outcome) => self.add_outcome(seed, outcome),
+            Err(words) => {
+                self.add_hash(0);
+                self.failing.push(FailingSeed {
+                    seed,
+                    trace_hash: None,
+                });
+                self.violations.push(Violation {
+                    property: "panic".to_owned(),
+                    at_ms: 0.0,
+                    users: Vec::new(),
+                    detail: format!("The run panicked: {words}"),
+                    seed,
+                });
+            }
+        }
+    }
+
+    fn add_outcome(&mut self, seed: u64, outcome: SeedOutcome<M>) {
+        self.add_hash(outcome.trace_hash);
+        self.virtual_span = self.virtual_span + outcome.virtual_span;
+        self.users += outcome.users;
+        self.steps += outcome.steps;
+        let personas = self.by_persona.len().max(outcome.by_persona.len());
+        self.by_persona.resize(personas, 0);
+        for (mine, theirs) in self.by_persona.iter_mut().zip(&outcome.by_persona) {
+            *mine += theirs;
+        }
+        for (name, property) in outcome.properties {
+            self.properties
+                .entry(name.to_owned())
+                .and_modify(|mine| *mine = both(*mine, property))
+                .or_insert(property);
+        }
+        if !outcome.violations.is_empty() {
+            self.failing.push(FailingSeed {
+                seed,
+                trace_hash: Some(outcome.trace_hash),
+            });
+        }
+        for violation in outcome.violations {
+            self.violations.push(Violation { seed, ..violation });
+        }
+        for stuck in outcome.stuck {
+            self.stuck.push(Stuck { seed, ..stuck });
+        }
+        add_counts(&mut self.counts, &outcome.counts);
+        match &mut self.metrics {
+            None => self.metrics = Some(outcome.metrics),
+            Some(metrics) => metrics.merge(&outcome.metrics),
+        }
+        self.tally.add(&outcome.tally);
+        self.timeline.merge(outcome.timeline);
+    }
+
+    /// One seed's hash is the run's; of several, the run's is FNV-1a over theirs in order.
+    fn add_hash(&mut self, hash: u64) {
+        if self.seeds.count.get() == 1 {
+            self.hash = hash;
+            return;
+        }
+        for byte in hash.to_le_bytes() {
+            self.hash = (self.hash ^ u64::from(byte)).wrapping_mul(HASH_PRIME);
+        }
+    }
+
+    /// The metrics of the seeds so far; none if every one of them broke off.
+    #[must_use]
+    pub const fn metrics(&self) -> Option<&M> {
+        self.metrics.as_ref()
+    }
+
+    /// The whole of it, judged. How to run it again is for the caller to say, who knows the file.
+    #[must_use]
+    pub fn finish(self, plan: &Plan, wall: Duration) -> Summary {
+        let sometimes: BTreeMap<String, u64> = Point::ALL
+            .iter()
+            .map(|point| (point.name().to_owned(), self.tally.count(*point)))
+            .collect();
+        let measured = |metrics: &M| metrics.thresholds(plan, &self.counts, self.stuck.count());
+        let thresholds = self.metrics.as_ref().map(measured).unwrap_or_default();
+        let mut properties = self.properties;
+        for (name, property) in M::judged_by_thresholds(plan, &thresholds) {
+            properties.insert(name.to_owned(), property);
+        }
+        let verdict = judge(&Evidence {
+            properties: &properties,
+            violations: &self.violations.items,
+            thresholds: &thresholds,
+            unreached: &unreached(plan, &sometimes),
+        });
+        let (metrics, fairness) = self.metrics.as_ref().map(M::results).unwrap_or_default();
+        let result = RunResult {
+            scenario: plan.name.clone(),
+            seed: self.seeds.first,
+            seeds: self.seeds.count.get(),
+            verdict,
+            exit_code: verdict.exit_code(),
+            trace_hash: format!("{:016x}", self.hash),
+            virtual_ms: self.virtual_span.0 as f64 / 1_000.0,
+            wall_ms: wall.as_secs_f64() * 1_000.0,
+            users: self.users,
+            steps: self.steps,
+            counts: self.counts,
+            properties,
+            sometimes,
+            metrics,
+            fairness,
+            thresholds,
+            refusals: self.metrics.as_ref().map(M::refusals).unwrap_or_default(),
+            stuck: self.stuck.items,
+            stuck_left_out: self.stuck.left_out,
+            violations: self.violations.items,
+            violations_left_out: self.violations.left_out,
+            repro: None,
+        };
+        Summary {
+            result,
+            by_persona: self.by_persona,
+            timeline: self.timeline,
+            failing: self.failing.items,
+        }
+    }
+}
+
+/// FNV-1a, 64 bits (draft-eastlake-fnv).
+const HASH_OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
+const HASH_PRIME: u64 = 0x0100_0000_01b3;
+
+/// A property over two seeds: one violation breaks it, one check exercises it.
+fn both(one: PropertyResult, other: PropertyResult) -> PropertyResult {
+    let held = match (one.held, other.held) {
+        (Some(false), _) | (_, Some(false)) => Some(false),
+        (Some(true), _) | (_, Some(true)) => Some(true),
+        (None, None) => None,
+    };
+    PropertyResult {
+        held,
+        checks: one.checks + other.checks,
+        class: one.class,
+    }
+}
+
+fn add_counts(mine: &mut Counts, theirs: &Counts) {
+    // Taken apart so that a count added to the struct is not forgotten here.
+    let Counts {
+        attempted,
+        accepted,
+        refused,
+        unanswered,
+        delivered,
+        lost,
+        gapped,
+        duplicated,
+        reordered,
+        phantom,
+    } = *theirs;
+    mine.attempted += attempted;
+    mine.accepted += accepted;
+    mine.refused += refused;
+    mine.unanswered += unanswered;
+    mine.delivered += delivered;
+    mine.lost += lost;
+    mine.gapped += gapped;
+    mine.duplicated += duplicated;
+    mine.reordered += reordered;
+    mine.phantom += phantom;
+}

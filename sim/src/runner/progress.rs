@@ -1,0 +1,52 @@
+//! How far the runs are, for the live line. It tells, and decides nothing.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use chat_core::Span;
+
+/// Counters that the worlds move while they run, over all seeds.
+#[derive(Debug, Default)]
+pub struct Progress {
+    virtual_us: AtomicU64,
+    users: AtomicU64,
+    steps: AtomicU64,
+    seeds_done: AtomicU64,
+}
+
+/// The counters at one moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ProgressNow {
+    /// Virtual time of the seed that told last, since its beginning.
+    pub virtual_time: Span,
+    /// Users who came.
+    pub users: u64,
+    /// Events of the virtual worlds handled.
+    pub steps: u64,
+    /// Seeds that are done.
+    pub seeds_done: u64,
+}
+
+impl Progress {
+    /// A world has come to `virtual_time` (since its beginning), and since it told last so many
+    /// users came and so many steps were handled. Once every thousand steps or so is enough.
+    pub fn advance(&self, virtual_time: Span, more_users: u64, more_steps: u64) {
+        self.virtual_us.store(virtual_time.0, Ordering::Relaxed);
+        self.users.fetch_add(more_users, Ordering::Relaxed);
+        self.steps.fetch_add(more_steps, Ordering::Relaxed);
+    }
+
+    pub(super) fn finish_seed(&self) {
+        self.seeds_done.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// The counters now.
+    #[must_use]
+    pub fn now(&self) -> ProgressNow {
+        ProgressNow {
+            virtual_time: Span(self.virtual_us.load(Ordering::Relaxed)),
+            users: self.users.load(Ordering::Relaxed),
+            steps: self.steps.load(Ordering::Relaxed),
+            seeds_done: self.seeds_done.load(Ordering::Relaxed),
+        }
+    }
+}

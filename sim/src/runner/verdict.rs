@@ -1,0 +1,89 @@
+//! What a run comes to, and the exit code that says so.
+
+use std::collections::BTreeMap;
+
+use crate::plan::Plan;
+use crate::result::{Class, PropertyResult, ThresholdResult, Verdict, Violation};
+
+/// Exit codes from the gravest on: 2 before 1 before 3 before 4 before 99.
+const GRAVEST_FIRST: [u8; 5] = [2, 1, 3, 4, 99];
+
+/// The graver of two exit codes.
+#[must_use]
+pub fn worst(one: u8, other: u8) -> u8 {
+    GRAVEST_FIRST
+        .into_iter()
+        .find(|code| *code == one || *code == other)
+        .unwrap_or(0)
+}
+
+impl Verdict {
+    /// The exit code of a run that comes to this.
+    #[must_use]
+    pub const fn exit_code(self) -> u8 {
+        match self {
+            Self::Pass => 0,
+            Self::Safety => 1,
+            Self::Liveness => 3,
+            Self::Unjudged => 4,
+            Self::Threshold => 99,
+        }
+    }
+}
+
+/// What makes up a verdict.
+pub(super) struct Evidence<'a> {
+    pub(super) properties: &'a BTreeMap<String, PropertyResult>,
+    pub(super) violations: &'a [Violation],
+    pub(super) thresholds: &'a [ThresholdResult],
+    pub(super) unreached: &'a [&'a str],
+}
+
+/// The class that a violation of this property belongs to. What is no property (a panic) is
+/// as grave as a safety property.
+pub(crate) fn class_of(properties: &BTreeMap<String, PropertyResult>, name: &str) -> Class {
+    properties
+        .get(name)
+        .map_or(Class::Safety, |property| property.class)
+}
+
+/// The gravest thing that can be said. A threshold of which nothing was measured could not be
+/// judged, which is not a pass.
+pub(super) fn judge(evidence: &Evidence<'_>) -> Verdict {
+    let violated = |class: Class| {
+        let broken =
+            |property: &PropertyResult| property.held == Some(false) && property.class == class;
+        evidence.properties.values().any(broken)
+            || evidence
+                .violations
+                .iter()
+                .any(|violation| class_of(evidence.properties, &violation.property) == class)
+    };
+    let crossed = |threshold: &ThresholdResult| threshold.met == Some(false);
+    let unmeasured = |threshold: &ThresholdResult| threshold.met.is_none();
+    if violated(Class::Safety) {
+        Verdict::Safety
+    } else if violated(Class::Liveness) {
+        Verdict::Liveness
+    } else if !evidence.unreached.is_empty() || evidence.thresholds.iter().any(unmeasured) {
+        Verdict::Unjudged
+    } else if violated(Class::Threshold) || evidence.thresholds.iter().any(crossed) {
+        Verdict::Threshold
+    } else {
+        Verdict::Pass
+    }
+}
+
+/// The `expect_sometimes` points of a plan that were never reached.
+#[must_use]
+pub fn unreached(plan: &Plan, sometimes: &BTreeMap<String, u64>) -> Vec<&'static str> {
+    let never = |name: &&'static str| sometimes.get(*name).copied().unwrap_or(0) == 0;
+    plan.expect_sometimes
+        .iter()
+        .copied()
+        .filter(never)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,90 @@
+use super::*;
+
+fn property(class: Class, held: Option<bool>) -> PropertyResult {
+    PropertyResult {
+        held,
+        checks: 1,
+        class,
+    }
+}
+
+fn threshold(met: Option<bool>) -> ThresholdResult {
+    ThresholdResult {
+        metric: "message_latency".to_owned(),
+        expression: "p(90)<1s".to_owned(),
+        measured: met.map(|_| 1.0),
+        met,
+    }
+}
+
+#[test]
+fn two_comes_before_one_before_three_before_four_before_ninety_nine() {
+    let order = [2, 1, 3, 4, 99, 0];
+    for (i, graver) in order.into_iter().enumerate() {
+        for lighter in &order[i..] {
+            assert_eq!(worst(graver, *lighter), graver);
+            assert_eq!(worst(*lighter, graver), graver);
+        }
+    }
+}
+
+/// Every combination of what can go wrong, and the exit code it comes to.
+#[test]
+fn the_gravest_thing_decides_the_exit_code() {
+    for bits in 0..32u32 {
+        let is = |bit: u32| bits >> bit & 1 == 1;
+        let held = |broken: bool| Some(!broken);
+        let properties = BTreeMap::from([
+            (
+                "room_order".to_owned(),
+                property(Class::Safety, held(is(0))),
+            ),
+            (
+                "queue_progress".to_owned(),
+                property(Class::Liveness, held(is(1))),
+            ),
+            ("breaks_rules".to_owned(), property(Class::Safety, None)),
+        ]);
+        let thresholds = [
+            threshold(Some(!is(2))),
+            threshold(if is(3) { None } else { Some(true) }),
+        ];
+        let points: &[&str] = if is(4) { &["match"] } else { &[] };
+        let verdict = judge(&Evidence {
+            properties: &properties,
+            violations: &[],
+            thresholds: &thresholds,
+            unreached: points,
+        });
+        let expected = if is(0) {
+            1
+        } else if is(1) {
+            3
+        } else if is(3) || is(4) {
+            4
+        } else if is(2) {
+            99
+        } else {
+            0
+        };
+        assert_eq!(verdict.exit_code(), expected, "{bits:05b}");
+    }
+}
+
+#[test]
+fn a_violation_counts_though_its_property_is_unknown() {
+    let violation = Violation {
+        property: "panic".to_owned(),
+        at_ms: 0.0,
+        users: Vec::new(),
+        detail: String::new(),
+        seed: 1,
+    };
+    let verdict = judge(&Evidence {
+        properties: &BTreeMap::new(),
+        violations: &[violation],
+        thresholds: &[],
+        unreached: &[],
+    });
+    assert_eq!(verdict, Verdict::Safety);
+}

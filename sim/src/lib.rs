@@ -2,8 +2,10 @@
 
 pub mod draw;
 pub mod history;
+pub mod metrics;
 pub mod names;
 pub mod plan;
+pub mod properties;
 pub mod protocol;
 pub mod result;
 pub mod sometimes;

@@ -1,6 +1,10 @@
 //! Points that a run should reach now and then: a scenario that never reaches what it is after
 //! proves nothing, so `expect_sometimes` makes that a failure.
 
+mod sightings;
+
+pub use self::sightings::Sightings;
+
 macro_rules! points {
     ($($(#[$doc:meta])* $variant:ident $name:literal,)*) => {
         /// Something that happens only in interesting runs.

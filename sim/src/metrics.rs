@@ -1,0 +1,432 @@
+//! What a run measured: durations in microseconds from the intended start, shares, and counts.
+//!
+//! - `message_latency`: send meant to start → first seen by a recipient, by any path.
+//! - `queue_wait`, `stick_wait`: asking meant to start → told of the match or the grant. A wait
+//!   that ended otherwise, or never, is `unfinished`.
+//! - `request_latency`: any call but a `check`, meant to start → answered.
+//! - `commit_latency`: as the world reports it.
+//! - `bytes_per_message`: what a model must read for each message delivered: its text, its line's
+//!   frame, and the answers and other events it read since the message before.
+//! - `stick_turns`, `matches`: for each user who asked, how many it had.
+
+mod distribution;
+mod latency;
+mod shares;
+mod verdict;
+mod waits;
+
+use std::collections::BTreeMap;
+
+use chat_core::{Span, Time};
+
+use self::distribution::Distribution;
+use self::latency::InFlight;
+use self::shares::Shares;
+use self::waits::Waits;
+use crate::history::{Observer, Path, Record, What, WorldRecord};
+use crate::plan::Plan;
+use crate::properties::Overtaken;
+use crate::protocol::{Agent, Answer, Op, Outcome, Saw, StickChange, User};
+use crate::result::{FairnessResult, MetricResult};
+
+pub use self::verdict::judged_by_thresholds;
+
+/// Bytes that frame a message: its room, number, sender and fence.
+const MESSAGE_FRAME: u64 = 32;
+
+/// Bytes of the line that tells any other event.
+const EVENT_LINE: u64 = 48;
+
+/// Bytes of an answer to `check` besides its events: who and where one is, and what to do next.
+const CHECK_ANSWER: u64 = 120;
+
+/// Microseconds in a millisecond, as results are given in milliseconds.
+const MICROS: f64 = 1_000.0;
+
+/// Measures the records of one world; those of several seeds are merged.
+#[derive(Clone, Debug)]
+pub struct Metrics {
+    message_latency: Distribution,
+    queue_wait: Distribution,
+    stick_wait: Distribution,
+    request_latency: Distribution,
+    commit_latency: Distribution,
+    bytes_per_message: Distribution,
+    in_flight: InFlight,
+    users: Vec<Waits>,
+    merged_users: u64,
+    merged_turns: Shares,
+    merged_matches: Shares,
+    overtaken: Overtaken,
+    refusals: Vec<(&'static str, u64)>,
+    calls: u64,
+    retries: u64,
+}
+
+impl Observer for Metrics {
+    fn observe(&mut self, record: &Record<'_>) {
+        match record.what {
+            What::Received {
+                saw, path, first, ..
+            } => {
+                if first {
+                    self.received(record, saw);
+                } else if path == Path::Check {
+                    self.waits(record.agent).bytes += EVENT_LINE;
+                }
+            }
+            What::Called { op, intended, .. } => self.called(record.agent, op, intended),
+            What::Answered {
+                op,
+                intended,
+                outcome,
+                ..
+            } => self.answered(record, op, intended, outcome),
+            What::Retried { .. } => self.retries += 1,
+            What::Forgot | What::Vanished => self.gave_up(record.agent),
+            What::AnsweredAgain { .. }
+            | What::Abandoned { .. }
+            | What::StreamOpened
+            | What::StreamClosed
+            | What::Finished
+            | What::Drained
+            | What::Stuck { .. } => {}
+        }
+    }
+
+    fn observe_world(&mut self, _: &WorldRecord<'_>) {}
+}
+
+impl Metrics {
+    /// Nothing measured yet.
+    #[must_use]
+    pub fn new(_: &Plan) -> Self {
+        Self {
+            message_latency: Distribution::new(),
+            queue_wait: Distribution::new(),
+            stick_wait: Distribution::new(),
+            request_latency: Distribution::new(),
+            commit_latency: Distribution::new(),
+            bytes_per_message: Distribution::new(),
+            in_flight: InFlight::new(),
+            users: Vec::new(),
+            merged_users: 0,
+            merged_turns: Shares::default(),
+            merged_matches: Shares::default(),
+            overtaken: Overtaken::default(),
+            refusals: Vec::new(),
+            calls: 0,
+            retries: 0,
+        }
+    }
+
+    /// A batch of the journal took so long to commit.
+    pub fn record_commit(&mut self, took: Span) {
+        self.commit_latency.record(took.0);
+    }
+
+    /// A client read so many bytes besides the events that it was handed.
+    pub fn add_read_bytes(&mut self, agent: Agent, bytes: u64) {
+        self.waits(agent).bytes += bytes;
+    }
+
+    /// How often anyone was passed over, as the judge of the same run found.
+    pub fn add_overtaken(&mut self, overtaken: Overtaken) {
+        self.overtaken.queue = self.overtaken.queue.max(overtaken.queue);
+        self.overtaken.stick = self.overtaken.stick.max(overtaken.stick);
+    }
+
+    /// Adds what another seed's run measured. Its users count as users of their own.
+    pub fn merge(&mut self, other: &Self) {
+        for (mine, theirs) in [
+            (&mut self.message_latency, &other.message_latency),
+            (&mut self.queue_wait, &other.queue_wait),
+            (&mut self.stick_wait, &other.stick_wait),
+            (&mut self.request_latency, &other.request_latency),
+            (&mut self.commit_latency, &other.commit_latency),
+            (&mut self.bytes_per_message, &other.bytes_per_message),
+        ] {
+            mine.merge(theirs);
+        }
+        let (in_line, claiming) = other.open_waits();
+        self.queue_wait.never_ended(in_line);
+        self.stick_wait.never_ended(claiming);
+        self.merged_users += other.merged_users + other.users.len() as u64;
+        self.merged_turns.merge(&other.turns());
+        self.merged_matches.merge(&other.matches());
+        self.add_overtaken(other.overtaken);
+        for &(code, count) in &other.refusals {
+            self.refuse(code, count);
+        }
+        self.calls += other.calls;
+        self.retries += other.retries;
+    }
+
+    /// All metrics, and those that tell how evenly something was shared.
+    #[must_use]
+    pub fn results(
+        &self,
+    ) -> (
+        BTreeMap<String, MetricResult>,
+        BTreeMap<String, FairnessResult>,
+    ) {
+        let (in_line, claiming) = self.open_waits();
+        let wait = |distribution: &Distribution, open| {
+            let mut result = distribution.result(MICROS);
+            result.unfinished += open;
+            result
+        };
+        let metrics = [
+            ("message_latency", self.message_latency.result(MICROS)),
+            ("queue_wait", wait(&self.queue_wait, in_line)),
+            ("stick_wait", wait(&self.stick_wait, claiming)),
+            ("request_latency", self.request_latency.result(MICROS)),
+            ("commit_latency", self.commit_latency.result(MICROS)),
+            ("bytes_per_message", self.bytes_per_message.result(1.0)),
+        ];
+        let shared = |shares: &Shares| FairnessResult {
+            jain: shares.jain(),
+            max: shares.max().unwrap_or(0.0),
+            mean: shares.mean().unwrap_or(0.0),
+            overtaken: 0,
+        };
+        let waited = |distribution: &Distribution, overtaken| FairnessResult {
+            jain: None,
+            max: distribution.max() / MICROS,
+            mean: distribution.mean() / MICROS,
+            overtaken,
+        };
+        let fairness = [
+            ("stick_turns", shared(&self.turns())),
+            ("matches", shared(&self.matches())),
+            ("queue_wait", waited(&self.queue_wait, self.overtaken.queue)),
+            ("stick_wait", waited(&self.stick_wait, self.overtaken.stick)),
+        ];
+        (
+            metrics
+                .into_iter()
+                .map(|(name, m)| (name.to_owned(), m))
+                .collect(),
+            fairness
+                .into_iter()
+                .map(|(name, f)| (name.to_owned(), f))
+                .collect(),
+        )
+    }
+
+    /// Refusals by code.
+    #[must_use]
+    pub fn refusals(&self) -> BTreeMap<String, u64> {
+        self.refusals
+            .iter()
+            .map(|&(code, count)| (code.to_owned(), count))
+            .collect()
+    }
+
+    fn waits(&mut self, agent: Agent) -> &mut Waits {
+        let index = agent.0 as usize;
+        if index >= self.users.len() {
+            self.users.resize_with(index + 1, Waits::default);
+        }
+        &mut self.users[index]
+    }
+
+    fn called(&mut self, agent: Agent, op: &Op, intended: Time) {
+        self.calls += 1;
+        match op {
+            Op::EnterQueue { .. } => {
+                self.waits(agent).in_line_since.get_or_insert(intended);
+            }
+            Op::TalkingStick { room: Some(room) } => {
+                let room = *room;
+                let waits = self.waits(agent);
+                if !waits.holds && waits.claim.is_none() {
+                    waits.claim = Some((room, intended));
+                    waits.asked = false;
+                }
+            }
+            Op::Reset { .. } | Op::LeaveChat { .. } => self.stop_claiming(agent),
+            Op::LeaveQueue
+            | Op::Login { .. }
+            | Op::Send { .. }
+            | Op::TalkingStick { room: None }
+            | Op::Append { .. }
+            | Op::Undo { .. }
+            | Op::Push { .. }
+            | Op::Typing { .. }
+            | Op::Block { .. }
+            | Op::Report { .. }
+            | Op::Check { .. } => {}
+        }
+    }
+
+    fn stop_claiming(&mut self, agent: Agent) {
+        let waits = self.waits(agent);
+        waits.holds = false;
+        if waits.claim.take().is_some() {
+            self.stick_wait.never_ended(1);
+        }
+    }
+
+    fn answered(&mut self, record: &Record<'_>, op: &Op, intended: Time, outcome: &Outcome) {
+        let (at, agent) = (record.at, record.agent);
+        if matches!(op, Op::Check { .. }) {
+            self.waits(agent).bytes += CHECK_ANSWER;
+        } else {
+            self.request_latency.record(at.since(intended).0);
+        }
+        match *outcome {
+            Ok(Answer::Waiting { .. }) => self.waits(agent).matches.asked += 1,
+            Ok(Answer::Matched { room, .. }) => {
+                let waits = self.waits(agent);
+                waits.matches.asked += 1;
+                // The answer says that the match came of this very call.
+                waits.in_line_since.get_or_insert(intended);
+                if let Some(since) = waits.matched(room) {
+                    self.queue_wait.record(at.since(since).0);
+                } else {
+                    waits.in_line_since = None;
+                }
+            }
+            Ok(Answer::LeftQueue { left: true }) => {
+                if self.waits(agent).in_line_since.take().is_some() {
+                    self.queue_wait.never_ended(1);
+                }
+            }
+            Ok(Answer::Sent { room, room_seq, .. }) => {
+                if matches!(op, Op::Push { .. }) {
+                    self.waits(agent).holds = false;
+                }
+                if let Some(took) = self.in_flight.sent(room, room_seq, intended) {
+                    self.message_latency.record(took.0);
+                }
+            }
+            Ok(Answer::Stick { room, place, epoch }) => {
+                let waits = self.waits(agent);
+                if waits.claim.is_some() && !waits.asked {
+                    waits.asked = true;
+                    waits.turns.asked += 1;
+                }
+                if place == 0
+                    && let Some(since) = waits.granted(room, epoch)
+                {
+                    self.stick_wait.record(at.since(since).0);
+                }
+            }
+            Ok(
+                Answer::LeftQueue { left: false }
+                | Answer::LoggedIn { .. }
+                | Answer::LeftChat
+                | Answer::Draft { .. }
+                | Answer::Done
+                | Answer::Read { .. },
+            ) => {}
+            Err(refusal) => {
+                self.refuse(refusal.code, 1);
+                if matches!(op, Op::EnterQueue { .. }) && refusal.code != "already_waiting" {
+                    self.waits(agent).in_line_since = None;
+                }
+                if matches!(op, Op::TalkingStick { .. }) && !self.waits(agent).asked {
+                    self.waits(agent).claim = None;
+                }
+            }
+        }
+    }
+
+    fn refuse(&mut self, code: &'static str, times: u64) {
+        match self.refusals.iter_mut().find(|(known, _)| *known == code) {
+            Some((_, count)) => *count += times,
+            None => self.refusals.push((code, times)),
+        }
+    }
+
+    fn received(&mut self, record: &Record<'_>, saw: &Saw<'_>) {
+        let (at, agent) = (record.at, record.agent);
+        let waits = self.waits(agent);
+        match *saw {
+            Saw::Message {
+                room,
+                room_seq,
+                text,
+                ..
+            } => {
+                let bytes = std::mem::take(&mut waits.bytes) + MESSAGE_FRAME + text.len() as u64;
+                self.bytes_per_message.record(bytes);
+                if let Some(took) = self.in_flight.seen(room, room_seq, at) {
+                    self.message_latency.record(took.0);
+                }
+                return;
+            }
+            Saw::Found { room, .. } => {
+                if let Some(since) = waits.matched(room) {
+                    self.queue_wait.record(at.since(since).0);
+                }
+            }
+            Saw::Stick {
+                room, user, change, ..
+            } if record.user == Some(user) => self.stick_changed(agent, at, (room, user), change),
+            Saw::Stick { .. }
+            | Saw::Ended { .. }
+            | Saw::PartnerAway { .. }
+            | Saw::PartnerBack { .. }
+            | Saw::Member { .. }
+            | Saw::Moderation { .. }
+            | Saw::Gap { .. } => {}
+        }
+        self.waits(agent).bytes += EVENT_LINE;
+    }
+
+    fn stick_changed(
+        &mut self,
+        agent: Agent,
+        at: Time,
+        (room, _): (crate::protocol::Room, User),
+        change: StickChange,
+    ) {
+        let waits = self.waits(agent);
+        match change {
+            StickChange::Granted { epoch, .. } => {
+                if let Some(since) = waits.granted(room, epoch) {
+                    self.stick_wait.record(at.since(since).0);
+                }
+            }
+            StickChange::Released { epoch } | StickChange::Expired { epoch } => {
+                if waits.granted == Some((room, epoch)) {
+                    waits.holds = false;
+                }
+            }
+            StickChange::Claimed { .. } => {}
+        }
+    }
+
+    fn gave_up(&mut self, agent: Agent) {
+        let waits = self.waits(agent);
+        let in_line = waits.in_line_since.take().is_some();
+        waits.matched_in = None;
+        self.queue_wait.never_ended(u64::from(in_line));
+        self.stop_claiming(agent);
+    }
+
+    fn open_waits(&self) -> (u64, u64) {
+        self.users
+            .iter()
+            .map(Waits::open)
+            .fold((0, 0), |sum, open| (sum.0 + open.0, sum.1 + open.1))
+    }
+
+    fn turns(&self) -> Shares {
+        let mut shares = self.merged_turns.clone();
+        for user in &self.users {
+            shares.add(user.turns);
+        }
+        shares
+    }
+
+    fn matches(&self) -> Shares {
+        let mut shares = self.merged_matches.clone();
+        for user in &self.users {
+            shares.add(user.matches);
+        }
+        shares
+    }
+}

@@ -1,0 +1,489 @@
+//! What an answer tells.
+
+use std::sync::Arc;
+
+use chat_core::Time;
+
+use super::Judge;
+use super::called::draft_room;
+use super::ledger::client::{Ask, Call, Explanation, Key};
+use super::ledger::draft::{Edit, Length, Said};
+use super::ledger::room::{Claim, Patience, RoomKind};
+use super::no_phantoms::NoPhantoms;
+use super::single_match::Told;
+use crate::history::Record;
+use crate::protocol::{Agent, Answer, CallId, Op, Outcome, Refusal, Room};
+
+impl Judge {
+    /// The (first) answer to a call arrived.
+    pub(super) fn answered(
+        &mut self,
+        record: &Record<'_>,
+        (id, called_at): (CallId, Time),
+        op: &Op,
+        outcome: &Outcome,
+    ) {
+        let person = self.ledger.who(record);
+        if let Op::Check { after, .. } = op {
+            self.read(record.agent, person, called_at, (op, *after), outcome);
+            return;
+        }
+        let Some(person) = person else {
+            self.ledger.client(record.agent).close(id);
+            return;
+        };
+        let client = self.ledger.client(record.agent);
+        let closed = client.close(id).or_else(|| {
+            let index = client.unsure.iter().position(|call| call.id == id)?;
+            Some(client.unsure.swap_remove(index))
+        });
+        let mut call = closed.unwrap_or(Call {
+            id,
+            by: record.user,
+            at: called_at,
+            key: Key::Keyed,
+            attempts: 1,
+            ask: Ask::Other,
+            stale: None,
+            used: 0,
+        });
+        call.by = record.user;
+        self.idempotent_requests.answered(&call);
+        if call.key == Key::Unkeyed
+            && call.attempts > 1
+            && let Some(room) = draft_room(op)
+        {
+            self.ledger.people[person].drafts.doubt(room);
+        }
+        match outcome {
+            Ok(answer) => {
+                call.used = 1;
+                self.ledger.client(record.agent).settle(call, *outcome);
+                self.accepted((record.agent, person), &call, op, answer);
+            }
+            Err(refusal) => self.refused((record.agent, person), call, op, refusal),
+        }
+        self.judge_overdue(record.agent);
+    }
+
+    /// An inbox was read.
+    fn read(
+        &mut self,
+        agent: Agent,
+        person: Option<usize>,
+        called_at: Time,
+        (op, after): (&Op, Option<u64>),
+        outcome: &Outcome,
+    ) {
+        let page = std::mem::take(&mut self.ledger.client(agent).page);
+        let Some(person) = person else {
+            return;
+        };
+        let (l, f) = (&mut self.ledger, &mut self.findings);
+        match outcome {
+            Ok(Answer::Read { more, .. }) => {
+                let someone = &mut l.people[person];
+                someone.read_at = someone.read_at.max(called_at);
+                someone.served_at = l.clock.now;
+                let user = someone.user;
+                // Only `after` says where the reading begins, whatever answers were lost.
+                let is_empty = after.is_some() && !more;
+                if is_empty {
+                    someone.empty_at = someone.empty_at.max(called_at);
+                }
+                let waits = someone.in_line || someone.claims_stick;
+                self.bounded.page(l, user, page, f);
+                self.durability.accepted(l, person);
+                if is_empty && waits {
+                    self.emptied(person);
+                }
+            }
+            Ok(_) => {}
+            Err(refusal) => self.durability.refused(l, person, op, refusal, f),
+        }
+    }
+
+    fn accepted(&mut self, (agent, person): (Agent, usize), call: &Call, op: &Op, answer: &Answer) {
+        let now = self.ledger.clock.now;
+        self.durability.accepted(&mut self.ledger, person);
+        self.ledger.people[person].served_at = now;
+        let user = self.ledger.people[person].user;
+        self.bounded
+            .answered(&self.ledger, user, answer, &mut self.findings);
+        if let Some(epoch) = call.stale {
+            self.stick_exclusion
+                .stale_accepted(&self.ledger, user, epoch, &mut self.findings);
+        }
+        match *answer {
+            Answer::Waiting { .. } | Answer::Matched { .. } => {
+                self.entered(person, call, op, answer);
+            }
+            Answer::LeftQueue { left } => {
+                if left {
+                    self.left_queue(agent, person);
+                }
+            }
+            Answer::LoggedIn { room, .. } => {
+                let slot = self.ledger.room(room);
+                self.ledger.rooms[slot].kind = RoomKind::Named;
+                self.ledger.promise(person, slot);
+            }
+            Answer::Sent { room, room_seq, .. } => {
+                self.counts.accepted += 1;
+                self.claimed(agent, person, call, (room, room_seq));
+                if matches!(op, Op::Push { .. }) {
+                    self.draft_edited(person, call, op, None);
+                }
+            }
+            Answer::LeftChat => self.left_chat(person, op),
+            Answer::Stick { room, place, epoch } => {
+                self.stick_progress
+                    .answered(&mut self.ledger, person, room, place);
+                if place == 0 {
+                    self.stick_exclusion.answered(
+                        &self.ledger,
+                        room,
+                        user,
+                        epoch,
+                        &mut self.findings,
+                    );
+                }
+            }
+            Answer::Draft { .. } | Answer::Done => self.done(person, call, op, answer),
+            Answer::Read { .. } => {}
+        }
+    }
+
+    /// Somebody stands in line, or is matched at once.
+    fn entered(&mut self, person: usize, call: &Call, op: &Op, answer: &Answer) {
+        let copies = self.ledger.copies;
+        let someone = &mut self.ledger.people[person];
+        someone.enters.settled += call.allowance(copies);
+        if let Op::EnterQueue { interests, .. } = op {
+            someone.interests = Some(Arc::clone(interests));
+        }
+        // What was told of a match since the call left is what came of it.
+        let matched_since = someone.matched_at.is_some_and(|at| at >= call.at);
+        if !matched_since {
+            someone.enters.since.get_or_insert(call.at);
+        }
+        match *answer {
+            Answer::Matched { room, partner, .. } => {
+                let told = Told {
+                    person,
+                    room,
+                    partner,
+                    found: None,
+                };
+                self.matched(told);
+            }
+            Answer::Waiting { .. } if !matched_since => {
+                let now = self.ledger.clock.now;
+                self.line.stand(&mut self.ledger, person, now);
+            }
+            Answer::Waiting { .. }
+            | Answer::LeftQueue { .. }
+            | Answer::LoggedIn { .. }
+            | Answer::Sent { .. }
+            | Answer::LeftChat
+            | Answer::Stick { .. }
+            | Answer::Draft { .. }
+            | Answer::Done
+            | Answer::Read { .. } => {}
+        }
+    }
+
+    /// Somebody was told of a match.
+    pub(super) fn matched(&mut self, told: Told) {
+        let (l, f) = (&mut self.ledger, &mut self.findings);
+        let news = self.single_match.told(l, told, f);
+        if news.is_new {
+            let found_at = told.found.map(|(_, sent_at)| sent_at);
+            if let Some(found_at) = found_at
+                && l.people[told.person].in_line
+            {
+                let pair = (told.person, told.partner);
+                self.queue_progress
+                    .matched(l, &self.line, pair, found_at, f);
+            }
+            let passed_over = self.line.matched(l, told.person, found_at);
+            self.fifo_matching.overtaken(l, &passed_over, f);
+        }
+        if let Some(pair) = news.complete {
+            let passed_over = self.line.judge(l, told.room, &pair);
+            self.fifo_matching.judged(l, &passed_over, f);
+        }
+    }
+
+    fn left_queue(&mut self, agent: Agent, person: usize) {
+        let entering = self
+            .ledger
+            .client(agent)
+            .open
+            .iter()
+            .any(|call| call.ask == Ask::EnterQueue);
+        let enters = &mut self.ledger.people[person].enters;
+        enters.lefts += 1;
+        if !entering {
+            enters.since = None;
+        }
+        self.single_match
+            .count(&self.ledger, person, &mut self.findings);
+    }
+
+    fn left_chat(&mut self, person: usize, op: &Op) {
+        let until = self.ledger.clock.now + self.ledger.clock.jumped;
+        let Op::LeaveChat { room } = op else {
+            return;
+        };
+        let someone = &mut self.ledger.people[person];
+        someone.rewithdraw(*room, until);
+        let user = someone.user;
+        if let Some(slot) = room.and_then(|room| self.ledger.room_known(room)) {
+            let now = self.ledger.clock.now;
+            if let Some(side) = self.ledger.rooms[slot].side_mut(user) {
+                side.left_at.get_or_insert(now);
+            }
+            if self.ledger.partner_is_gone(person, slot) {
+                self.ledger.abandon_room(slot);
+            }
+        }
+    }
+
+    /// A call that says no more than that it is done, or how long the draft is.
+    fn done(&mut self, person: usize, call: &Call, op: &Op, answer: &Answer) {
+        let now = self.ledger.clock.now;
+        if let Op::Block { user: other } = *op {
+            let user = self.ledger.people[person].user;
+            let other_person = self.ledger.person(other);
+            for (person, other) in [(person, other), (other_person, user)] {
+                for shunned in &mut self.ledger.people[person].shunned {
+                    if shunned.other == other {
+                        shunned.since.get_or_insert(now);
+                    }
+                }
+            }
+        }
+        if let Op::Reset { room } = op {
+            let until = now + self.ledger.clock.jumped;
+            self.ledger.people[person].rewithdraw(*room, until);
+        }
+        let length = match *answer {
+            Answer::Draft { length, truncated } => Some((length, truncated)),
+            Answer::Waiting { .. }
+            | Answer::Matched { .. }
+            | Answer::LeftQueue { .. }
+            | Answer::LoggedIn { .. }
+            | Answer::Sent { .. }
+            | Answer::LeftChat
+            | Answer::Stick { .. }
+            | Answer::Done
+            | Answer::Read { .. } => None,
+        };
+        self.draft_edited(person, call, op, length);
+    }
+
+    fn draft_edited(&mut self, person: usize, call: &Call, op: &Op, length: Option<(u32, u32)>) {
+        let Some(room) = draft_room(op) else {
+            return;
+        };
+        let edit = match op {
+            Op::Append { text, .. } => Edit::Append {
+                text: Arc::clone(text),
+                truncated: length.map_or(0, |(_, truncated)| truncated),
+            },
+            Op::Undo { .. } => Edit::Undo,
+            Op::Reset { .. } | Op::Push { .. } => Edit::Clear,
+            Op::EnterQueue { .. }
+            | Op::LeaveQueue
+            | Op::Login { .. }
+            | Op::Send { .. }
+            | Op::LeaveChat { .. }
+            | Op::TalkingStick { .. }
+            | Op::Typing { .. }
+            | Op::Block { .. }
+            | Op::Report { .. }
+            | Op::Check { .. } => return,
+        };
+        let era = self.ledger.clock.era;
+        let someone = &mut self.ledger.people[person];
+        let user = someone.user;
+        let length = length.map(|(length, _)| length);
+        let compared = someone.drafts.edited(room, &edit, length, era);
+        let (l, f) = (&self.ledger, &mut self.findings);
+        self.durability.draft(l, user, compared, f);
+        let repeated = call.key == Key::Keyed && (call.attempts > 1 || l.copies > 1);
+        if let (Length::Longer { expected }, Some(length), true) = (compared, length, repeated) {
+            self.idempotent_requests
+                .draft_longer(l, user, (length, expected), f);
+        }
+    }
+
+    fn refused(
+        &mut self,
+        (agent, person): (Agent, usize),
+        mut call: Call,
+        op: &Op,
+        refusal: &Refusal,
+    ) {
+        let (l, f) = (&mut self.ledger, &mut self.findings);
+        self.durability.refused(l, person, op, refusal, f);
+        if matches!(op, Op::Send { .. } | Op::Push { .. }) {
+            self.counts.refused += 1;
+        }
+        let unknown_handle = refusal.code == "unknown_handle";
+        if unknown_handle {
+            l.people[person].gone = true;
+            self.line.drop_out(l, person);
+        }
+        let several = call.attempts > 1 || l.copies > 1;
+        let decided = !(refusal.is_retryable() || unknown_handle);
+        if several && (!decided || call.key == Key::Unkeyed) {
+            // An attempt before, or a copy, may have been accepted.
+            call.used = u32::from(call.key == Key::Unkeyed);
+            l.client(agent).leave_unsure(call);
+            self.fate_unknown(person, op);
+            return;
+        }
+        call.used = 1;
+        l.client(agent).settle(call, Err(*refusal));
+        if call.ask == Ask::EnterQueue {
+            let open = &l.client(agent).open;
+            if !open.iter().any(|call| call.ask == Ask::EnterQueue) && !l.people[person].in_line {
+                l.people[person].enters.since = None;
+            }
+        }
+        if let Some(room) = draft_room(op) {
+            l.people[person].drafts.settled(room);
+        }
+        self.not_withdrawn(person, op);
+    }
+
+    /// A call to leave or to withdraw was refused for good.
+    fn not_withdrawn(&mut self, person: usize, op: &Op) {
+        let (leave, room) = match op {
+            Op::LeaveChat { room } => (true, *room),
+            Op::Reset { room } => (false, *room),
+            Op::EnterQueue { .. }
+            | Op::LeaveQueue
+            | Op::Login { .. }
+            | Op::Send { .. }
+            | Op::TalkingStick { .. }
+            | Op::Append { .. }
+            | Op::Undo { .. }
+            | Op::Push { .. }
+            | Op::Typing { .. }
+            | Op::Block { .. }
+            | Op::Report { .. }
+            | Op::Check { .. } => return,
+        };
+        let until = self.ledger.clock.now + self.ledger.clock.jumped;
+        let someone = &mut self.ledger.people[person];
+        someone.rewithdraw(room, until);
+        if leave {
+            for stay in &mut someone.memberships {
+                if room.is_none_or(|room| room == stay.room) {
+                    stay.leaving = false;
+                }
+            }
+        }
+    }
+
+    /// A sender was told where its message stands.
+    pub(super) fn claimed(
+        &mut self,
+        agent: Agent,
+        person: usize,
+        call: &Call,
+        (room, seq): (Room, u64),
+    ) {
+        let (said, floor) = match call.ask {
+            Ask::Speak { said, floor, .. } => (said, floor),
+            Ask::EnterQueue | Ask::LeaveQueue | Ask::Other => (Said::Anything, 0),
+        };
+        let (l, f) = (&mut self.ledger, &mut self.findings);
+        let user = l.people[person].user;
+        let claim = Claim {
+            agent,
+            call: call.id,
+            called_at: call.at,
+            said,
+        };
+        let claimed = l.claim(room, seq, user, claim);
+        let waited = l.client(agent).explained(room, seq);
+        self.room_order
+            .claimed(l, (user, room, seq, floor), claim, &claimed, f);
+        self.no_phantoms
+            .claimed(l, (user, room, seq, said), &claimed, waited, f);
+        if let Some(slot) = claimed.slot {
+            self.room_lifecycle.placed(l, slot, user, seq, f);
+            self.in_order(slot, Patience::Stall);
+        }
+    }
+
+    /// A second answer to a call arrived.
+    pub(super) fn answered_again(
+        &mut self,
+        record: &Record<'_>,
+        id: CallId,
+        op: &Op,
+        outcome: &Outcome,
+    ) {
+        let person = self.ledger.who(record);
+        if matches!(op, Op::Check { .. }) {
+            self.ledger.client(record.agent).page = 0;
+            return;
+        }
+        let client = self.ledger.client(record.agent);
+        let settled = client.settled.iter().rev().find(|s| s.call.id == id);
+        let first = settled.copied();
+        if let Some(settled) = &first {
+            self.idempotent_requests.answered_again(
+                &self.ledger,
+                settled,
+                outcome,
+                &mut self.findings,
+            );
+        }
+        let client = self.ledger.client(record.agent);
+        let unsure = client.unsure.iter_mut().find(|call| call.id == id);
+        let call = first.map(|s| s.call).or(unsure.map(|call| {
+            call.used += 1;
+            *call
+        }));
+        if let (Some(person), Some(call), Ok(Answer::Sent { room, room_seq, .. })) =
+            (person, call, outcome)
+        {
+            let same = matches!(
+                first.map(|s| s.outcome),
+                Some(Ok(Answer::Sent { room: r, room_seq: s, .. })) if r == *room && s == *room_seq
+            );
+            if !same {
+                self.claimed(record.agent, person, &call, (*room, *room_seq));
+            }
+        }
+        self.judge_overdue(record.agent);
+    }
+
+    /// Judges the messages of this virtual user that no open call can explain any more.
+    pub(super) fn judge_overdue(&mut self, agent: Agent) {
+        let copies = self.ledger.copies;
+        for message in self.ledger.client(agent).take_overdue() {
+            let client = self.ledger.client(agent);
+            let explanation = NoPhantoms::overdue(client, &message, copies);
+            let (l, f) = (&self.ledger, &mut self.findings);
+            match explanation {
+                Explanation::Call | Explanation::Uncountable => {}
+                Explanation::Again { call, repeated } => {
+                    self.no_duplicates.sent_twice(l, &message, f);
+                    self.counts.duplicated += 1;
+                    if repeated {
+                        self.idempotent_requests.sent_twice(l, &message, call, f);
+                    }
+                }
+                Explanation::Refused(code) => self.no_phantoms.unsent(l, &message, Some(code), f),
+                Explanation::Nothing => self.no_phantoms.unsent(l, &message, None, f),
+            }
+        }
+    }
+}

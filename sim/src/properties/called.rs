@@ -1,0 +1,265 @@
+//! What a call tells when it leaves, is repeated, or is given up.
+
+use chat_core::Time;
+
+use super::ledger::client::{Ask, Call, Key};
+use super::ledger::draft::Said;
+use super::ledger::event::text_print;
+use super::ledger::person::Shunned;
+use super::ledger::room::RoomKind;
+use super::{Judge, STRAY};
+use crate::history::Record;
+use crate::protocol::{CallId, Op, Room, User};
+
+impl Judge {
+    /// A call's first attempt left.
+    pub(super) fn called(&mut self, record: &Record<'_>, id: CallId, op: &Op, keyed: bool) {
+        let person = self.ledger.who(record);
+        self.ledger.client(record.agent).last_id = id;
+        if let Some(person) = person {
+            self.noticed(person, record.at);
+        }
+        if matches!(op, Op::Check { .. }) {
+            return;
+        }
+        let key = if keyed { Key::Keyed } else { Key::Unkeyed };
+        let (ask, stale) = match person {
+            Some(person) => (self.ask(person, op, key), self.stale_epoch(person, op)),
+            None if matches!(op, Op::EnterQueue { .. }) => (Ask::EnterQueue, None),
+            None => (Ask::Other, None),
+        };
+        let call = Call {
+            id,
+            by: record.user,
+            at: record.at,
+            key,
+            attempts: 1,
+            ask,
+            stale,
+            used: 0,
+        };
+        self.ledger.client(record.agent).open.push(call);
+    }
+
+    /// A call shows that somebody is there; a long silence without a stream may mean away.
+    fn noticed(&mut self, person: usize, now: Time) {
+        let config = &self.ledger.config;
+        let idle = config.idle_timeout.min(config.unused_timeout);
+        let someone = &mut self.ledger.people[person];
+        let silence = now.since(someone.last_call);
+        someone.last_call = now;
+        if someone.in_line && !someone.streaming && silence.times(4) > idle.times(3) {
+            self.line.unsettle(person);
+        }
+    }
+
+    fn ask(&mut self, person: usize, op: &Op, key: Key) -> Ask {
+        let now = self.ledger.clock.now;
+        match op {
+            Op::EnterQueue { .. } => {
+                self.ledger.people[person].enters.since.get_or_insert(now);
+                Ask::EnterQueue
+            }
+            Op::LeaveQueue => {
+                self.line.drop_out(&mut self.ledger, person);
+                Ask::LeaveQueue
+            }
+            Op::Send { room, text, .. } => {
+                self.counts.attempted += 1;
+                self.speech(person, *room, Said::Exactly(text_print(text)))
+            }
+            Op::Push { room, .. } => {
+                self.counts.attempted += 1;
+                let drafts = &mut self.ledger.people[person].drafts;
+                let said = drafts.said(*room);
+                self.draft_called(person, *room, key);
+                self.speech(person, *room, said)
+            }
+            Op::Append { room, .. } | Op::Undo { room } => {
+                self.draft_called(person, *room, key);
+                Ask::Other
+            }
+            Op::Reset { room } => {
+                self.draft_called(person, *room, key);
+                self.withdrawing(person, *room);
+                Ask::Other
+            }
+            Op::LeaveChat { room } => {
+                self.leaving(person, *room);
+                Ask::Other
+            }
+            Op::Block { user } => {
+                self.shun(person, *user);
+                Ask::Other
+            }
+            Op::Login { .. }
+            | Op::TalkingStick { .. }
+            | Op::Typing { .. }
+            | Op::Report { .. }
+            | Op::Check { .. } => Ask::Other,
+        }
+    }
+
+    fn speech(&mut self, person: usize, room: Option<Room>, said: Said) -> Ask {
+        let room = self.ledger.meant(person, room);
+        let floor = room
+            .and_then(|room| self.ledger.room_known(room))
+            .map_or(0, |slot| self.ledger.rooms[slot].head);
+        Ask::Speak { room, said, floor }
+    }
+
+    fn draft_called(&mut self, person: usize, room: Option<Room>, key: Key) {
+        let doubled = key == Key::Unkeyed && self.ledger.copies > 1;
+        let drafts = &mut self.ledger.people[person].drafts;
+        drafts.called(room);
+        if doubled {
+            drafts.doubt(room);
+        }
+    }
+
+    /// Somebody's claim on a stick may be withdrawn from now on, until it is made anew.
+    fn withdrawing(&mut self, person: usize, room: Option<Room>) {
+        self.stick_progress.drop(&mut self.ledger, person, room);
+        self.ledger.people[person].withdraw(room, Time::MAX);
+    }
+
+    fn leaving(&mut self, person: usize, room: Option<Room>) {
+        let room = self.ledger.meant(person, room);
+        let mut in_named_room = false;
+        for index in 0..self.ledger.people[person].memberships.len() {
+            let stay = &mut self.ledger.people[person].memberships[index];
+            if stay.left.is_some() || room.is_some_and(|room| room != stay.room) {
+                continue;
+            }
+            stay.leaving = true;
+            let slot = stay.slot;
+            let user = self.ledger.people[person].user;
+            in_named_room |= self.ledger.rooms[slot].kind == RoomKind::Named;
+            if let Some(side) = self.ledger.rooms[slot].side_mut(user) {
+                side.left_called = true;
+            }
+        }
+        if in_named_room {
+            self.withdrawing(person, room);
+            self.ledger.people[person].drafts.left(room);
+        }
+    }
+
+    fn shun(&mut self, person: usize, other: User) {
+        let user = self.ledger.people[person].user;
+        let other_person = self.ledger.person(other);
+        for (person, other) in [(person, other), (other_person, user)] {
+            let someone = &mut self.ledger.people[person];
+            if !someone.shuns(other) {
+                someone.shunned.push(Shunned { other, since: None });
+            }
+        }
+    }
+
+    /// Whether the call carries an epoch of which its caller was told that it is over.
+    fn stale_epoch(&mut self, person: usize, op: &Op) -> Option<u64> {
+        let (room, epoch) = match op {
+            Op::Send { room, epoch, .. }
+            | Op::Append { room, epoch, .. }
+            | Op::Push { room, epoch } => (*room, (*epoch)?),
+            Op::EnterQueue { .. }
+            | Op::LeaveQueue
+            | Op::Login { .. }
+            | Op::LeaveChat { .. }
+            | Op::TalkingStick { .. }
+            | Op::Undo { .. }
+            | Op::Reset { .. }
+            | Op::Typing { .. }
+            | Op::Block { .. }
+            | Op::Report { .. }
+            | Op::Check { .. } => return None,
+        };
+        let room = self.ledger.meant(person, room)?;
+        let stay = self.ledger.stay(person, room)?;
+        let over = epoch < stay.granted_epoch || epoch <= stay.ended_epoch;
+        let slot = stay.slot;
+        (over && self.ledger.asks_for_stick(slot)).then_some(epoch)
+    }
+
+    /// A later attempt of a call left.
+    pub(super) fn retried(&mut self, record: &Record<'_>, id: CallId) {
+        let client = self.ledger.client(record.agent);
+        if let Some(index) = client.unsure.iter().position(|call| call.id == id) {
+            let call = client.unsure.swap_remove(index);
+            client.open.push(call);
+        } else if let Some(index) = client.settled.iter().position(|s| s.call.id == id)
+            && let Some(settled) = client.settled.remove(index)
+        {
+            client.open.push(settled.call);
+        }
+        if let Some(call) = client.open.iter_mut().find(|call| call.id == id) {
+            call.attempts += 1;
+        }
+        if let Some(person) = self.ledger.who(record) {
+            self.noticed(person, record.at);
+        }
+    }
+
+    /// A call was given up: whether it happened is unknown.
+    pub(super) fn abandoned(&mut self, record: &Record<'_>, id: CallId, op: &Op) {
+        if let Some(call) = self.ledger.client(record.agent).close(id) {
+            self.ledger.client(record.agent).leave_unsure(call);
+        }
+        if let Some(person) = self.ledger.who(record) {
+            self.fate_unknown(person, op);
+        }
+        self.judge_overdue(record.agent);
+    }
+
+    /// A call may take effect at any time, or never.
+    pub(super) fn fate_unknown(&mut self, person: usize, op: &Op) {
+        let until = self.ledger.clock.now + self.ledger.clock.jumped + STRAY;
+        let room_meant = match op {
+            Op::Reset { room } | Op::LeaveChat { room } => Some(*room),
+            Op::EnterQueue { .. }
+            | Op::LeaveQueue
+            | Op::Login { .. }
+            | Op::Send { .. }
+            | Op::TalkingStick { .. }
+            | Op::Append { .. }
+            | Op::Undo { .. }
+            | Op::Push { .. }
+            | Op::Typing { .. }
+            | Op::Block { .. }
+            | Op::Report { .. }
+            | Op::Check { .. } => None,
+        };
+        if let Some(room) = room_meant {
+            self.ledger.people[person].rewithdraw(room, until);
+        }
+        if let Some(room) = draft_room(op) {
+            let drafts = &mut self.ledger.people[person].drafts;
+            drafts.doubt(room);
+            drafts.settled(room);
+        }
+    }
+}
+
+/// The room of a call on the draft, as the call names it; none for other calls.
+#[expect(
+    clippy::option_option,
+    reason = "a call on a draft may well name no room"
+)]
+pub(super) fn draft_room(op: &Op) -> Option<Option<Room>> {
+    match op {
+        Op::Append { room, .. }
+        | Op::Undo { room }
+        | Op::Reset { room }
+        | Op::Push { room, .. } => Some(*room),
+        Op::EnterQueue { .. }
+        | Op::LeaveQueue
+        | Op::Login { .. }
+        | Op::Send { .. }
+        | Op::LeaveChat { .. }
+        | Op::TalkingStick { .. }
+        | Op::Typing { .. }
+        | Op::Block { .. }
+        | Op::Report { .. }
+        | Op::Check { .. } => None,
+    }
+}

@@ -1,0 +1,432 @@
+//! The facts that several properties judge by, kept once and updated once for each record.
+//!
+//! All of it is what clients were told: answers, events, and their own doings. What the clients
+//! together know of a room is its `RoomFacts`; what one of them knows is its `Membership`.
+
+pub(crate) mod client;
+pub(crate) mod draft;
+pub(crate) mod event;
+pub(crate) mod person;
+pub(crate) mod room;
+pub(crate) mod seen;
+pub(crate) mod stays;
+
+use std::collections::VecDeque;
+
+use chat_core::config::{Config, StickRule};
+use chat_core::{Span, Time};
+use rustc_hash::FxHashMap;
+
+use self::client::{Ask, Client};
+use self::event::Event;
+use self::person::{Last, Membership, Person};
+use self::room::{Claim, Entry, RoomFacts, RoomKind};
+use self::seen::Noted;
+use crate::history::{Record, WorldRecord};
+use crate::plan::Plan;
+use crate::protocol::{Agent, Room, User};
+
+/// Ended rooms that are remembered for late answers, besides one for each participant.
+const ENDED_KEPT: usize = 1_024;
+
+/// What time it is, and what the world went through.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Clock {
+    pub(crate) now: Time,
+    /// By how much the server's clock has jumped ahead of the world's.
+    pub(crate) jumped: Span,
+    /// How many crashes there were.
+    pub(crate) era: u32,
+    pub(crate) healed_at: Option<Time>,
+}
+
+/// The facts.
+#[derive(Debug)]
+pub(crate) struct Ledger {
+    pub(crate) config: Config,
+    /// How many copies of one request may reach the server: 2 if the network doubles some.
+    pub(crate) copies: u32,
+    pub(crate) clock: Clock,
+    pub(crate) clients: Vec<Client>,
+    pub(crate) people: Vec<Person>,
+    pub(crate) rooms: Vec<RoomFacts>,
+    users: FxHashMap<User, usize>,
+    slots: FxHashMap<Room, usize>,
+    free: Vec<usize>,
+    ended: VecDeque<usize>,
+    /// The highest room that was forgotten. Rooms are numbered in the order of their opening.
+    last_forgotten: Option<Room>,
+}
+
+/// An event as it reaches somebody for the first time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrival {
+    pub(crate) person: usize,
+    pub(crate) room: Room,
+    pub(crate) room_seq: u64,
+    pub(crate) inbox_seq: u64,
+    pub(crate) sent_at: Time,
+    pub(crate) event: Event,
+    pub(crate) text: u64,
+    pub(crate) print: u64,
+}
+
+/// What was known before an arrival, and what it adds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sight {
+    pub(crate) arrival: Arrival,
+    pub(crate) user: User,
+    pub(crate) slot: usize,
+    /// What was known of the place; none if it lies too far back to be remembered.
+    pub(crate) before: Option<Entry>,
+    /// Whether the person has it for the first time.
+    pub(crate) noted: Noted,
+    /// Whether a gap had told the person that it may be missing.
+    pub(crate) gapped: bool,
+    /// The person's last event of the room until then.
+    pub(crate) last: Last,
+}
+
+impl Sight {
+    /// Whether no client had seen the place before.
+    pub(crate) fn is_first(&self) -> bool {
+        self.before.is_some_and(|before| !before.is_shown())
+    }
+}
+
+impl Ledger {
+    /// Nothing known yet.
+    pub(crate) fn new(plan: &Plan) -> Self {
+        Self {
+            config: plan.server.clone(),
+            copies: if plan.network.duplicate.is_possible() {
+                2
+            } else {
+                1
+            },
+            clock: Clock {
+                now: Time(0),
+                jumped: Span::ZERO,
+                era: 0,
+                healed_at: None,
+            },
+            clients: Vec::new(),
+            people: Vec::new(),
+            rooms: Vec::new(),
+            users: FxHashMap::default(),
+            slots: FxHashMap::default(),
+            free: Vec::new(),
+            ended: VecDeque::new(),
+            last_forgotten: None,
+        }
+    }
+
+    /// The world did something.
+    pub(crate) fn world(&mut self, record: &WorldRecord<'_>) {
+        match *record {
+            WorldRecord::Crashed { at, .. } => {
+                self.clock.now = at;
+                self.clock.era += 1;
+                for person in &mut self.people {
+                    person.inbox.before_crash = person.inbox.seen.upto();
+                }
+            }
+            WorldRecord::ClockJumped { at, by } => {
+                self.clock.now = at;
+                self.clock.jumped = self.clock.jumped + by;
+            }
+            WorldRecord::Healed { at } => {
+                self.clock.now = at;
+                self.clock.healed_at = Some(at);
+                // What was drained before is drained again.
+                for client in &mut self.clients {
+                    client.drained_at = None;
+                }
+            }
+            WorldRecord::Operated {
+                at,
+                verb,
+                user,
+                room,
+            } => {
+                self.clock.now = at;
+                self.operated(verb, user, room);
+            }
+            WorldRecord::Restarted { at }
+            | WorldRecord::Sizes { at, .. }
+            | WorldRecord::Ended { at } => self.clock.now = at,
+        }
+    }
+
+    fn operated(&mut self, verb: &str, user: Option<User>, room: Option<Room>) {
+        if let Some(user) = user {
+            let slot = self.person(user);
+            let person = &mut self.people[slot];
+            person.operated = true;
+            person.gone |= verb == "ban";
+            for stay in &person.memberships {
+                self.rooms[stay.slot].operated = true;
+            }
+        }
+        if let Some(room) = room {
+            let slot = self.room(room);
+            self.rooms[slot].operated = true;
+        }
+    }
+
+    /// The virtual user's calls.
+    pub(crate) fn client(&mut self, agent: Agent) -> &mut Client {
+        let index = client::index(agent);
+        if index >= self.clients.len() {
+            self.clients.resize_with(index + 1, Client::default);
+        }
+        &mut self.clients[index]
+    }
+
+    /// The slot of a participant, made if need be.
+    pub(crate) fn person(&mut self, user: User) -> usize {
+        let next = self.people.len();
+        let slot = *self.users.entry(user).or_insert(next);
+        if slot == next {
+            self.people.push(Person::new(user, self.clock.era));
+        }
+        slot
+    }
+
+    /// The slot of a participant, if known.
+    pub(crate) fn person_known(&self, user: User) -> Option<usize> {
+        self.users.get(&user).copied()
+    }
+
+    /// The slot of whoever the record's client is to the server.
+    pub(crate) fn who(&mut self, record: &Record<'_>) -> Option<usize> {
+        let user = record.user?;
+        if let Some((known, slot)) = self.client(record.agent).current
+            && known == user
+        {
+            return Some(slot);
+        }
+        let slot = self.person(user);
+        let era = self.clock.era;
+        self.client(record.agent).current = Some((user, slot));
+        let person = &mut self.people[slot];
+        if person.owner.is_none() {
+            person.owner = Some(record.agent);
+            person.era = era;
+            person.last_call = record.at;
+        }
+        Some(slot)
+    }
+
+    /// The slot of a room, made if need be.
+    pub(crate) fn room(&mut self, room: Room) -> usize {
+        if let Some(&slot) = self.slots.get(&room) {
+            return slot;
+        }
+        let slot = if let Some(slot) = self.free.pop() {
+            self.rooms[slot] = RoomFacts::new(room);
+            slot
+        } else {
+            self.rooms.push(RoomFacts::new(room));
+            self.rooms.len() - 1
+        };
+        self.slots.insert(room, slot);
+        slot
+    }
+
+    /// The slot of a room, if it is known and not yet forgotten.
+    pub(crate) fn room_known(&self, room: Room) -> Option<usize> {
+        self.slots.get(&room).copied()
+    }
+
+    /// The room that a call means.
+    pub(crate) fn meant(&self, person: usize, room: Option<Room>) -> Option<Room> {
+        room.or_else(|| self.people[person].only_room())
+    }
+
+    /// The room's latest stay of a person.
+    pub(crate) fn stay(&mut self, person: usize, room: Room) -> Option<&mut Membership> {
+        let person = &mut self.people[person];
+        let index = person.latest_stay(room)?;
+        person.memberships.get_mut(index)
+    }
+
+    /// An event reached somebody for the first time: enters it where it belongs.
+    pub(crate) fn arrive(&mut self, arrival: Arrival) -> Sight {
+        let Arrival {
+            person,
+            room,
+            room_seq,
+            ..
+        } = arrival;
+        let mut index = self.people[person].stay_at(room, room_seq);
+        let slot = match index {
+            Some(index) => self.people[person].memberships[index].slot,
+            None => self.room(room),
+        };
+        let before = self.enter(slot, &arrival);
+        if before.is_some_and(|before| !before.is_shown())
+            && !matches!(arrival.event, Event::Message { .. })
+        {
+            self.take_effect(slot, room_seq, arrival.event);
+            index = self.people[person].stay_at(room, room_seq);
+        }
+        let index = index.unwrap_or_else(|| self.guess_stay(person, slot, room_seq));
+        let someone = &mut self.people[person];
+        let stay = &mut someone.memberships[index];
+        stay.reach(room_seq);
+        let last = stay.last;
+        let noted = stay.seen.note(room_seq);
+        if room_seq > last.room_seq {
+            stay.last = Last {
+                room_seq,
+                inbox_seq: arrival.inbox_seq,
+                sent_at: arrival.sent_at,
+            };
+        }
+        let gapped = noted == Noted::Again && stay.is_gapped(room_seq);
+        let user = someone.user;
+        if self.rooms[slot].wants_trim() {
+            self.trim(slot);
+        }
+        Sight {
+            arrival,
+            user,
+            slot,
+            before,
+            noted,
+            gapped,
+            last,
+        }
+    }
+
+    /// Writes what is new into the room's order, and hands back what was known before.
+    fn enter(&mut self, slot: usize, arrival: &Arrival) -> Option<Entry> {
+        let Clock { now, era, .. } = self.clock;
+        let entry = self.rooms[slot].entry_mut(arrival.room_seq)?;
+        let before = *entry;
+        if !before.is_shown() {
+            entry.event = arrival.event;
+            entry.shown = arrival.print;
+            entry.text = arrival.text;
+            entry.sent_at = arrival.sent_at;
+            if !before.is_known() {
+                entry.known_at = now;
+                entry.era = era;
+            }
+        }
+        Some(before)
+    }
+
+    /// A sender was told that its call made the message at this place. Hands back what was known
+    /// of it before; none if the room or the place is no longer remembered.
+    pub(crate) fn claim(&mut self, room: Room, seq: u64, user: User, claim: Claim) -> Claimed {
+        let Clock { now, era, .. } = self.clock;
+        let Some(slot) = self.room_known(room) else {
+            return Claimed {
+                slot: None,
+                before: None,
+            };
+        };
+        let Some(entry) = self.rooms[slot].entry_mut(seq) else {
+            return Claimed {
+                slot: Some(slot),
+                before: None,
+            };
+        };
+        let before = *entry;
+        if before.claim.is_none() {
+            entry.claim = Some(claim);
+        }
+        if !before.is_known() {
+            entry.event = Event::Message {
+                sender: user,
+                epoch: None,
+            };
+            entry.known_at = now;
+            entry.era = era;
+        }
+        if let Some(person) = self.person_known(user)
+            && let Some(index) = self.people[person].stay_at(room, seq)
+        {
+            let stay = &mut self.people[person].memberships[index];
+            stay.reach(seq);
+            stay.seen.note(seq);
+        }
+        Claimed {
+            slot: Some(slot),
+            before: Some(before),
+        }
+    }
+
+    /// When the earliest call left that may have made a message of this sender, if any is known.
+    pub(crate) fn earliest_speech(&self, sender: User) -> Option<Time> {
+        let owner = self.people[self.person_known(sender)?].owner?;
+        let client = self.clients.get(client::index(owner))?;
+        client
+            .open
+            .iter()
+            .chain(&client.unsure)
+            .filter(|call| call.by == Some(sender) && matches!(call.ask, Ask::Speak { .. }))
+            .map(|call| call.at)
+            .min()
+    }
+
+    /// Whether the room asks for the stick.
+    pub(crate) fn asks_for_stick(&self, slot: usize) -> bool {
+        self.config.stick == StickRule::Required && self.rooms[slot].kind == RoomKind::Named
+    }
+
+    /// Nobody is left to tell where this room ends, for the one who stays as for the others.
+    pub(crate) fn abandon_room(&mut self, slot: usize) {
+        for index in 0..self.rooms[slot].members.len() {
+            let person = self.rooms[slot].members[index];
+            for stay in &mut self.people[person].memberships {
+                if stay.slot == slot {
+                    stay.end_somewhere();
+                }
+            }
+        }
+        self.retire(slot);
+    }
+
+    /// Whether the other of a pair room is gone for good.
+    pub(crate) fn partner_is_gone(&self, person: usize, slot: usize) -> bool {
+        self.rooms[slot]
+            .partner_of(self.people[person].user)
+            .and_then(|partner| self.person_known(partner.user))
+            .is_some_and(|partner| self.people[partner].gone)
+    }
+
+    /// A room has ended: some time from now it may be forgotten.
+    pub(crate) fn retire(&mut self, slot: usize) {
+        if std::mem::replace(&mut self.rooms[slot].retired, true) {
+            return;
+        }
+        self.ended.push_back(slot);
+        if self.ended.len() <= ENDED_KEPT + self.people.len() {
+            return;
+        }
+        let Some(oldest) = self.ended.pop_front() else {
+            return;
+        };
+        if !self.is_settled(oldest) {
+            self.ended.push_back(oldest);
+            return;
+        }
+        let room = self.rooms[oldest].room;
+        for person in std::mem::take(&mut self.rooms[oldest].members) {
+            self.people[person].memberships.retain(|m| m.room != room);
+        }
+        self.last_forgotten = self.last_forgotten.max(Some(room));
+        self.slots.remove(&room);
+        self.free.push(oldest);
+    }
+}
+
+/// What was known of a place before a sender was told that its message stands there.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Claimed {
+    pub(crate) slot: Option<usize>,
+    pub(crate) before: Option<Entry>,
+}

@@ -1,0 +1,307 @@
+//! What is known of one participant: memberships, inbox, blocks, and standing in line.
+
+use std::sync::Arc;
+
+use chat_core::Time;
+
+use super::draft::Drafts;
+use super::seen::{Noted, Seen};
+use crate::protocol::{Agent, Room, User};
+
+/// The last event of a room that somebody received.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Last {
+    pub(crate) room_seq: u64,
+    pub(crate) inbox_seq: u64,
+    pub(crate) sent_at: Time,
+}
+
+/// Somebody's stay in a room, from the join to the leave.
+#[derive(Clone, Debug)]
+pub(crate) struct Membership {
+    pub(crate) room: Room,
+    pub(crate) slot: usize,
+    /// The place of the join; none while nobody has seen it.
+    pub(crate) joined: Option<u64>,
+    /// The lowest place known to belong to the stay; 0 while none is.
+    pub(crate) low: u64,
+    pub(crate) seen: Seen,
+    /// The place of the leave.
+    pub(crate) left: Option<u64>,
+    /// Whether the member asked to leave, so that its leave may have come about unseen.
+    pub(crate) leaving: bool,
+    /// Whether `left` is only the last place where the leave can be.
+    pub(crate) loose: bool,
+    /// Whether the member was told of the room's end.
+    pub(crate) told_end: bool,
+    /// What gaps told.
+    pub(crate) gaps: Vec<(u64, u64)>,
+    pub(crate) last: Last,
+    /// The newest epoch granted, and the newest ended, that the member was told of.
+    pub(crate) granted_epoch: u64,
+    pub(crate) ended_epoch: u64,
+}
+
+impl Membership {
+    pub(crate) fn new(room: Room, slot: usize) -> Self {
+        Self {
+            room,
+            slot,
+            joined: None,
+            low: 0,
+            seen: Seen::from(1),
+            left: None,
+            leaving: false,
+            loose: false,
+            told_end: false,
+            gaps: Vec::new(),
+            last: Last::default(),
+            granted_epoch: 0,
+            ended_epoch: 0,
+        }
+    }
+
+    /// Whether an event at this place can belong to the stay.
+    pub(crate) fn holds(&self, seq: u64) -> bool {
+        self.joined.is_none_or(|joined| seq >= joined) && self.left.is_none_or(|left| seq <= left)
+    }
+
+    /// The stay began at this place.
+    pub(crate) fn begin(&mut self, seq: u64) {
+        self.reach(seq);
+        self.joined = Some(seq);
+    }
+
+    /// The stay reaches down to this place at least.
+    pub(crate) fn reach(&mut self, seq: u64) {
+        if self.low == 0 {
+            self.seen = Seen::from(seq);
+            self.low = seq;
+        } else if seq < self.low {
+            self.seen.reach_down(seq, self.low);
+            self.low = seq;
+        }
+    }
+
+    /// The stay is over; where in the room's order, nobody will tell.
+    pub(crate) fn end_somewhere(&mut self) {
+        if self.left.is_none() {
+            self.left = Some(u64::MAX - 1);
+            self.loose = true;
+        }
+    }
+
+    /// Whether a gap told that this place may be missing.
+    pub(crate) fn is_gapped(&self, seq: u64) -> bool {
+        self.gaps.iter().any(|&(from, to)| from <= seq && seq <= to)
+    }
+
+    /// Whether nothing of the stay is still to come. The place of the leave itself need not reach
+    /// the one who leaves.
+    pub(crate) fn is_settled(&self) -> bool {
+        let missing = self.seen.first_missing();
+        self.left
+            .is_some_and(|left| missing >= left || (self.loose && missing > self.seen.upto()))
+    }
+}
+
+/// Somebody one blocked, or was blocked by.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shunned {
+    pub(crate) other: User,
+    /// When the block was known to be in force; none while that is not known.
+    pub(crate) since: Option<Time>,
+}
+
+/// Entries of an inbox that are remembered, to compare them when they come again.
+const REMEMBERED: usize = 32;
+
+/// What arrived in an inbox.
+#[derive(Clone, Debug)]
+pub(crate) struct Inbox {
+    pub(crate) seen: Seen,
+    /// The highest seq that had arrived before the last crash.
+    pub(crate) before_crash: u64,
+    recent: [(u64, u64); REMEMBERED],
+}
+
+impl Inbox {
+    fn new() -> Self {
+        Self {
+            seen: Seen::from(1),
+            before_crash: 0,
+            recent: [(0, 0); REMEMBERED],
+        }
+    }
+
+    /// An event arrived. Says whether the seq showed something else before.
+    pub(crate) fn note(&mut self, seq: u64, print: u64) -> (Noted, Recall) {
+        let noted = self.seen.note(seq);
+        // The remainder is below REMEMBERED, whatever the width of an index.
+        #[expect(clippy::cast_possible_truncation, reason = "a remainder of 32")]
+        let place = &mut self.recent[(seq % REMEMBERED as u64) as usize];
+        let recall = match *place {
+            (known, before) if known == seq && before != print => Recall::Differs,
+            (known, _) if known == seq => Recall::Same,
+            _ => Recall::New,
+        };
+        if recall == Recall::New && place.0 < seq {
+            *place = (seq, print);
+        }
+        (noted, recall)
+    }
+}
+
+/// What an inbox remembers of a seq.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Recall {
+    /// Nothing (any more).
+    New,
+    /// The same event.
+    Same,
+    /// Another event.
+    Differs,
+}
+
+/// How often somebody may have stood in line.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Enters {
+    /// Calls that did or may have put one in line, those still open left aside.
+    pub(crate) settled: u32,
+    /// When the earliest call left since the last match or leave.
+    pub(crate) since: Option<Time>,
+    /// Matches told, and leaves accepted.
+    pub(crate) matches: u32,
+    pub(crate) lefts: u32,
+}
+
+/// What is known of one participant.
+#[derive(Clone, Debug)]
+pub(crate) struct Person {
+    pub(crate) user: User,
+    /// The virtual user behind it; none for a registration whose answer never came.
+    pub(crate) owner: Option<Agent>,
+    /// Whether nothing more is owed: vanished, forgotten, or banned.
+    pub(crate) gone: bool,
+    /// Whether an operator acted on it.
+    pub(crate) operated: bool,
+    /// How many crashes came before it was known to be registered.
+    pub(crate) era: u32,
+    pub(crate) memberships: Vec<Membership>,
+    pub(crate) inbox: Inbox,
+    pub(crate) shunned: Vec<Shunned>,
+    pub(crate) enters: Enters,
+    /// The last two partners, the last first.
+    pub(crate) partners: [Option<User>; 2],
+    /// When it was last told of a match.
+    pub(crate) matched_at: Option<Time>,
+    pub(crate) interests: Option<Arc<[Arc<str>]>>,
+    /// Until when, by the server's clock, claims of this room may have been withdrawn.
+    pub(crate) withdrawals: Vec<(Option<Room>, Time)>,
+    pub(crate) drafts: Drafts,
+    /// Messages received since the inbox was last drained.
+    pub(crate) received: u64,
+    /// Of those, how many were accepted before a crash and received after it.
+    pub(crate) survived: u64,
+    /// When the last answered read left, and the last one that proves the inbox was empty.
+    pub(crate) read_at: Time,
+    pub(crate) empty_at: Time,
+    pub(crate) last_call: Time,
+    /// When the last call of any kind succeeded.
+    pub(crate) served_at: Time,
+    pub(crate) streaming: bool,
+    /// Whether it waits in line, or for a stick, so that liveness must look.
+    pub(crate) in_line: bool,
+    pub(crate) claims_stick: bool,
+}
+
+impl Person {
+    pub(crate) fn new(user: User, era: u32) -> Self {
+        Self {
+            user,
+            owner: None,
+            gone: false,
+            operated: false,
+            era,
+            memberships: Vec::new(),
+            inbox: Inbox::new(),
+            shunned: Vec::new(),
+            enters: Enters::default(),
+            partners: [None; 2],
+            matched_at: None,
+            interests: None,
+            withdrawals: Vec::new(),
+            drafts: Drafts::default(),
+            received: 0,
+            survived: 0,
+            read_at: Time(0),
+            empty_at: Time(0),
+            last_call: Time(0),
+            served_at: Time(0),
+            streaming: false,
+            in_line: false,
+            claims_stick: false,
+        }
+    }
+
+    /// The stay in a room to which this place belongs.
+    pub(crate) fn stay_at(&self, room: Room, seq: u64) -> Option<usize> {
+        self.memberships
+            .iter()
+            .rposition(|m| m.room == room && m.holds(seq))
+    }
+
+    /// The latest stay in a room.
+    pub(crate) fn latest_stay(&self, room: Room) -> Option<usize> {
+        self.memberships.iter().rposition(|m| m.room == room)
+    }
+
+    /// The room that is meant when a call names none: the only one that one is in.
+    pub(crate) fn only_room(&self) -> Option<Room> {
+        let mut open = self
+            .memberships
+            .iter()
+            .filter(|m| m.left.is_none() && !m.leaving);
+        let room = open.next()?.room;
+        open.next().is_none().then_some(room)
+    }
+
+    /// Whether one blocked the other, or tried to.
+    pub(crate) fn shuns(&self, other: User) -> bool {
+        self.shunned.iter().any(|shunned| shunned.other == other)
+    }
+
+    /// Since when a block is known to stand between the two.
+    pub(crate) fn shuns_since(&self, other: User) -> Option<Time> {
+        self.shunned
+            .iter()
+            .filter(|shunned| shunned.other == other)
+            .filter_map(|shunned| shunned.since)
+            .min()
+    }
+
+    /// Whether a claim on a room's stick, made at this time by the server's clock, may have
+    /// been withdrawn since.
+    pub(crate) fn may_have_withdrawn(&self, room: Room, claimed_at: Time) -> bool {
+        self.withdrawals
+            .iter()
+            .any(|&(of, until)| of.is_none_or(|of| of == room) && claimed_at <= until)
+    }
+
+    /// Claims of this room, made until then by the server's clock, may have been withdrawn.
+    pub(crate) fn withdraw(&mut self, room: Option<Room>, until: Time) {
+        match self.withdrawals.iter_mut().find(|known| known.0 == room) {
+            Some(known) => known.1 = until,
+            None => self.withdrawals.push((room, until)),
+        }
+    }
+
+    /// A withdrawal that was under way until now can have come about no later than `until`.
+    pub(crate) fn rewithdraw(&mut self, room: Option<Room>, until: Time) {
+        for known in &mut self.withdrawals {
+            if known.0 == room && known.1 == Time::MAX {
+                known.1 = until;
+            }
+        }
+    }
+}

@@ -2,6 +2,7 @@
 
 pub mod cli;
 pub mod commands;
+mod disk;
 pub mod draw;
 pub mod engine;
 pub mod history;
@@ -17,4 +18,6 @@ pub mod runner;
 pub mod scenario;
 pub mod sometimes;
 pub mod trace;
+mod translate;
 pub mod user;
+pub mod world;

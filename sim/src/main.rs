@@ -1,7 +1,6 @@
 //! The simulator as a program: the command line, the terminal and the clock, which the library
 //! does without.
 
-use std::collections::BTreeMap;
 use std::env;
 use std::io::{self, IsTerminal};
 use std::num::NonZeroUsize;
@@ -13,10 +12,9 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use sim::cli;
 use sim::commands::{Console, execute};
 use sim::engine::Engine;
-use sim::plan::Plan;
+use sim::metrics::Metrics;
 use sim::report::Paint;
-use sim::result::{Counts, FairnessResult, MetricResult, PropertyResult, ThresholdResult};
-use sim::runner::Measured;
+use sim::{scenario, world};
 
 fn main() -> ExitCode {
     let invocation = match cli::parse(env::args_os()) {
@@ -70,44 +68,11 @@ fn paint(is_terminal: bool) -> Paint {
 }
 
 /// The one place where the command line meets the scenarios and the virtual world.
-fn engine() -> Engine<Nothing> {
+fn engine() -> Engine<Metrics> {
     Engine {
-        load: |path| {
-            Err(miette::miette!(
-                "{}: scenarios cannot be read yet",
-                path.display()
-            ))
-        },
-        schema: || serde_json::Value::Null,
-        run: |_, _, _, _| unreachable!("no plan was loaded"),
-        start: chat_core::Time(0),
-    }
-}
-
-/// Stands for the metrics until they are there.
-struct Nothing;
-
-impl Measured for Nothing {
-    fn merge(&mut self, _: &Self) {}
-    fn results(
-        &self,
-    ) -> (
-        BTreeMap<String, MetricResult>,
-        BTreeMap<String, FairnessResult>,
-    ) {
-        Default::default()
-    }
-    fn thresholds(&self, _: &Plan, _: &Counts, _: u64) -> Vec<ThresholdResult> {
-        Vec::new()
-    }
-    fn judged_by_thresholds(
-        _: &Plan,
-        _: &[ThresholdResult],
-    ) -> BTreeMap<&'static str, PropertyResult> {
-        BTreeMap::new()
-    }
-
-    fn refusals(&self) -> BTreeMap<String, u64> {
-        BTreeMap::new()
+        load: |path| scenario::load(path).map_err(miette::Report::new),
+        schema: scenario::schema,
+        run: world::run,
+        start: world::START,
     }
 }

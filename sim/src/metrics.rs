@@ -11,6 +11,7 @@
 
 mod distribution;
 mod latency;
+mod measured;
 mod shares;
 mod verdict;
 mod waits;

@@ -1,0 +1,109 @@
+//! The simulated journal: it commits after a while, may be slow, fail, or lose in a crash what
+//! was not yet committed.
+
+use chat_core::{Config, Entry, Hub, Node, Position, Time};
+
+/// After how many entries a snapshot replaces the tail, so that a journal stays small however
+/// long the run is.
+const TAIL: usize = 20_000;
+
+/// What survives a crash.
+#[derive(Debug)]
+pub(crate) struct Disk {
+    keep: Keep,
+    /// The state at the last snapshot; none before the first one.
+    snapshot: Option<Vec<u8>>,
+    /// What was committed since, each entry with the time of its commit.
+    tail: Vec<(Time, Entry)>,
+    /// What is being written.
+    pending: Vec<Entry>,
+    /// The digest of what the tail leads to, when that is known.
+    entries: u64,
+}
+
+/// Whether anything will ever be read back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Keep {
+    /// A crash may come.
+    Entries,
+    /// None will.
+    Nothing,
+}
+
+/// What becomes, in a crash, of an append that is under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unsynced {
+    /// It was not written.
+    Lost,
+    /// It was just written, though nobody was told.
+    Written,
+}
+
+impl Disk {
+    pub(crate) fn new(keep: Keep) -> Self {
+        Self { keep, snapshot: None, tail: Vec::new(), pending: Vec::new(), entries: 0 }
+    }
+
+    /// An append begins.
+    pub(crate) fn begin(&mut self, batch: &[Entry]) {
+        if self.keep == Keep::Entries {
+            self.pending.extend_from_slice(batch);
+        }
+        self.entries = batch.len() as u64;
+    }
+
+    /// The append failed, and left nothing behind.
+    pub(crate) fn abandon(&mut self) {
+        self.pending.clear();
+        self.entries = 0;
+    }
+
+    /// The append is durable. `position` is that of the last entry before it.
+    pub(crate) fn commit(&mut self, position: Position, at: Time) -> Position {
+        for entry in self.pending.drain(..) {
+            self.tail.push((at, entry));
+        }
+        self.entries = 0;
+        position.next()
+    }
+
+    /// A snapshot takes the place of the tail when that has grown long. `hub` holds exactly what
+    /// is committed.
+    pub(crate) fn compact(&mut self, hub: &Hub) {
+        if self.tail.len() >= TAIL {
+            self.snapshot = Some(hub.snapshot());
+            self.tail.clear();
+        }
+    }
+
+    /// How many entries are being written.
+    pub(crate) const fn unsynced(&self) -> u64 {
+        self.entries
+    }
+
+    /// The machine dies. `at` is when an append under way would have been written.
+    pub(crate) fn crash(&mut self, unsynced: Unsynced, at: Time) {
+        let pending = std::mem::take(&mut self.pending);
+        self.entries = 0;
+        if unsynced == Unsynced::Written {
+            self.tail.extend(pending.into_iter().map(|entry| (at, entry)));
+        }
+    }
+
+    /// The server comes back from what is written.
+    ///
+    /// # Panics
+    /// When what was written cannot be read, which is a bug.
+    pub(crate) fn recover(&self, config: &Config, seed: u64) -> Node {
+        let mut hub = match &self.snapshot {
+            Some(bytes) => Hub::restore(bytes).expect("a snapshot that this version wrote"),
+            None => Hub::new(config.clone(), seed),
+        };
+        for (at, entry) in &self.tail {
+            // Outcomes were told before the crash, or never will be.
+            let _told = hub.handle(*at, entry);
+            while hub.poll_effect().is_some() {}
+        }
+        Node::resume(hub, config.clone())
+    }
+}

@@ -1,0 +1,201 @@
+//! The border between the words of virtual users and the core's own types. Each is translated
+//! once, on its way across.
+
+use chat_core::{
+    Body, Call, Caller, Command, EndReason as CoreReason, EnterQueue, Epoch, Event, Gap, Read,
+    Reader, Reject, Reply, RequestKey, RoomId, SecretHash, Seq, UserId, WasWaiting,
+};
+
+use crate::protocol::{
+    Answer, EndReason, LostRange, Moderated, Op, Presence, Refusal, Room, Saw, StickChange, User,
+};
+use crate::user::Credential;
+
+/// What a check reads at once.
+const CHECK_MAX: usize = 100;
+
+/// The hash of the handle that a virtual user makes from its secret.
+fn handle(secret: u64) -> SecretHash {
+    hash(secret, 0)
+}
+
+/// The virtual users' stand-in for a cryptographic hash: it only has to be free of collisions.
+fn hash(secret: u64, kind: u64) -> SecretHash {
+    let mut bytes = [0; 16];
+    bytes[..8].copy_from_slice(&secret.to_le_bytes());
+    bytes[8..].copy_from_slice(&kind.to_le_bytes());
+    SecretHash(bytes)
+}
+
+fn reader(who: Credential) -> Reader {
+    let (Credential::New { secret } | Credential::Handle { secret }) = who;
+    Reader::Handle(handle(secret))
+}
+
+/// A request as the server's door sees it.
+pub(crate) fn call(who: Credential, key: Option<u128>, op: &Op) -> Call {
+    if let Op::Check { after, wait } = op {
+        let read = Read::Check { after: after.map(Seq), wait: *wait, max: CHECK_MAX };
+        return Call::Read { reader: reader(who), read };
+    }
+    let caller = match who {
+        Credential::New { secret } => {
+            Caller::New { handle: handle(secret), reader: hash(secret, 1) }
+        }
+        Credential::Handle { secret } => Caller::Handle(handle(secret)),
+    };
+    Call::Command { caller, key: key.map(RequestKey), command: command(op) }
+}
+
+/// The opening of a stream as the server's door sees it.
+pub(crate) fn open_stream(who: Credential, after: u64) -> Call {
+    Call::OpenStream { reader: reader(who), after: Some(Seq(after)) }
+}
+
+fn command(op: &Op) -> Command {
+    let id = |room: &Option<Room>| room.map(|room| RoomId(room.0));
+    match op {
+        Op::EnterQueue { display_name, interests } => Command::EnterQueue(EnterQueue {
+            user_id: None,
+            display_name: Some(display_name.clone()),
+            interests: interests.clone(),
+        }),
+        Op::LeaveQueue => Command::LeaveQueue,
+        Op::Login { username, room } => {
+            Command::Login { username: username.clone(), room: room.clone() }
+        }
+        Op::Send { room, text, epoch } => Command::SendMessage {
+            room: id(room),
+            text: text.clone(),
+            epoch: epoch.map(Epoch),
+        },
+        Op::LeaveChat { room } => Command::LeaveChat { room: id(room) },
+        Op::TalkingStick { room } => Command::TalkingStick { room: id(room), epoch: None },
+        Op::Append { room, text, epoch } => {
+            Command::Append { room: id(room), text: text.clone(), epoch: epoch.map(Epoch) }
+        }
+        Op::Undo { room } => Command::Undo { room: id(room), epoch: None },
+        Op::Reset { room } => Command::Reset { room: id(room), epoch: None },
+        Op::Push { room, epoch } => {
+            Command::Push { room: id(room), epoch: epoch.map(Epoch) }
+        }
+        Op::Typing { room } => Command::Typing { room: id(room) },
+        Op::Block { user } => Command::BlockUser { user: UserId(user.0) },
+        Op::Report { user, reason } => {
+            Command::ReportUser { user: UserId(user.0), reason: reason.clone() }
+        }
+        Op::Check { .. } => unreachable!("a check is a read, and was one above"),
+    }
+}
+
+/// An accepted command's answer as its client reads it.
+pub(crate) fn answer(reply: &Reply) -> Answer {
+    let (user, room) = (|u: UserId| User(u.0), |r: RoomId| Room(r.0));
+    match reply {
+        Reply::Waiting { user: me, position, .. } => {
+            Answer::Waiting { user: user(*me), position: *position }
+        }
+        Reply::Matched { user: me, room: r, partner } => {
+            Answer::Matched { user: user(*me), room: room(*r), partner: user(partner.id) }
+        }
+        Reply::LeftQueue { left } => Answer::LeftQueue { left: *left == WasWaiting::Yes },
+        Reply::LoggedIn { user: me, room: r } => {
+            Answer::LoggedIn { user: user(*me), room: room(*r) }
+        }
+        Reply::Sent { room: r, room_seq, at, turns_left } => Answer::Sent {
+            room: room(*r),
+            room_seq: room_seq.0,
+            at: *at,
+            turns_left: *turns_left,
+        },
+        Reply::LeftChat => Answer::LeftChat,
+        Reply::Stick { room: r, place, epoch, .. } => {
+            Answer::Stick { room: room(*r), place: *place, epoch: epoch.0 }
+        }
+        Reply::Draft { length, cut, .. } => Answer::Draft { length: *length, truncated: *cut },
+        Reply::Done => Answer::Done,
+    }
+}
+
+/// A refusal as its client reads it.
+pub(crate) fn refusal(reject: &Reject) -> Refusal {
+    Refusal { code: reject.code(), retry_after: reject.retry_after() }
+}
+
+/// An event as the reader of an inbox sees it.
+pub(crate) fn event(event: &Event, reader: UserId) -> Saw<'_> {
+    let (room, room_seq) = (Room(event.room.0), event.room_seq.0);
+    let member = |who: &chat_core::Who, change| Saw::Member {
+        room,
+        room_seq,
+        user: User(who.id.0),
+        change,
+    };
+    let stick = |who: &chat_core::Who, change| Saw::Stick {
+        room,
+        room_seq,
+        user: User(who.id.0),
+        change,
+    };
+    let act = |who: Option<&chat_core::Who>, act| Saw::Moderation {
+        room,
+        room_seq,
+        user: who.map(|who| User(who.id.0)),
+        act,
+    };
+    match &event.body {
+        Body::Found([a, b]) => {
+            let partner = if a.id == reader { b } else { a };
+            Saw::Found { room, room_seq, partner: User(partner.id.0) }
+        }
+        Body::Message { sender, text, epoch } => Saw::Message {
+            room,
+            room_seq,
+            sender: User(sender.id.0),
+            text,
+            epoch: epoch.map(|epoch| epoch.0),
+        },
+        Body::PartnerDisconnected(why) => Saw::Ended { room, room_seq, reason: reason(*why) },
+        Body::PartnerAway(_) => Saw::PartnerAway { room, room_seq },
+        Body::PartnerReconnected(_) => Saw::PartnerBack { room, room_seq },
+        Body::Joined(who) => member(who, Presence::Joined),
+        Body::Left(who) => member(who, Presence::Left),
+        Body::Away(who) => member(who, Presence::Away),
+        Body::Back(who) => member(who, Presence::Back),
+        Body::StickClaimed { user, place } => {
+            stick(user, StickChange::Claimed { place: *place })
+        }
+        Body::StickGranted { user, epoch, lease } => {
+            stick(user, StickChange::Granted { epoch: epoch.0, lease: *lease })
+        }
+        Body::StickReleased { user, epoch } => {
+            stick(user, StickChange::Released { epoch: epoch.0 })
+        }
+        Body::StickExpired { user, epoch } => {
+            stick(user, StickChange::Expired { epoch: epoch.0 })
+        }
+        Body::Muted { user, .. } => act(Some(user), Moderated::Muted),
+        Body::Kicked { user, .. } => act(Some(user), Moderated::Kicked),
+        Body::Closed { .. } => act(None, Moderated::Closed),
+    }
+}
+
+fn reason(reason: CoreReason) -> EndReason {
+    match reason {
+        CoreReason::Left => EndReason::Left,
+        CoreReason::Timeout => EndReason::Timeout,
+        CoreReason::Blocked => EndReason::Blocked,
+        CoreReason::TurnLimit => EndReason::TurnLimit,
+        CoreReason::Closed => EndReason::Closed,
+    }
+}
+
+/// A gap's rooms as the reader sees them.
+pub(crate) fn lost_ranges(gap: &Gap) -> Vec<LostRange> {
+    let range = |lost: &chat_core::LostRange| LostRange {
+        room: Room(lost.room.0),
+        from: lost.from.0,
+        to: lost.to.0,
+    };
+    gap.rooms.iter().map(range).collect()
+}

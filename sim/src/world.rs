@@ -1,0 +1,366 @@
+//! The virtual world: a clock, a heap of events, a server, and clients with a network between.
+//!
+//! Everything that happens is an event of the heap, ordered by time and then by the order in which
+//! events were scheduled. One event handled is one step. Nothing else moves time.
+//!
+//! `agenda.rs` is the clock and the heap, `arrivals.rs` says when users come, `clients.rs` is their
+//! side, `network.rs` and `streams.rs` are what lies between, `server.rs` is the Node with its disk and the time it takes, `faults.rs`
+//! makes things go wrong, `script.rs` performs the steps form, and `watch.rs` is told of it all.
+
+mod agenda;
+mod arrivals;
+mod clients;
+mod faults;
+mod network;
+mod script;
+mod server;
+mod slots;
+mod streams;
+mod watch;
+
+use std::sync::Arc;
+
+use chat_core::{Span, Time, mix};
+
+use crate::draw::{Actor, Draw};
+use crate::history::{Observer, WorldRecord};
+use crate::metrics::Metrics;
+use crate::plan::{Plan, Workload};
+use crate::report::Timeline;
+use crate::result::Stuck;
+use crate::runner::{Progress, SeedOutcome};
+use crate::sometimes::Point;
+use crate::user::{Script, VirtualUser};
+
+use agenda::{Agenda, Event};
+use arrivals::Arrival;
+use clients::Client;
+use faults::Weather;
+use server::Server;
+use slots::Slots;
+use watch::Watch;
+
+/// The instant at which every virtual world begins.
+pub const START: Time = Time(0);
+
+/// How many steps pass before the live line hears of them.
+const PROGRESS_STEPS: u64 = 8_192;
+
+/// How many columns the timeline of arrivals has at most.
+const BUCKETS: u64 = 64;
+
+/// The least steps between two swaps of the Hub for its restored snapshot, on average.
+const SWAP_STEPS: u64 = 20_000;
+
+/// One run of one seed.
+struct World<'a, 'o> {
+    plan: &'a Plan,
+    seed: u64,
+    agenda: Agenda,
+    arrivals: std::vec::IntoIter<Arrival>,
+    next_arrival: Option<Arrival>,
+    clients: Vec<Client>,
+    /// Clients that are not done.
+    busy: u64,
+    by_persona: Vec<u64>,
+    server: Server,
+    slots: Slots,
+    weather: Weather,
+    watch: Watch<'o>,
+    timeline: Timeline,
+    swaps: Draw,
+    next_swap: u64,
+    steps: u64,
+    hash: u64,
+    phase: Phase,
+    /// How often all users were told to drain.
+    drains: u32,
+}
+
+/// What the run is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// Users arrive, faults strike: nothing bad may happen.
+    Safety,
+    /// Faults have ended, users drain: good things must happen.
+    Liveness,
+    /// It is over.
+    Over,
+}
+
+/// Runs one seed of a plan to its end. `also` is told of everything, and changes nothing.
+pub fn run(
+    plan: &Plan,
+    seed: u64,
+    progress: &Progress,
+    also: Option<&mut (dyn Observer + '_)>,
+) -> SeedOutcome<Metrics> {
+    let mut world = World::new(plan, seed, Watch::new(plan, also));
+    world.begin();
+    let (mut told_steps, mut told_users) = (0, 0);
+    while world.phase != Phase::Over {
+        world.step();
+        if world.steps - told_steps >= PROGRESS_STEPS {
+            let users = world.clients.len() as u64;
+            progress.advance(
+                world.agenda.now().since(START),
+                users - told_users,
+                world.steps - told_steps,
+            );
+            (told_steps, told_users) = (world.steps, users);
+        }
+    }
+    let users = world.clients.len() as u64;
+    progress.advance(world.agenda.now().since(START), users - told_users, world.steps - told_steps);
+    world.outcome()
+}
+
+impl<'a, 'o> World<'a, 'o> {
+    fn new(plan: &'a Plan, seed: u64, watch: Watch<'o>) -> Self {
+        let arrivals = arrivals::plan(plan, &mut Draw::new(seed, Actor::Arrivals));
+        let bucket = Span((plan.duration.0 / BUCKETS).max(1));
+        let personas = match &plan.workload {
+            Workload::Phases { personas, .. } => personas.len(),
+            Workload::Steps { .. } => 0,
+        };
+        Self {
+            plan,
+            seed,
+            agenda: Agenda::new(START),
+            arrivals: arrivals.into_iter(),
+            next_arrival: None,
+            clients: Vec::new(),
+            busy: 0,
+            by_persona: vec![0; personas],
+            server: Server::new(plan, seed),
+            slots: Slots::default(),
+            weather: Weather::new(seed),
+            watch,
+            timeline: Timeline::new(bucket),
+            swaps: Draw::new(seed, Actor::Swaps),
+            next_swap: SWAP_STEPS / 4,
+            steps: 0,
+            hash: mix(0, seed),
+            phase: Phase::Safety,
+            drains: 0,
+        }
+    }
+
+    /// Writes the first events into the agenda.
+    fn begin(&mut self) {
+        for (index, fault) in self.plan.faults.iter().enumerate() {
+            let index = u32::try_from(index).expect("a scenario has few faults");
+            self.agenda.at(START + fault.at, Event::FaultBegins(index));
+        }
+        self.agenda.at(START + self.plan.duration, Event::Heal);
+        self.agenda.at(START + self.plan.duration + self.plan.liveness, Event::End);
+        self.begin_script();
+        self.schedule_arrival();
+        self.pump();
+    }
+
+    /// Takes the next event from the agenda and handles it.
+    fn step(&mut self) {
+        let Some((at, event)) = self.agenda.next() else {
+            self.end();
+            return;
+        };
+        if self.is_stale(at, event) {
+            return;
+        }
+        self.steps += 1;
+        self.hash = mix(self.hash, at.0 ^ event.word());
+        match event {
+            Event::Arrival => self.arrive(),
+            Event::Timer(agent) => self.user_timer(agent),
+            Event::AtServer(ticket) => self.request_arrives(ticket),
+            Event::Served(ticket) => self.request_served(ticket),
+            Event::AtClient(ticket) => self.answer_arrives(ticket),
+            Event::StreamUp(ticket) => self.stream_up(ticket),
+            Event::Pushed(ticket) => self.push_arrives(ticket),
+            Event::StreamDown { agent, stream } => self.stream_down(agent, stream),
+            Event::GoneAtServer(ticket) => self.gone_at_server(ticket),
+            Event::Stalled(ticket) => self.stalled(ticket),
+            Event::Committed(life) => self.committed(life),
+            Event::NodeDue => self.node_due(),
+            Event::FaultBegins(index) => self.fault_begins(index),
+            Event::FaultEnds(index) => self.fault_ends(index),
+            Event::Restart => self.restart(),
+            Event::Script(index) => self.perform(index),
+            Event::Heal => self.heal(),
+            Event::End => self.end(),
+        }
+        if self.steps >= self.next_swap {
+            self.swap();
+        }
+    }
+
+    /// Whether a timer was moved after it was written down: then nothing happens at it.
+    fn is_stale(&mut self, at: Time, event: Event) -> bool {
+        if let Event::Timer(agent) = event {
+            return self.timer_is_stale(agent, at);
+        }
+        event == Event::NodeDue && self.server.due_is_stale(at)
+    }
+
+    fn now(&self) -> Time {
+        self.agenda.now()
+    }
+
+    fn schedule_arrival(&mut self) {
+        self.next_arrival = self.arrivals.next();
+        if let Some(arrival) = &self.next_arrival {
+            self.agenda.at(START + arrival.at, Event::Arrival);
+        }
+    }
+
+    fn arrive(&mut self) {
+        let Some(arrival) = self.next_arrival.take() else { return };
+        self.schedule_arrival();
+        if self.phase != Phase::Safety {
+            return;
+        }
+        if let Workload::Phases { personas, .. } = &self.plan.workload {
+            let persona = Arc::clone(&personas[arrival.persona]);
+            self.by_persona[arrival.persona] += 1;
+            let name = format!("{}#{}", persona.name, self.clients.len()).into();
+            self.add_client(Script::Flow(persona), name);
+        }
+    }
+
+    fn add_client(&mut self, script: Script, name: Arc<str>) {
+        let now = self.now();
+        let agent = u32::try_from(self.clients.len()).expect("the plan limits users");
+        self.timeline.arrive(now.since(START));
+        let agent_id = crate::protocol::Agent(agent);
+        let link = Draw::new(self.seed, Actor::Link(agent));
+        let user = VirtualUser::new(agent_id, script, self.plan.client, self.seed, name);
+        self.clients.push(Client::new(user, link));
+        self.busy += 1;
+        self.clients[agent as usize].user.start(now, &mut self.watch);
+        self.settle(agent);
+    }
+
+    /// Swaps the Hub for its restored snapshot: a state that lacks something shows itself soon.
+    /// The larger the state, the rarer, so that the run does not slow down as the state grows.
+    ///
+    /// # Panics
+    /// When the state breaks an invariant or does not survive the way: bugs, which the runner
+    /// reports as violations.
+    fn swap(&mut self) {
+        self.report_sizes();
+        let mut gap = SWAP_STEPS;
+        if let Some(node) = self.server.node.as_mut() {
+            if let Err(broken) = node.hub().validate() {
+                panic!("broken invariant: {broken}");
+            }
+            gap = gap.max(node.swap_for_restored() as u64);
+            self.watch.reach(Point::Swapped);
+        }
+        self.next_swap = self.steps + gap / 2 + self.swaps.below(gap);
+    }
+
+    fn report_sizes(&mut self) {
+        let at = self.now();
+        let Some(node) = self.server.node.as_ref() else { return };
+        let sizes: Vec<_> = node.sizes().iter().map(|s| (s.name, s.size, s.limit)).collect();
+        self.watch.observe_world(&WorldRecord::Sizes { at, sizes: &sizes });
+    }
+
+    /// The safety phase is over: nobody comes any more, faults and losses end, all drain.
+    fn heal(&mut self) {
+        let now = self.now();
+        self.phase = Phase::Liveness;
+        self.timeline.healed_at = Some(now.since(START));
+        self.end_all_faults();
+        self.watch.observe_world(&WorldRecord::Healed { at: now });
+        self.drain_all();
+    }
+
+    /// Lets every user finish, and read its inbox to the end.
+    fn drain_all(&mut self) {
+        self.drains += 1;
+        let now = self.now();
+        self.busy = 0;
+        for client in &mut self.clients {
+            client.user.begin_drain(now, &mut self.watch);
+            self.busy += u64::from(client.look_whether_done());
+        }
+        for agent in 0..u32::try_from(self.clients.len()).unwrap_or(u32::MAX) {
+            self.settle(agent);
+        }
+        self.end_if_quiet();
+    }
+
+    fn end_if_quiet(&mut self) {
+        if self.phase != Phase::Liveness || self.busy > 0 {
+            return;
+        }
+        // One that drained early has not had what others said while they finished.
+        if self.drains < 2 {
+            self.drain_all();
+        } else {
+            self.timeline.quiet_at = Some(self.now().since(START));
+            self.end();
+        }
+    }
+
+    fn end(&mut self) {
+        if self.phase == Phase::Over {
+            return;
+        }
+        self.phase = Phase::Over;
+        self.report_sizes();
+        let now = self.now();
+        self.timeline.ended_at = now.since(START);
+        if let Some(node) = self.server.node.as_ref()
+            && let Err(broken) = node.hub().validate()
+        {
+            panic!("broken invariant: {broken}");
+        }
+        self.watch.observe_world(&WorldRecord::Ended { at: now });
+    }
+
+    /// Users whose `await` ran out of time, and those who never came to an end.
+    fn stuck(&self) -> Vec<Stuck> {
+        let mut stuck = Vec::new();
+        for (index, client) in self.clients.iter().enumerate() {
+            let waits = match client.user.stuck() {
+                Some(waits) => Some((waits, self.watch.stuck_at(index))),
+                None if !client.user.is_done() => {
+                    let waits = ("the end".to_owned(), "its inbox to be drained".to_owned());
+                    Some((waits, START + self.plan.duration))
+                }
+                None => None,
+            };
+            if let Some(((at, waiting_for), since)) = waits {
+                let since_ms = since.since(START).as_millis();
+                let user = client.user.given_name().to_owned();
+                stuck.push(Stuck { user, at, waiting_for, since_ms, seed: self.seed });
+            }
+        }
+        stuck
+    }
+
+    fn outcome(self) -> SeedOutcome<Metrics> {
+        let (now, stuck) = (self.now(), self.stuck());
+        let users = self.clients.len() as u64;
+        let (judgement, mut metrics, tally) = self.watch.finish(now);
+        metrics.add_overtaken(judgement.overtaken);
+        SeedOutcome {
+            seed: self.seed,
+            trace_hash: self.hash,
+            virtual_span: now.since(START),
+            users,
+            by_persona: self.by_persona,
+            steps: self.steps,
+            properties: judgement.properties,
+            violations: judgement.violations,
+            counts: judgement.counts,
+            metrics,
+            tally,
+            stuck,
+            timeline: self.timeline,
+        }
+    }
+}

@@ -1,0 +1,258 @@
+//! The clients' side: what users ask for goes out, and what comes back is handed to them.
+
+use chat_core::{Page, Response, Seq, Span, Time, UserId, mix};
+
+use super::agenda::Event;
+use super::World;
+use super::slots::{Slot, Thing, Whose};
+use super::streams::CUT_NOTICED;
+use crate::draw::Draw;
+use crate::history::Path;
+use crate::plan::{Delivery, Net};
+use crate::protocol::{Answer, CallId, Saw};
+use crate::translate;
+use crate::user::{Action, VirtualUser};
+
+/// Where a client is, as the world sees it.
+#[derive(Debug)]
+pub(super) struct Client {
+    pub(super) user: VirtualUser,
+    /// What the network does to this client's packets.
+    pub(super) link: Draw,
+    /// When the user's clock is written down for; it may have moved later since.
+    timer_at: Time,
+    /// Nothing passes until then.
+    pub(super) cut_until: Time,
+    /// The process is stopped until then.
+    pub(super) asleep_until: Time,
+    /// It reads nothing from its stream until then.
+    pub(super) slow_until: Time,
+    /// The stream it believes to have, by the number of its opening.
+    pub(super) stream: Option<u32>,
+    /// The server's end of the stream, or of its opening.
+    pub(super) stream_slot: Option<Slot>,
+    /// Requests that the server has not answered.
+    pub(super) in_flight: Vec<(CallId, u32, Slot)>,
+    /// The network of its next request, spelled out.
+    pub(super) net: Option<Box<Net>>,
+    /// The network of the next push to it, spelled out.
+    pub(super) next_push: Option<Delivery>,
+    done: bool,
+}
+
+impl Client {
+    pub(super) fn new(user: VirtualUser, link: Draw) -> Self {
+        Self {
+            user,
+            link,
+            timer_at: Time::MAX,
+            cut_until: Time(0),
+            asleep_until: Time(0),
+            slow_until: Time(0),
+            stream: None,
+            stream_slot: None,
+            in_flight: Vec::new(),
+            net: None,
+            next_push: None,
+            done: false,
+        }
+    }
+
+    /// Takes note of whether the user has come to its end: whether it has not.
+    pub(super) fn look_whether_done(&mut self) -> bool {
+        self.done = self.user.is_done();
+        !self.done
+    }
+
+    /// Whether it has not come to its end.
+    pub(super) const fn is_there(&self) -> bool {
+        !self.done
+    }
+}
+
+impl World<'_, '_> {
+    /// Does what the user asks for, and writes its clock down.
+    pub(super) fn settle(&mut self, agent: u32) {
+        while let Some(action) = self.clients[agent as usize].user.poll_action() {
+            self.act(agent, action);
+        }
+        let client = &mut self.clients[agent as usize];
+        if let Some(due) = client.user.poll_timeout()
+            && due < client.timer_at
+        {
+            client.timer_at = due;
+            self.agenda.at(due, Event::Timer(agent));
+        }
+        if !client.done && client.user.is_done() {
+            client.done = true;
+            self.busy -= 1;
+            self.end_if_quiet();
+        }
+    }
+
+    /// A user's clock often moves later before it is due. It is then written down again.
+    pub(super) fn timer_is_stale(&mut self, agent: u32, at: Time) -> bool {
+        let client = &mut self.clients[agent as usize];
+        if client.timer_at != at {
+            return true;
+        }
+        client.timer_at = Time::MAX;
+        match client.user.poll_timeout() {
+            Some(due) if due > at => {
+                client.timer_at = due;
+                self.agenda.at(due, Event::Timer(agent));
+                true
+            }
+            Some(_) => false,
+            None => true,
+        }
+    }
+
+    pub(super) fn user_timer(&mut self, agent: u32) {
+        let now = self.now();
+        self.clients[agent as usize].user.handle_timeout(now, &mut self.watch);
+        self.settle(agent);
+    }
+
+    fn act(&mut self, agent: u32, action: Action) {
+        match action {
+            Action::Request { call, attempt, who, key, op } => {
+                let whose = Whose::Call { agent, call, attempt };
+                self.send(whose, translate::call(who, key, &op));
+            }
+            Action::Cancel { call, attempt } => {
+                let client = &mut self.clients[agent as usize];
+                let gone = |entry: &&(CallId, u32, Slot)| (entry.0, entry.1) == (call, attempt);
+                let slots: Vec<Slot> =
+                    client.in_flight.iter().filter(gone).map(|entry| entry.2).collect();
+                client.in_flight.retain(|entry| (entry.0, entry.1) != (call, attempt));
+                for slot in slots {
+                    self.drop_connection(agent, slot);
+                }
+            }
+            Action::OpenStream { stream, who, after } => {
+                self.clients[agent as usize].stream = Some(stream);
+                self.send(Whose::Stream { agent, stream }, translate::open_stream(who, after));
+            }
+            Action::CloseStream { stream } => {
+                let client = &mut self.clients[agent as usize];
+                if client.stream == Some(stream) {
+                    client.stream = None;
+                    if let Some(slot) = client.stream_slot.take() {
+                        self.drop_connection(agent, slot);
+                    }
+                }
+            }
+            Action::DropAll => {
+                let client = &mut self.clients[agent as usize];
+                client.stream = None;
+                let stream = client.stream_slot.take();
+                let requests = std::mem::take(&mut client.in_flight);
+                for slot in requests.into_iter().map(|entry| entry.2).chain(stream) {
+                    self.drop_connection(agent, slot);
+                }
+            }
+        }
+    }
+
+    /// The server will notice that the connection is gone: soon, or when the link's silence tells.
+    fn drop_connection(&mut self, agent: u32, slot: Slot) {
+        let latency = self.latency(agent);
+        let client = &self.clients[agent as usize];
+        let now = self.agenda.now();
+        let cut = if client.cut_until > now { CUT_NOTICED } else { Span::ZERO };
+        self.agenda.at(now + latency + cut, Event::GoneAtServer(slot));
+    }
+
+    /// Whether the client's process is stopped: then what arrives waits for it.
+    pub(super) fn defer(&mut self, agent: u32, event: Event) -> bool {
+        let until = self.clients[agent as usize].asleep_until;
+        let asleep = until > self.agenda.now();
+        if asleep {
+            self.agenda.at(until, event);
+        }
+        asleep
+    }
+
+    pub(super) fn answer_arrives(&mut self, slot: Slot) {
+        let Some(Thing::Answer { whose, .. }) = self.slots.get_mut(slot) else { return };
+        let agent = whose.agent();
+        if self.defer(agent, Event::AtClient(slot)) {
+            return;
+        }
+        let Some(Thing::Answer { whose, outcome }) = self.slots.take(slot) else { return };
+        let now = self.now();
+        let outcome = match outcome {
+            Ok(Response::Done(reply)) => Ok(translate::answer(&reply)),
+            Ok(Response::Read(chat_core::Answer::Page { page, .. })) => {
+                self.deliver(agent, &page, Path::Check);
+                Ok(Answer::Read { cursor: page.cursor.0, more: page.unread > 0 })
+            }
+            Ok(Response::Read(_) | Response::Streaming) => Ok(Answer::Done),
+            Err(reject) => Err(translate::refusal(&reject)),
+        };
+        self.hash = mix(self.hash, outcome_word(&outcome));
+        let user = &mut self.clients[agent as usize].user;
+        match whose {
+            Whose::Call { call, attempt, .. } => {
+                user.handle_answer(now, call, attempt, &outcome, &mut self.watch);
+            }
+            Whose::Stream { stream, .. } => {
+                let client = &mut self.clients[agent as usize];
+                if client.stream == Some(stream) {
+                    client.stream = None;
+                    let refusal = outcome.err();
+                    client.user.handle_stream_closed(now, stream, refusal, &mut self.watch);
+                }
+            }
+        }
+        self.settle(agent);
+    }
+
+    /// Hands the events of a page to the user, one by one.
+    pub(super) fn deliver(&mut self, agent: u32, page: &Page, path: Path) {
+        let now = self.now();
+        let client = &mut self.clients[agent as usize];
+        if let Some(gap) = &page.gap {
+            let rooms = translate::lost_ranges(gap);
+            let (from, to) = (gap.from.0, gap.to.0);
+            let saw = Saw::Gap { from, to, lost: to + 1 - from, rooms: &rooms };
+            client.user.handle_event(now, to, now, &saw, path, &mut self.watch);
+        }
+        let reader = UserId(client.user.identity().map_or(0, |user| user.0));
+        let Seq(first) = page.first;
+        for (seq, event) in (first..).zip(&page.events) {
+            self.hash = mix(self.hash, (seq << 40) ^ event.room_seq.0 ^ event.at.0);
+            let saw = translate::event(event, reader);
+            client.user.handle_event(now, seq, event.at, &saw, path, &mut self.watch);
+        }
+    }
+
+    /// The client's process is stopped.
+    pub(super) fn suspend(&mut self, agent: u32, until: Time) {
+        let now = self.now();
+        let client = &mut self.clients[agent as usize];
+        client.asleep_until = client.asleep_until.max(until);
+        client.user.suspend(now, client.asleep_until);
+        self.settle(agent);
+    }
+}
+
+/// What tells one outcome from another, for the trace hash.
+fn outcome_word(outcome: &crate::protocol::Outcome) -> u64 {
+    match outcome {
+        Ok(Answer::Sent { room, room_seq, .. }) => (u64::from(room.0) << 32) ^ room_seq ^ 1,
+        Ok(Answer::Stick { epoch, place, .. }) => (epoch << 32) ^ u64::from(*place) ^ 2,
+        Ok(Answer::Matched { room, partner, .. }) => {
+            (u64::from(room.0) << 32) ^ u64::from(partner.0) ^ 3
+        }
+        Ok(Answer::Read { cursor, .. }) => (cursor << 8) ^ 4,
+        Ok(Answer::Waiting { position, .. }) => (u64::from(*position) << 8) ^ 5,
+        Ok(Answer::LoggedIn { user, room }) => {
+            (u64::from(room.0) << 32) ^ u64::from(user.0) ^ 6
+        }
+        Ok(Answer::Draft { length, .. }) => (u64::from(*length) << 8) ^ 7,
+        Ok(Answer::LeftQueue { .. } | Answer::LeftChat | Answer::Done) => 8,
+        Err(refusal) => chat_core::mix_bytes(9, refusal.code.as_bytes()),
+    }
+}

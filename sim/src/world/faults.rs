@@ -1,0 +1,233 @@
+//! Things go wrong, as the plan has it, and come right again.
+
+use std::sync::Arc;
+
+use chat_core::{Call, Operate, RoomId, Time, UserId};
+
+use super::slots::Thing;
+use super::{START, World};
+use crate::disk::Unsynced;
+use crate::draw::{Actor, Draw};
+use crate::history::{Observer, WorldRecord};
+use crate::plan::{FaultKind, OperatorAct, Victims};
+use crate::protocol::{Room, User};
+use crate::world::agenda::Event;
+
+/// What the operators of the simulator say.
+const REASON: &str = "simulated";
+
+/// What is wrong at the moment.
+#[derive(Debug)]
+pub(super) struct Weather {
+    draw: Draw,
+    slow_disk: (Time, u32),
+    fail_disk: (Time, Unsynced),
+    /// Who was muted, the latest last.
+    muted: Vec<u32>,
+}
+
+impl Weather {
+    pub(super) fn new(seed: u64) -> Self {
+        Self {
+            draw: Draw::new(seed, Actor::Faults),
+            slow_disk: (START, 1),
+            fail_disk: (START, Unsynced::Lost),
+            muted: Vec::new(),
+        }
+    }
+
+    /// How many times as long a commit takes.
+    pub(super) fn disk_factor(&self, now: Time) -> u32 {
+        let (until, factor) = self.slow_disk;
+        if now < until { factor } else { 1 }
+    }
+
+    /// Whether appends fail: with nothing written, or with nobody knowing what is.
+    pub(super) fn disk_fails(&self, now: Time) -> Option<Unsynced> {
+        let (until, how) = self.fail_disk;
+        (now < until).then_some(how)
+    }
+}
+
+impl World<'_, '_> {
+    pub(super) fn fault_begins(&mut self, index: u32) {
+        let plan = self.plan;
+        let kind = &plan.faults[index as usize].kind;
+        let now = self.now();
+        self.timeline.mark(now.since(START), label(kind));
+        let lasting = match kind {
+            FaultKind::Crash { down_for, lose_unsynced } => {
+                self.crash(if *lose_unsynced { Unsynced::Lost } else { Unsynced::Written });
+                self.agenda.at(now + *down_for, Event::Restart);
+                return;
+            }
+            FaultKind::ClockJump { by } => {
+                self.server.clock_ahead = self.server.clock_ahead + *by;
+                self.watch.observe_world(&WorldRecord::ClockJumped { at: now, by: *by });
+                self.node_due();
+                return;
+            }
+            FaultKind::Operator(act) => {
+                self.operate(act);
+                return;
+            }
+            FaultKind::Partition { victims, duration } => {
+                for agent in self.victims(victims) {
+                    self.cut(agent, now + *duration);
+                }
+                *duration
+            }
+            FaultKind::SlowReaders { victims, duration } => {
+                for agent in self.victims(victims) {
+                    let client = &mut self.clients[agent as usize];
+                    client.slow_until = client.slow_until.max(now + *duration);
+                }
+                *duration
+            }
+            FaultKind::Suspend { victims, duration } => {
+                for agent in self.victims(victims) {
+                    self.suspend(agent, now + *duration);
+                }
+                *duration
+            }
+            FaultKind::SlowDisk { factor, duration } => {
+                self.weather.slow_disk = (now + *duration, *factor);
+                *duration
+            }
+            FaultKind::FailDisk { duration, unknown } => {
+                let how = if *unknown { Unsynced::Written } else { Unsynced::Lost };
+                self.weather.fail_disk = (now + *duration, how);
+                *duration
+            }
+        };
+        self.agenda.at(now + lasting, Event::FaultEnds(index));
+    }
+
+    /// Most faults end by the clock alone; here are those at whose end something happens.
+    pub(super) fn fault_ends(&mut self, index: u32) {
+        match self.plan.faults[index as usize].kind {
+            FaultKind::SlowReaders { .. } => self.all_read_on(),
+            FaultKind::FailDisk { .. } => self.fate_known(),
+            FaultKind::Crash { .. }
+            | FaultKind::Partition { .. }
+            | FaultKind::SlowDisk { .. }
+            | FaultKind::Suspend { .. }
+            | FaultKind::ClockJump { .. }
+            | FaultKind::Operator(_) => {}
+        }
+    }
+
+    fn all_read_on(&mut self) {
+        let now = self.now();
+        for agent in 0..self.client_count() {
+            if self.clients[agent as usize].slow_until <= now {
+                self.read_on(agent);
+            }
+        }
+    }
+
+    /// Whatever is wrong comes right.
+    pub(super) fn end_all_faults(&mut self) {
+        let now = self.now();
+        self.weather.slow_disk = (now, 1);
+        self.weather.fail_disk.0 = now;
+        for client in &mut self.clients {
+            client.cut_until = client.cut_until.min(now);
+            client.slow_until = client.slow_until.min(now);
+        }
+        self.restart();
+        self.fate_known();
+        self.all_read_on();
+    }
+
+    fn client_count(&self) -> u32 {
+        u32::try_from(self.clients.len()).unwrap_or(u32::MAX)
+    }
+
+    /// Whom the fault strikes, in order.
+    fn victims(&mut self, victims: &Victims) -> Vec<u32> {
+        match victims {
+            Victims::Users(users) => users.clone(),
+            Victims::Share(share) => {
+                let mut struck = Vec::new();
+                for agent in 0..self.client_count() {
+                    if self.clients[agent as usize].is_there() && self.weather.draw.chance(*share) {
+                        struck.push(agent);
+                    }
+                }
+                struck
+            }
+        }
+    }
+
+    /// An operator's call goes straight to the door. Somebody is drawn unless named.
+    fn operate(&mut self, act: &OperatorAct) {
+        let (verb, named) = match act {
+            OperatorAct::Mute { user } => ("mute", *user),
+            OperatorAct::Unmute { user } => ("unmute", user.or_else(|| self.weather.muted.pop())),
+            OperatorAct::Kick { user } => ("kick", *user),
+            OperatorAct::Close { user } => ("close", *user),
+            OperatorAct::Ban { user } => ("ban", *user),
+        };
+        let Some(agent) = named.or_else(|| self.somebody(act)) else { return };
+        let Some(User(number)) = self.clients[agent as usize].user.identity() else { return };
+        let now = self.server_now();
+        let Some(node) = self.server.node.as_mut() else { return };
+        let user = UserId(number);
+        let room = node.hub().rooms_of(user).first().copied();
+        let reason: Arc<str> = REASON.into();
+        let act = match act {
+            OperatorAct::Mute { .. } => {
+                self.weather.muted.push(agent);
+                Operate::Mute { user, reason }
+            }
+            OperatorAct::Unmute { .. } => Operate::Unmute { user },
+            OperatorAct::Kick { .. } => {
+                Operate::Kick { user, room: room.unwrap_or_default(), reason }
+            }
+            OperatorAct::Close { .. } => Operate::Close { room: room.unwrap_or_default(), reason },
+            OperatorAct::Ban { .. } => Operate::BanUser { user, reason },
+        };
+        let room = room.map(|RoomId(room)| room);
+        let slot = self.slots.put(Thing::Operator { verb, user: Some(number), room });
+        let call = Call::Operate { operator: "operator".into(), act };
+        node.submit(now, slot.ticket(), chat_core::Address(u64::MAX), call);
+        self.pump();
+    }
+
+    /// Draws somebody whom the act can strike.
+    fn somebody(&mut self, act: &OperatorAct) -> Option<u32> {
+        let node = self.server.node.as_ref()?;
+        let needs_room = matches!(act, OperatorAct::Kick { .. } | OperatorAct::Close { .. });
+        let fits = |agent: &u32| {
+            let client = &self.clients[*agent as usize];
+            client.user.identity().is_some_and(|User(number)| {
+                client.is_there()
+                    && (!needs_room || !node.hub().rooms_of(UserId(number)).is_empty())
+            })
+        };
+        let those: Vec<u32> = (0..self.client_count()).filter(fits).collect();
+        let index = self.weather.draw.below(those.len() as u64);
+        those.get(usize::try_from(index).ok()?).copied()
+    }
+
+    /// An operator's act took effect.
+    pub(super) fn operated(&mut self, verb: &'static str, user: Option<u32>, room: Option<u32>) {
+        let at = self.now();
+        let (user, room) = (user.map(User), room.map(Room));
+        self.watch.observe_world(&WorldRecord::Operated { at, verb, user, room });
+    }
+}
+
+fn label(kind: &FaultKind) -> &'static str {
+    match kind {
+        FaultKind::Crash { .. } => "crash",
+        FaultKind::Partition { .. } => "partition",
+        FaultKind::SlowReaders { .. } => "slow",
+        FaultKind::SlowDisk { .. } => "slow disk",
+        FaultKind::FailDisk { .. } => "disk fails",
+        FaultKind::Suspend { .. } => "suspend",
+        FaultKind::ClockJump { .. } => "clock jump",
+        FaultKind::Operator(_) => "operator",
+    }
+}

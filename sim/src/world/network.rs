@@ -1,0 +1,142 @@
+//! The network between: it loses, doubles and delays requests and answers.
+
+use chat_core::{Reject, Response, Span};
+
+use super::agenda::Event;
+use super::slots::{Place, Slot, Thing, Whose, spelled_reply};
+use super::{Phase, World};
+use crate::draw::Ratio;
+use crate::plan::{Delivery, Net};
+use crate::sometimes::Point;
+
+impl World<'_, '_> {
+    pub(super) fn latency(&mut self, agent: u32) -> Span {
+        Span(self.plan.network.latency.draw(&mut self.clients[agent as usize].link))
+    }
+
+    /// Whether something of this probability happens to the client's packet. After the heal the
+    /// network only delays.
+    pub(super) fn strikes(&mut self, agent: u32, chance: Ratio) -> bool {
+        self.phase == Phase::Safety && self.clients[agent as usize].link.chance(chance)
+    }
+
+    /// What becomes of one packet, unless it is spelled out.
+    pub(super) fn fate(&mut self, agent: u32, spelled: Option<Delivery>) -> Delivery {
+        if self.clients[agent as usize].cut_until > self.agenda.now() {
+            return Delivery::Lost;
+        }
+        if let Some(delivery) = spelled {
+            return delivery;
+        }
+        if self.strikes(agent, self.plan.network.loss) {
+            return Delivery::Lost;
+        }
+        Delivery::After(self.latency(agent))
+    }
+
+    /// Sends a request, which may get lost or be doubled on the way.
+    pub(super) fn send(&mut self, whose: Whose, call: chat_core::Call) {
+        let agent = whose.agent();
+        let net = self.clients[agent as usize].net.take();
+        let spelled = net.as_ref().and_then(|net| net.request);
+        let doubled = matches!(whose, Whose::Call { .. })
+            && spelled.is_none()
+            && self.strikes(agent, self.plan.network.duplicate);
+        if doubled {
+            self.send_one(whose, call.clone(), None, None);
+        }
+        self.send_one(whose, call, net, spelled);
+    }
+
+    pub(super) fn send_one(
+        &mut self,
+        whose: Whose,
+        call: chat_core::Call,
+        net: Option<Box<Net>>,
+        spelled: Option<Delivery>,
+    ) {
+        let agent = whose.agent();
+        match self.fate(agent, spelled) {
+            Delivery::Lost => {
+                if let Whose::Stream { agent, stream } = whose {
+                    // A connection that does not come about is noticed like a lost answer.
+                    let at = self.now() + self.plan.client.timeout;
+                    self.agenda.at(at, Event::StreamDown { agent, stream });
+                }
+            }
+            Delivery::After(latency) => {
+                let slot = self.slots.put(Thing::Request {
+                    whose,
+                    call: Some(call),
+                    net,
+                    place: Place::OnItsWay,
+                });
+                let client = &mut self.clients[agent as usize];
+                match whose {
+                    Whose::Call { call, attempt, .. } => {
+                        client.in_flight.push((call, attempt, slot));
+                    }
+                    Whose::Stream { .. } => client.stream_slot = Some(slot),
+                }
+                self.agenda.at(self.agenda.now() + latency, Event::AtServer(slot));
+            }
+        }
+    }
+
+    /// The server sends its answer to a request.
+    pub(super) fn answer(&mut self, slot: Slot, outcome: Result<Response, Reject>) {
+        if let (Some(Thing::Request { whose: Whose::Stream { agent, stream }, .. }), Ok(_)) =
+            (self.slots.get_mut(slot), &outcome)
+        {
+            let (agent, stream) = (*agent, *stream);
+            self.stream_opened(slot, agent, stream);
+            return;
+        }
+        if let Err(reject) = &outcome {
+            self.sight_refusal(reject);
+        }
+        let (whose, net) = match self.slots.take(slot) {
+            Some(Thing::Request { whose, net, .. }) => (whose, net),
+            Some(Thing::Operator { verb, user, room }) => {
+                if outcome.is_ok() {
+                    self.operated(verb, user, room);
+                }
+                return;
+            }
+            _ => return,
+        };
+        let agent = whose.agent();
+        let client = &mut self.clients[agent as usize];
+        match whose {
+            Whose::Call { .. } => {
+                if let Some(at) = client.in_flight.iter().position(|entry| entry.2 == slot) {
+                    client.in_flight.swap_remove(at);
+                }
+            }
+            Whose::Stream { .. } => client.stream_slot = None,
+        }
+        let spelled = spelled_reply(net.as_deref());
+        match self.fate(agent, spelled) {
+            Delivery::After(latency) => {
+                let slot = self.slots.put(Thing::Answer { whose, outcome });
+                self.agenda.at(self.agenda.now() + latency, Event::AtClient(slot));
+            }
+            Delivery::Lost => {
+                if let Whose::Stream { agent, stream } = whose {
+                    let at = self.now() + self.plan.client.timeout;
+                    self.agenda.at(at, Event::StreamDown { agent, stream });
+                }
+            }
+        }
+    }
+
+    /// Clients try these again without a word in their history.
+    pub(super) fn sight_refusal(&mut self, reject: &Reject) {
+        match reject.code() {
+            "rate_limited" => self.watch.reach(Point::RateLimited),
+            "overloaded" => self.watch.reach(Point::Overloaded),
+            "storage_unavailable" => self.watch.reach(Point::StorageUnavailable),
+            _ => {}
+        }
+    }
+}

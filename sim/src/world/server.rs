@@ -1,0 +1,296 @@
+//! The server's side: requests wait for service, the Node proposes, the disk commits after a
+//! while, and answers leave.
+
+use chat_core::{Address, Entry, Node, Output, Reject, Span, Time};
+
+use super::agenda::Event;
+use super::slots::{Flow, Place, Slot, Thing, Whose};
+use super::{START, World};
+use crate::disk::{Disk, Keep, Unsynced};
+use crate::draw::{Actor, Draw};
+use crate::history::{Observer, WorldRecord};
+use crate::plan::{FaultKind, Plan};
+use crate::sometimes::Point;
+
+/// How long a stream's writes may stall before the server cuts it off.
+pub(super) const WRITE_STALL: Span = Span::secs(30);
+
+/// When a client should come again that found the queue for service full.
+const OVERLOAD_RETRY: Span = Span::millis(250);
+
+/// The one server.
+#[derive(Debug)]
+pub(super) struct Server {
+    /// None while it is down.
+    pub(super) node: Option<Node>,
+    pub(super) disk: Disk,
+    draw: Draw,
+    /// Counts its lives: what an earlier one began, no later one finishes.
+    life: u32,
+    /// When the last request in line for service is served.
+    busy_until: Time,
+    /// How many are in that line.
+    queued: u32,
+    /// How far its clock is ahead.
+    pub(super) clock_ahead: Span,
+    append_began: Time,
+    appending: bool,
+    /// When `NodeDue` is written down for.
+    due_at: Time,
+    recalled: u64,
+}
+
+impl Server {
+    pub(super) fn new(plan: &Plan, seed: u64) -> Self {
+        let crashes = plan.faults.iter().any(|f| matches!(f.kind, FaultKind::Crash { .. }));
+        Self {
+            node: Some(Node::start(plan.server.clone(), seed)),
+            disk: Disk::new(if crashes { Keep::Entries } else { Keep::Nothing }),
+            draw: Draw::new(seed, Actor::Server),
+            life: 0,
+            busy_until: START,
+            queued: 0,
+            clock_ahead: Span::ZERO,
+            append_began: START,
+            appending: false,
+            due_at: Time::MAX,
+            recalled: 0,
+        }
+    }
+
+    /// The node's timer is written down again whenever it moves earlier; an old one means nothing.
+    pub(super) fn due_is_stale(&mut self, at: Time) -> bool {
+        if self.due_at != at || self.node.is_none() {
+            return true;
+        }
+        self.due_at = Time::MAX;
+        false
+    }
+}
+
+impl World<'_, '_> {
+    /// The server's own clock.
+    pub(super) fn server_now(&self) -> Time {
+        self.now() + self.server.clock_ahead
+    }
+
+    pub(super) fn request_arrives(&mut self, slot: Slot) {
+        if self.server.node.is_none() {
+            // Nobody listens: the client will run out of patience.
+            if let Some(Thing::Request { whose: Whose::Stream { agent, stream }, .. }) =
+                self.slots.take(slot)
+            {
+                let at = self.now() + self.plan.client.timeout;
+                self.agenda.at(at, Event::StreamDown { agent, stream });
+            }
+            return;
+        }
+        if self.server.queued >= self.plan.capacity.queue {
+            self.answer(slot, Err(Reject::Overloaded { retry_after: OVERLOAD_RETRY }));
+            return;
+        }
+        if let Some(Thing::Request { place, .. }) = self.slots.get_mut(slot) {
+            *place = Place::AtServer;
+        }
+        let took = Span(self.plan.capacity.service.draw(&mut self.server.draw));
+        self.server.busy_until = self.server.busy_until.max(self.now()) + took;
+        self.server.queued += 1;
+        self.agenda.at(self.server.busy_until, Event::Served(slot));
+    }
+
+    pub(super) fn request_served(&mut self, slot: Slot) {
+        let now = self.server_now();
+        let Some(Thing::Request { whose, call, net, .. }) = self.slots.get_mut(slot) else {
+            return; // a crash took it
+        };
+        let (from, call) = (Address(u64::from(whose.agent())), call.take());
+        if let Some(net) = net {
+            let pushes = std::mem::take(&mut net.push);
+            for (agent, delivery) in pushes {
+                self.clients[agent as usize].next_push = Some(delivery);
+            }
+        }
+        self.server.queued = self.server.queued.saturating_sub(1);
+        if let (Some(call), Some(node)) = (call, self.server.node.as_mut()) {
+            node.submit(now, slot.ticket(), from, call);
+            self.pump();
+        }
+    }
+
+    /// A client dropped a connection, and the server notices.
+    pub(super) fn gone_at_server(&mut self, slot: Slot) {
+        let ticket = slot.ticket();
+        match self.slots.get_mut(slot) {
+            Some(Thing::Stream { .. }) => {
+                self.slots.take(slot);
+                if let Some(node) = self.server.node.as_mut() {
+                    node.close_stream(ticket);
+                }
+            }
+            Some(Thing::Request { .. }) => {
+                if let Some(node) = self.server.node.as_mut() {
+                    node.cancel(ticket);
+                }
+            }
+            Some(Thing::Answer { .. } | Thing::Push { .. } | Thing::Operator { .. }) | None => {
+                return;
+            }
+        }
+        self.pump();
+    }
+
+    /// Whether a slow reader has read nothing for too long.
+    pub(super) fn stalled(&mut self, slot: Slot) {
+        if let Some(Thing::Stream { state: Flow::Stalled, .. }) = self.slots.get_mut(slot) {
+            self.watch.reach(Point::SlowReaderCut);
+            self.break_stream(slot);
+        }
+    }
+
+    /// The reader reads again.
+    pub(super) fn read_on(&mut self, agent: u32) {
+        let Some(slot) = self.clients[agent as usize].stream_slot else { return };
+        if let Some(Thing::Stream { state, .. }) = self.slots.get_mut(slot)
+            && *state == Flow::Stalled
+        {
+            *state = Flow::Going;
+            self.push(slot);
+        }
+    }
+
+    /// Carries out what the node wants, and begins the next append if there is something to.
+    pub(super) fn pump(&mut self) {
+        while let Some(output) = self.server.node.as_mut().and_then(chat_core::Node::poll_output) {
+            match output {
+                Output::Reply { ticket, outcome } => self.answer(Slot::of(ticket), outcome),
+                Output::StreamReady(ticket) => self.push(Slot::of(ticket)),
+                Output::StreamClosed(ticket) => self.break_stream(Slot::of(ticket)),
+                // Clients of the simulator do not look at what is said in passing.
+                Output::Notice { .. } => {}
+            }
+        }
+        self.append();
+        let ahead = self.server.clock_ahead;
+        let Some(node) = self.server.node.as_mut() else { return };
+        if let Some(due) = node.poll_timeout() {
+            let due = Time(due.0.saturating_sub(ahead.0)).max(self.agenda.now());
+            if due < self.server.due_at {
+                self.server.due_at = due;
+                self.agenda.at(due, Event::NodeDue);
+            }
+        }
+    }
+
+    fn append(&mut self) {
+        let (now, server_now) = (self.now(), self.server_now());
+        let Some(node) = self.server.node.as_mut() else { return };
+        let Some(batch) = node.poll_batch(server_now).filter(|_| !self.server.appending) else {
+            return;
+        };
+        if batch.iter().any(|entry| matches!(entry, Entry::Tick)) {
+            self.watch.reach(Point::TimerFired);
+        }
+        self.server.disk.begin(batch);
+        self.server.appending = true;
+        self.server.append_began = now;
+        let took = self.plan.capacity.commit.draw(&mut self.server.draw);
+        let took = Span(took).times(u64::from(self.weather.disk_factor(now)));
+        self.agenda.at(now + took, Event::Committed(self.server.life));
+    }
+
+    pub(super) fn node_due(&mut self) {
+        let now = self.server_now();
+        if let Some(node) = self.server.node.as_mut() {
+            node.handle_timeout(now);
+        }
+        self.pump();
+    }
+
+    /// The append that was under way has come to its end.
+    pub(super) fn committed(&mut self, life: u32) {
+        if life != self.server.life {
+            return;
+        }
+        let (now, server_now) = (self.now(), self.server_now());
+        let Some(node) = self.server.node.as_mut() else { return };
+        match self.weather.disk_fails(now) {
+            Some(Unsynced::Written) => {
+                // Its fate is unknown; the end of the fault will tell.
+                node.append_unknown();
+                return;
+            }
+            Some(Unsynced::Lost) => {
+                self.server.disk.abandon();
+                node.append_failed(server_now);
+            }
+            None => {
+                let first = self.server.disk.commit(node.hub().position(), server_now);
+                node.committed(first, server_now);
+                let recalled = node.hub().recalled();
+                for _ in self.server.recalled..recalled {
+                    self.watch.reach(Point::RetryDeduplicated);
+                }
+                self.server.recalled = recalled;
+                self.server.disk.compact(node.hub());
+                self.watch.record_commit(now.since(self.server.append_began));
+            }
+        }
+        self.server.appending = false;
+        self.pump();
+    }
+
+    /// The fate of an append that was unknown is known now.
+    pub(super) fn fate_known(&mut self) {
+        if self.server.appending && self.server.node.is_some() {
+            self.committed(self.server.life);
+        }
+    }
+
+    /// The server dies, and every connection with it.
+    pub(super) fn crash(&mut self, unsynced: Unsynced) {
+        let now = self.now();
+        if self.server.node.take().is_none() {
+            return;
+        }
+        if self.server.disk.unsynced() > 0 && unsynced == Unsynced::Lost {
+            self.watch.reach(Point::UnsyncedLost);
+        }
+        let at = self.server_now();
+        self.server.disk.crash(unsynced, at);
+        self.server.life += 1;
+        self.server.appending = false;
+        self.server.queued = 0;
+        self.server.busy_until = now;
+        self.server.due_at = Time::MAX;
+        let lose_unsynced = unsynced == Unsynced::Lost;
+        self.watch.observe_world(&WorldRecord::Crashed { at: now, lose_unsynced });
+        for slot in self.slots.find(|thing| matches!(thing, Thing::Stream { .. })) {
+            self.break_stream(slot);
+            self.slots.take(slot);
+        }
+        // Requests in the server's hands die with it; those on their way find nobody, or the next.
+        let held = |t: &Thing| matches!(t, Thing::Request { place: Place::AtServer, .. });
+        for slot in self.slots.find(held) {
+            self.lose_request(slot);
+        }
+    }
+
+    fn lose_request(&mut self, slot: Slot) {
+        let Some(Thing::Request { whose, .. }) = self.slots.take(slot) else { return };
+        if let Whose::Stream { agent, stream } = whose {
+            let at = self.now() + self.latency(agent);
+            self.agenda.at(at, Event::StreamDown { agent, stream });
+        }
+    }
+
+    pub(super) fn restart(&mut self) {
+        if self.server.node.is_some() {
+            return;
+        }
+        let now = self.now();
+        self.server.node = Some(self.server.disk.recover(&self.plan.server, self.seed));
+        self.server.recalled = self.server.node.as_ref().map_or(0, |n| n.hub().recalled());
+        self.watch.observe_world(&WorldRecord::Restarted { at: now });
+        self.pump();
+    }
+}

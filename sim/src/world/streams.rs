@@ -1,0 +1,148 @@
+//! Event streams: opened, pushed on in order, broken.
+
+use chat_core::{Span, Time};
+
+use super::World;
+use super::agenda::Event;
+use super::server::WRITE_STALL;
+use super::slots::{Flow, Slot, Thing};
+use crate::history::Path;
+use crate::plan::Delivery;
+use crate::sometimes::Point;
+
+/// How long it takes the server to notice that a link was cut.
+pub(super) const CUT_NOTICED: Span = Span::secs(1);
+
+impl World<'_, '_> {
+    /// The server opened a stream: it is there at once, and the client hears of it.
+    pub(super) fn stream_opened(&mut self, slot: Slot, agent: u32, stream: u32) {
+        let latency = self.latency(agent);
+        let now = self.now();
+        let up_at = now + latency;
+        if let Some(thing) = self.slots.get_mut(slot) {
+            *thing = Thing::Stream { agent, stream, up_at, state: Flow::Going };
+        }
+        let client = &self.clients[agent as usize];
+        if client.stream_slot != Some(slot) || client.cut_until > now {
+            self.break_stream(slot);
+            return;
+        }
+        self.agenda.at(up_at, Event::StreamUp(slot));
+    }
+
+    pub(super) fn stream_up(&mut self, slot: Slot) {
+        let Some(Thing::Stream { agent, stream, .. }) = self.slots.get_mut(slot) else { return };
+        let (agent, stream) = (*agent, *stream);
+        if self.defer(agent, Event::StreamUp(slot)) {
+            return;
+        }
+        let now = self.now();
+        let client = &mut self.clients[agent as usize];
+        if client.stream == Some(stream) {
+            client.user.handle_stream_opened(now, stream, &mut self.watch);
+            self.settle(agent);
+        }
+    }
+
+    pub(super) fn push_arrives(&mut self, slot: Slot) {
+        let Some(Thing::Push { agent, .. }) = self.slots.get_mut(slot) else { return };
+        let agent = *agent;
+        if self.defer(agent, Event::Pushed(slot)) {
+            return;
+        }
+        let Some(Thing::Push { stream, page, .. }) = self.slots.take(slot) else { return };
+        if self.clients[agent as usize].stream == Some(stream) {
+            self.deliver(agent, &page, Path::Stream);
+            self.settle(agent);
+        }
+    }
+
+    pub(super) fn stream_down(&mut self, agent: u32, stream: u32) {
+        if self.defer(agent, Event::StreamDown { agent, stream }) {
+            return;
+        }
+        let now = self.now();
+        let client = &mut self.clients[agent as usize];
+        if client.stream == Some(stream) {
+            client.stream = None;
+            client.user.handle_stream_closed(now, stream, None, &mut self.watch);
+            self.settle(agent);
+        }
+    }
+
+    /// The stream's connection breaks: both ends notice after a while, and nothing sent on it
+    /// later arrives.
+    pub(super) fn break_stream(&mut self, slot: Slot) {
+        let Some(Thing::Stream { agent, stream, up_at, state }) = self.slots.get_mut(slot) else {
+            return;
+        };
+        *state = Flow::Broken;
+        let (agent, stream, up_at) = (*agent, *stream, *up_at);
+        self.watch.reach(Point::StreamBroken);
+        let latency = self.latency(agent);
+        let now = self.now();
+        self.agenda.at((now + latency).max(up_at), Event::StreamDown { agent, stream });
+        self.agenda.at(now + CUT_NOTICED, Event::GoneAtServer(slot));
+        let client = &mut self.clients[agent as usize];
+        if client.stream_slot == Some(slot) {
+            client.stream_slot = None;
+        }
+    }
+
+    /// The network between the client and the server is cut.
+    pub(super) fn cut(&mut self, agent: u32, until: Time) {
+        let client = &mut self.clients[agent as usize];
+        client.cut_until = client.cut_until.max(until);
+        if let Some(slot) = client.stream_slot {
+            self.break_stream(slot);
+        }
+    }
+
+    /// Sends what the stream's reader has not had, as far as it reads at all.
+    pub(super) fn push(&mut self, slot: Slot) {
+        loop {
+            let Some(Thing::Stream { agent, stream, up_at, state }) = self.slots.get_mut(slot)
+            else {
+                return;
+            };
+            let (agent, stream, up_at) = (*agent, *stream, *up_at);
+            if *state != Flow::Going {
+                return;
+            }
+            if self.clients[agent as usize].slow_until > self.agenda.now() {
+                *state = Flow::Stalled;
+                let at = self.agenda.now() + WRITE_STALL;
+                self.agenda.at(at, Event::Stalled(slot));
+                return;
+            }
+            let Some(node) = self.server.node.as_mut() else { return };
+            let Some(page) = node.read_stream(slot.ticket(), 64) else { return };
+            if page.events.is_empty() && page.gap.is_none() {
+                return;
+            }
+            if self.strikes(agent, self.plan.network.stream_break) {
+                self.break_stream(slot);
+                return;
+            }
+            let more = page.unread > 0;
+            let latency = match self.clients[agent as usize].next_push.take() {
+                Some(Delivery::Lost) => {
+                    self.break_stream(slot);
+                    return;
+                }
+                Some(Delivery::After(latency)) => latency,
+                None => self.latency(agent),
+            };
+            // A stream keeps its order: nothing overtakes what was sent before.
+            let at = (self.now() + latency).max(up_at);
+            if let Some(Thing::Stream { up_at, .. }) = self.slots.get_mut(slot) {
+                *up_at = at;
+            }
+            let push = self.slots.put(Thing::Push { agent, stream, page });
+            self.agenda.at(at, Event::Pushed(push));
+            if !more {
+                return;
+            }
+        }
+    }
+}

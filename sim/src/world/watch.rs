@@ -1,0 +1,73 @@
+//! Everybody who is told what happens: the judges, the metrics, and whoever else looks on.
+
+use chat_core::{Span, Time};
+
+use crate::history::{Observer, Record, What, WorldRecord};
+use crate::metrics::Metrics;
+use crate::plan::Plan;
+use crate::protocol::Agent;
+use crate::properties::{Judge, Judgement};
+use crate::sometimes::{Point, Sightings, Tally};
+
+/// Told of every record. It changes nothing in the world.
+pub(super) struct Watch<'o> {
+    judge: Judge,
+    metrics: Metrics,
+    sightings: Sightings,
+    also: Option<&'o mut dyn Observer>,
+    /// Whose `await` ran out of time, and when.
+    stuck: Vec<(Agent, Time)>,
+}
+
+impl<'o> Watch<'o> {
+    pub(super) fn new(plan: &Plan, also: Option<&'o mut (dyn Observer + '_)>) -> Self {
+        Self {
+            judge: Judge::new(plan),
+            metrics: Metrics::new(plan),
+            sightings: Sightings::new(),
+            also: also.map(|observer| observer as &mut dyn Observer),
+            stuck: Vec::new(),
+        }
+    }
+
+    pub(super) fn reach(&mut self, point: Point) {
+        self.sightings.tally_mut().reach(point);
+    }
+
+    pub(super) fn record_commit(&mut self, took: Span) {
+        self.metrics.record_commit(took);
+    }
+
+    /// When the user's `await` ran out of time.
+    pub(super) fn stuck_at(&self, agent: usize) -> Time {
+        let of = |entry: &&(Agent, Time)| entry.0.0 as usize == agent;
+        self.stuck.iter().find(of).map_or(super::START, |entry| entry.1)
+    }
+
+    pub(super) fn finish(self, now: Time) -> (Judgement, Metrics, Tally) {
+        (self.judge.finish(now), self.metrics, self.sightings.into_tally())
+    }
+}
+
+impl Observer for Watch<'_> {
+    fn observe(&mut self, record: &Record<'_>) {
+        if let What::Stuck { .. } = record.what {
+            self.stuck.push((record.agent, record.at));
+        }
+        self.judge.observe(record);
+        self.metrics.observe(record);
+        self.sightings.observe(record);
+        if let Some(also) = &mut self.also {
+            also.observe(record);
+        }
+    }
+
+    fn observe_world(&mut self, record: &WorldRecord<'_>) {
+        self.judge.observe_world(record);
+        self.metrics.observe_world(record);
+        self.sightings.observe_world(record);
+        if let Some(also) = &mut self.also {
+            also.observe_world(record);
+        }
+    }
+}

@@ -106,9 +106,6 @@ impl Hub {
                 };
                 self.post(room, body, None);
                 self.take_out(room, user);
-                if self.room(room).members().is_empty() {
-                    self.drop_named(room);
-                }
             }
         }
         Ok(Reply::Done)
@@ -133,7 +130,6 @@ impl Hub {
                 for user in members {
                     self.take_out(room, user);
                 }
-                self.drop_named(room);
             }
         }
         Ok(Reply::Done)

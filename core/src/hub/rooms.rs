@@ -199,30 +199,25 @@ impl Hub {
         Ok(Reply::LeftChat)
     }
 
-    /// The member leaves; the last one closes the door.
+    /// The member leaves, and is told so like the others: its own `user.left` is where its time in
+    /// the room's order ends.
     pub(super) fn leave_named(&mut self, room: RoomId, user: UserId) {
         self.give_up_stick(room, user);
-        self.take_out(room, user);
         let who = self.who(user);
-        self.post_or_drop(room, Body::Left(who));
+        self.post(room, Body::Left(who), None);
+        self.take_out(room, user);
     }
 
-    /// No longer a member. The stick was given up before.
+    /// No longer a member; the last one closes the door. The stick was given up before.
     pub(super) fn take_out(&mut self, room: RoomId, user: UserId) {
         self.room_mut(room).leave(user);
         self.user_mut(user).rooms.retain(|live| *live != room);
-    }
-
-    /// Tells those who are left; without any, the room is gone, and its name free.
-    pub(super) fn post_or_drop(&mut self, room: RoomId, body: Body) {
-        if !self.room(room).members().is_empty() {
-            self.post(room, body, None);
-            return;
+        if self.room(room).members().is_empty() {
+            self.drop_named(room);
         }
-        self.drop_named(room);
     }
 
-    pub(super) fn drop_named(&mut self, room: RoomId) {
+    fn drop_named(&mut self, room: RoomId) {
         if let Some(Room {
             kind: Kind::Named { folded, .. },
             ..

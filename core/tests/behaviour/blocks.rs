@@ -36,7 +36,7 @@ fn a_block_hides_messages_both_ways_and_nothing_else() {
     cat send 'from cat' ⇒ sent room_1/7 at 0s; next 5m
         room_1/7 message.received cat: "from cat" → ann#4 ben#3
     ben leave_chat ⇒ left
-        room_1/8 user.left ben → ann#5 cat#5
+        room_1/8 user.left ben → ann#5 ben#4 cat#5
     "#);
 }
 

@@ -204,7 +204,7 @@ fn under_lower_limits_what_is_there_stays_and_the_state_can_be_restored() {
     cat login lobby ⇒ user_3 in room_1
         room_1/3 user.joined cat → ann#5 ben#2 cat#1
     cat leave_chat ⇒ left
-        room_1/4 user.left cat → ann#6 ben#3
+        room_1/4 user.left cat → ann#6 ben#3 cat#2
     ann send '1' room=room_1 ⇒ sent room_1/5 at 0s
         room_1/5 message.received ann: "1" → ben#4
     ann send '2' room=room_1 ⇒ sent room_1/6 at 0s

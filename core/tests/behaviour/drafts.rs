@@ -159,7 +159,7 @@ fn drafts_are_kept_by_room_and_leave_with_the_member() {
            ann login den
            ann push room=room_2
            ann push room=room_1
-    "), @r"
+    "), @"
     0s ann login lobby ⇒ user_1 in room_1; next 1m
         room_1/1 user.joined ann → ann#1
     ann login den ⇒ user_1 in room_2; next 5m
@@ -169,9 +169,9 @@ fn drafts_are_kept_by_room_and_leave_with_the_member() {
     ann append 'in the lobby' room=room_1 ⇒ draft of 12, 0 cut
     ann append 'in the den' room=room_2 ⇒ draft of 10, 0 cut
     ann leave_chat room=room_2 ⇒ left
-        room_2/3 user.left ann → ben#2
+        room_2/3 user.left ann → ann#4 ben#2
     ann login den ⇒ user_1 in room_2
-        room_2/4 user.joined ann → ann#4 ben#3
+        room_2/4 user.joined ann → ann#5 ben#3
     ann push room=room_2 ⇒ refused, draft_empty: Your draft is empty; append to it first
     ann push room=room_1 ⇒ sent room_1/2 at 0s
     ");

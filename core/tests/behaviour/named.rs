@@ -12,16 +12,17 @@ fn the_first_to_log_in_opens_the_room_and_the_last_to_leave_closes_it() {
            ann leave_chat
            ben leave_chat
            ben login den
-    "), @r"
+    "), @"
     0s ann login den ⇒ user_1 in room_1; next 1m
         room_1/1 user.joined ann → ann#1
     ben login den ⇒ user_2 in room_1
         room_1/2 user.joined ben → ann#2 ben#1
     ann leave_chat ⇒ left
-        room_1/3 user.left ann → ben#2
+        room_1/3 user.left ann → ann#3 ben#2
     ben leave_chat ⇒ left; next 5m
+        room_1/4 user.left ben → ben#3
     ben login den ⇒ user_2 in room_2
-        room_2/1 user.joined ben → ben#3
+        room_2/1 user.joined ben → ben#4
     ");
 }
 
@@ -42,7 +43,7 @@ fn a_room_is_found_in_any_case_or_look_alike() {
 }
 
 #[test]
-fn all_members_are_told_of_joining_and_leaving_but_who_leaves() {
+fn all_members_are_told_of_joining_and_leaving_who_leaves_too() {
     assert_snapshot!(check("
         0s ann login
            ben login
@@ -50,13 +51,13 @@ fn all_members_are_told_of_joining_and_leaving_but_who_leaves() {
            ben leave_chat
            ben leave_chat room=room_1
            ben send 'x' room=room_1
-    "), @r"
+    "), @"
     0s ann login ⇒ user_1 in room_1; next 1m
         room_1/1 user.joined ann → ann#1
     ben login ⇒ user_2 in room_1
         room_1/2 user.joined ben → ann#2 ben#1
     ben leave_chat ⇒ left
-        room_1/3 user.left ben → ann#3
+        room_1/3 user.left ben → ann#3 ben#2
     ben leave_chat ⇒ left
     ben leave_chat room=room_1 ⇒ left
     ben send 'x' room=room_1 ⇒ refused, not_in_room: You are not in that room; log in to it first
@@ -76,7 +77,7 @@ fn the_one_room_is_meant_when_none_is_named() {
            ann typing
            ann leave_chat
            ann typing
-    "), @r"
+    "), @"
     0s ann login lobby ⇒ user_1 in room_1; next 1m
         room_1/1 user.joined ann → ann#1
     ann typing ⇒ done; next 5m
@@ -88,9 +89,11 @@ fn the_one_room_is_meant_when_none_is_named() {
         ~ room_2 ann types
     ann leave_chat ⇒ refused, room_ambiguous: You are in 2 rooms; say which by room_id
     ann leave_chat room=room_1 ⇒ left
+        room_1/2 user.left ann → ann#3
     ann typing ⇒ done
         ~ room_2 ann types
     ann leave_chat ⇒ left
+        room_2/2 user.left ann → ann#4
     ann typing ⇒ refused, room_ambiguous: You are in 0 rooms; say which by room_id
     ");
 }

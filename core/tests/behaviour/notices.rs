@@ -111,7 +111,7 @@ fn whoever_leaves_takes_notices_along() {
            ben typing
            ben leave_chat
            ann notices
-    "), @r"
+    "), @"
     0s ann login ⇒ user_1 in room_1; next 1m
         room_1/1 user.joined ann → ann#1
     ben login ⇒ user_2 in room_1
@@ -119,7 +119,7 @@ fn whoever_leaves_takes_notices_along() {
     ben typing ⇒ done
         ~ room_1 ben types
     ben leave_chat ⇒ left
-        room_1/3 user.left ben → ann#3
+        room_1/3 user.left ben → ann#3 ben#2
     ann notices ⇒ none
     ");
 }

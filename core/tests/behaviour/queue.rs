@@ -182,7 +182,7 @@ fn the_last_partner_comes_after_everybody_else() {
            cat enter_queue
         # Ben would be Ann's again, were there nobody else.
         3s ben enter_queue
-    "), @r"
+    "), @"
     0s ann enter_queue ⇒ user_1 waits at 1, estimated wait unknown; next 1m
     ben enter_queue ⇒ user_2 matched with user_1 in room_1
         room_1/1 chatroom.found user_2 and user_1 → user_1#1 user_2#1
@@ -195,7 +195,7 @@ fn the_last_partner_comes_after_everybody_else() {
         room_2/2 user.joined ann → ann#2 cat#2
     cat block ann ⇒ done
     ann leave_chat ⇒ left
-        room_2/3 user.left ann → cat#3
+        room_2/3 user.left ann → ann#3 cat#3
     2s ann enter_queue ⇒ user_1 waits at 1, estimated wait 0s
     cat enter_queue ⇒ user_3 waits at 2, estimated wait 0s
     # Ben would be Ann's again, were there nobody else.
@@ -241,7 +241,7 @@ fn one_who_had_another_partner_since_is_still_passed_over_by_the_first() {
            ben enter_queue
            dan enter_queue
         2s ann enter_queue
-    "), @r"
+    "), @"
     0s ann enter_queue ⇒ user_1 waits at 1, estimated wait unknown; next 1m
     ben enter_queue ⇒ user_2 matched with user_1 in room_1
         room_1/1 chatroom.found user_2 and user_1 → user_1#1 user_2#1
@@ -259,7 +259,7 @@ fn one_who_had_another_partner_since_is_still_passed_over_by_the_first() {
         room_3/2 user.joined ben → ben#4 dan#2
     dan block ben ⇒ done
     ben leave_chat ⇒ left
-        room_3/3 user.left ben → dan#3
+        room_3/3 user.left ben → ben#5 dan#3
     ben enter_queue ⇒ user_2 waits at 1, estimated wait 0s
     dan enter_queue ⇒ user_4 waits at 2, estimated wait 0s
     2s ann enter_queue ⇒ user_1 matched with dan in room_4; next 5m

@@ -175,7 +175,7 @@ fn push_reset_and_leaving_release() {
     ann leave_chat ⇒ left
         room_1/10 stick.released ann epoch 3 → ann#9 ben#9
         room_1/11 stick.granted ben epoch 4 for 2m → ann#10 ben#10
-        room_1/12 user.left ann → ben#11
+        room_1/12 user.left ann → ann#11 ben#11
     "#);
 }
 

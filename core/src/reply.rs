@@ -17,7 +17,7 @@ pub enum Reply {
         user: UserId,
         /// The caller's place, from 1, which is also how many wait.
         position: u32,
-        /// How long recent waits were, in the middle; none when nobody has been matched yet.
+        /// How long recent waits were on average; none when nobody has been matched yet.
         estimated_wait: Option<Span>,
     },
     /// Paired at once.

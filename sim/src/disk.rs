@@ -41,7 +41,13 @@ pub(crate) enum Unsynced {
 
 impl Disk {
     pub(crate) fn new(keep: Keep) -> Self {
-        Self { keep, snapshot: None, tail: Vec::new(), pending: Vec::new(), entries: 0 }
+        Self {
+            keep,
+            snapshot: None,
+            tail: Vec::new(),
+            pending: Vec::new(),
+            entries: 0,
+        }
     }
 
     /// An append begins.
@@ -86,7 +92,8 @@ impl Disk {
         let pending = std::mem::take(&mut self.pending);
         self.entries = 0;
         if unsynced == Unsynced::Written {
-            self.tail.extend(pending.into_iter().map(|entry| (at, entry)));
+            self.tail
+                .extend(pending.into_iter().map(|entry| (at, entry)));
         }
     }
 

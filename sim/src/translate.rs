@@ -35,55 +35,89 @@ fn reader(who: Credential) -> Reader {
 /// A request as the server's door sees it.
 pub(crate) fn call(who: Credential, key: Option<u128>, op: &Op) -> Call {
     if let Op::Check { after, wait } = op {
-        let read = Read::Check { after: after.map(Seq), wait: *wait, max: CHECK_MAX };
-        return Call::Read { reader: reader(who), read };
+        let read = Read::Check {
+            after: after.map(Seq),
+            wait: *wait,
+            max: CHECK_MAX,
+        };
+        return Call::Read {
+            reader: reader(who),
+            read,
+        };
     }
     let caller = match who {
-        Credential::New { secret } => {
-            Caller::New { handle: handle(secret), reader: hash(secret, 1) }
-        }
+        Credential::New { secret } => Caller::New {
+            handle: handle(secret),
+            reader: hash(secret, 1),
+        },
         Credential::Handle { secret } => Caller::Handle(handle(secret)),
     };
-    Call::Command { caller, key: key.map(RequestKey), command: command(op) }
+    Call::Command {
+        caller,
+        key: key.map(RequestKey),
+        command: command(op),
+    }
 }
 
 /// The opening of a stream as the server's door sees it.
 pub(crate) fn open_stream(who: Credential, after: u64) -> Call {
-    Call::OpenStream { reader: reader(who), after: Some(Seq(after)) }
+    Call::OpenStream {
+        reader: reader(who),
+        after: Some(Seq(after)),
+    }
 }
 
 fn command(op: &Op) -> Command {
     let id = |room: &Option<Room>| room.map(|room| RoomId(room.0));
     match op {
-        Op::EnterQueue { display_name, interests } => Command::EnterQueue(EnterQueue {
+        Op::EnterQueue {
+            display_name,
+            interests,
+        } => Command::EnterQueue(EnterQueue {
             user_id: None,
             display_name: Some(display_name.clone()),
             interests: interests.clone(),
         }),
         Op::LeaveQueue => Command::LeaveQueue,
-        Op::Login { username, room } => {
-            Command::Login { username: username.clone(), room: room.clone() }
-        }
+        Op::Login { username, room } => Command::Login {
+            username: username.clone(),
+            room: room.clone(),
+        },
         Op::Send { room, text, epoch } => Command::SendMessage {
             room: id(room),
             text: text.clone(),
             epoch: epoch.map(Epoch),
         },
         Op::LeaveChat { room } => Command::LeaveChat { room: id(room) },
-        Op::TalkingStick { room } => Command::TalkingStick { room: id(room), epoch: None },
-        Op::Append { room, text, epoch } => {
-            Command::Append { room: id(room), text: text.clone(), epoch: epoch.map(Epoch) }
-        }
-        Op::Undo { room } => Command::Undo { room: id(room), epoch: None },
-        Op::Reset { room } => Command::Reset { room: id(room), epoch: None },
-        Op::Push { room, epoch } => {
-            Command::Push { room: id(room), epoch: epoch.map(Epoch) }
-        }
+        Op::TalkingStick { room } => Command::TalkingStick {
+            room: id(room),
+            epoch: None,
+        },
+        Op::Append { room, text, epoch } => Command::Append {
+            room: id(room),
+            text: text.clone(),
+            epoch: epoch.map(Epoch),
+        },
+        Op::Undo { room } => Command::Undo {
+            room: id(room),
+            epoch: None,
+        },
+        Op::Reset { room } => Command::Reset {
+            room: id(room),
+            epoch: None,
+        },
+        Op::Push { room, epoch } => Command::Push {
+            room: id(room),
+            epoch: epoch.map(Epoch),
+        },
         Op::Typing { room } => Command::Typing { room: id(room) },
-        Op::Block { user } => Command::BlockUser { user: UserId(user.0) },
-        Op::Report { user, reason } => {
-            Command::ReportUser { user: UserId(user.0), reason: reason.clone() }
-        }
+        Op::Block { user } => Command::BlockUser {
+            user: UserId(user.0),
+        },
+        Op::Report { user, reason } => Command::ReportUser {
+            user: UserId(user.0),
+            reason: reason.clone(),
+        },
         Op::Check { .. } => unreachable!("a check is a read, and was one above"),
     }
 }
@@ -92,34 +126,64 @@ fn command(op: &Op) -> Command {
 pub(crate) fn answer(reply: &Reply) -> Answer {
     let (user, room) = (|u: UserId| User(u.0), |r: RoomId| Room(r.0));
     match reply {
-        Reply::Waiting { user: me, position, .. } => {
-            Answer::Waiting { user: user(*me), position: *position }
-        }
-        Reply::Matched { user: me, room: r, partner } => {
-            Answer::Matched { user: user(*me), room: room(*r), partner: user(partner.id) }
-        }
-        Reply::LeftQueue { left } => Answer::LeftQueue { left: *left == WasWaiting::Yes },
-        Reply::LoggedIn { user: me, room: r } => {
-            Answer::LoggedIn { user: user(*me), room: room(*r) }
-        }
-        Reply::Sent { room: r, room_seq, at, turns_left } => Answer::Sent {
+        Reply::Waiting {
+            user: me, position, ..
+        } => Answer::Waiting {
+            user: user(*me),
+            position: *position,
+        },
+        Reply::Matched {
+            user: me,
+            room: r,
+            partner,
+        } => Answer::Matched {
+            user: user(*me),
+            room: room(*r),
+            partner: user(partner.id),
+        },
+        Reply::LeftQueue { left } => Answer::LeftQueue {
+            left: *left == WasWaiting::Yes,
+        },
+        Reply::LoggedIn { user: me, room: r } => Answer::LoggedIn {
+            user: user(*me),
+            room: room(*r),
+        },
+        Reply::Sent {
+            room: r,
+            room_seq,
+            at,
+            turns_left,
+        } => Answer::Sent {
             room: room(*r),
             room_seq: room_seq.0,
             at: *at,
             turns_left: *turns_left,
         },
         Reply::LeftChat => Answer::LeftChat,
-        Reply::Stick { room: r, place, epoch, .. } => {
-            Answer::Stick { room: room(*r), place: *place, epoch: epoch.0 }
-        }
-        Reply::Draft { length, cut, .. } => Answer::Draft { length: *length, truncated: *cut },
+        Reply::Stick {
+            room: r,
+            place,
+            epoch,
+            ..
+        } => Answer::Stick {
+            room: room(*r),
+            place: *place,
+            epoch: epoch.0,
+        },
+        Reply::Draft { length, cut, .. } => Answer::Draft {
+            length: *length,
+            truncated: *cut,
+        },
         Reply::Done => Answer::Done,
     }
 }
 
 /// A refusal as its client reads it.
 pub(crate) fn refusal(reject: &Reject) -> Refusal {
-    Refusal { code: reject.code(), retry_after: reject.retry_after() }
+    Refusal {
+        code: reject.code(),
+        retry_after: reject.retry_after(),
+    }
 }
 
 /// An event as the reader of an inbox sees it.
@@ -146,34 +210,46 @@ pub(crate) fn event(event: &Event, reader: UserId) -> Saw<'_> {
     match &event.body {
         Body::Found([a, b]) => {
             let partner = if a.id == reader { b } else { a };
-            Saw::Found { room, room_seq, partner: User(partner.id.0) }
+            Saw::Found {
+                room,
+                room_seq,
+                partner: User(partner.id.0),
+            }
         }
-        Body::Message { sender, text, epoch } => Saw::Message {
+        Body::Message {
+            sender,
+            text,
+            epoch,
+        } => Saw::Message {
             room,
             room_seq,
             sender: User(sender.id.0),
             text,
             epoch: epoch.map(|epoch| epoch.0),
         },
-        Body::PartnerDisconnected(why) => Saw::Ended { room, room_seq, reason: reason(*why) },
+        Body::PartnerDisconnected(why) => Saw::Ended {
+            room,
+            room_seq,
+            reason: reason(*why),
+        },
         Body::PartnerAway(_) => Saw::PartnerAway { room, room_seq },
         Body::PartnerReconnected(_) => Saw::PartnerBack { room, room_seq },
         Body::Joined(who) => member(who, Presence::Joined),
         Body::Left(who) => member(who, Presence::Left),
         Body::Away(who) => member(who, Presence::Away),
         Body::Back(who) => member(who, Presence::Back),
-        Body::StickClaimed { user, place } => {
-            stick(user, StickChange::Claimed { place: *place })
-        }
-        Body::StickGranted { user, epoch, lease } => {
-            stick(user, StickChange::Granted { epoch: epoch.0, lease: *lease })
-        }
+        Body::StickClaimed { user, place } => stick(user, StickChange::Claimed { place: *place }),
+        Body::StickGranted { user, epoch, lease } => stick(
+            user,
+            StickChange::Granted {
+                epoch: epoch.0,
+                lease: *lease,
+            },
+        ),
         Body::StickReleased { user, epoch } => {
             stick(user, StickChange::Released { epoch: epoch.0 })
         }
-        Body::StickExpired { user, epoch } => {
-            stick(user, StickChange::Expired { epoch: epoch.0 })
-        }
+        Body::StickExpired { user, epoch } => stick(user, StickChange::Expired { epoch: epoch.0 }),
         Body::Muted { user, .. } => act(Some(user), Moderated::Muted),
         Body::Kicked { user, .. } => act(Some(user), Moderated::Kicked),
         Body::Closed { .. } => act(None, Moderated::Closed),

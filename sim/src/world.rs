@@ -111,7 +111,11 @@ pub fn run(
         }
     }
     let users = world.clients.len() as u64;
-    progress.advance(world.agenda.now().since(START), users - told_users, world.steps - told_steps);
+    progress.advance(
+        world.agenda.now().since(START),
+        users - told_users,
+        world.steps - told_steps,
+    );
     world.outcome()
 }
 
@@ -153,7 +157,8 @@ impl<'a, 'o> World<'a, 'o> {
             self.agenda.at(START + fault.at, Event::FaultBegins(index));
         }
         self.agenda.at(START + self.plan.duration, Event::Heal);
-        self.agenda.at(START + self.plan.duration + self.plan.liveness, Event::End);
+        self.agenda
+            .at(START + self.plan.duration + self.plan.liveness, Event::End);
         self.begin_script();
         self.schedule_arrival();
         self.pump();
@@ -215,7 +220,9 @@ impl<'a, 'o> World<'a, 'o> {
     }
 
     fn arrive(&mut self) {
-        let Some(arrival) = self.next_arrival.take() else { return };
+        let Some(arrival) = self.next_arrival.take() else {
+            return;
+        };
         self.schedule_arrival();
         if self.phase != Phase::Safety {
             return;
@@ -237,7 +244,9 @@ impl<'a, 'o> World<'a, 'o> {
         let user = VirtualUser::new(agent_id, script, self.plan.client, self.seed, name);
         self.clients.push(Client::new(user, link));
         self.busy += 1;
-        self.clients[agent as usize].user.start(now, &mut self.watch);
+        self.clients[agent as usize]
+            .user
+            .start(now, &mut self.watch);
         self.settle(agent);
     }
 
@@ -262,9 +271,16 @@ impl<'a, 'o> World<'a, 'o> {
 
     fn report_sizes(&mut self) {
         let at = self.now();
-        let Some(node) = self.server.node.as_ref() else { return };
-        let sizes: Vec<_> = node.sizes().iter().map(|s| (s.name, s.size, s.limit)).collect();
-        self.watch.observe_world(&WorldRecord::Sizes { at, sizes: &sizes });
+        let Some(node) = self.server.node.as_ref() else {
+            return;
+        };
+        let sizes: Vec<_> = node
+            .sizes()
+            .iter()
+            .map(|s| (s.name, s.size, s.limit))
+            .collect();
+        self.watch
+            .observe_world(&WorldRecord::Sizes { at, sizes: &sizes });
     }
 
     /// The safety phase is over: nobody comes any more, faults and losses end, all drain.
@@ -336,7 +352,13 @@ impl<'a, 'o> World<'a, 'o> {
             if let Some(((at, waiting_for), since)) = waits {
                 let since_ms = since.since(START).as_millis();
                 let user = client.user.given_name().to_owned();
-                stuck.push(Stuck { user, at, waiting_for, since_ms, seed: self.seed });
+                stuck.push(Stuck {
+                    user,
+                    at,
+                    waiting_for,
+                    since_ms,
+                    seed: self.seed,
+                });
             }
         }
         stuck

@@ -28,6 +28,8 @@ pub(crate) struct Played {
     pub(crate) outcomes: Vec<Result<Reply, Reject>>,
     /// Every event that reached an inbox, by kind.
     pub(crate) kinds: Vec<&'static str>,
+    /// As it is at the end.
+    pub(crate) hub: Hub,
 }
 
 pub(crate) fn play(script: &str) -> Played {
@@ -43,6 +45,7 @@ pub(crate) fn play(script: &str) -> Played {
         told: stage.told,
         outcomes: stage.outcomes,
         kinds: stage.kinds,
+        hub: stage.hub,
     }
 }
 

@@ -53,6 +53,11 @@ pub(crate) fn handle(name: &str) -> SecretHash {
     secret(name, 1)
 }
 
+/// The reader id of somebody in a script.
+pub(crate) fn reader(name: &str) -> SecretHash {
+    secret(name, 2)
+}
+
 fn secret(name: &str, salt: u64) -> SecretHash {
     let halves = [mix_bytes(salt, name.as_bytes()), salt].map(u64::to_le_bytes);
     let mut hash = [0; 16];
@@ -109,7 +114,7 @@ fn of_participant(name: &str, words: &mut Words, lookup: Lookup<'_>) -> Line {
     let caller = if words.take("new").is_some() || mints {
         Caller::New {
             handle: handle(name),
-            reader: secret(name, 2),
+            reader: reader(name),
         }
     } else {
         Caller::Handle(handle(name))

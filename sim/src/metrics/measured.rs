@@ -12,7 +12,12 @@ impl Measured for Metrics {
         Self::merge(self, other);
     }
 
-    fn results(&self) -> (BTreeMap<String, MetricResult>, BTreeMap<String, FairnessResult>) {
+    fn results(
+        &self,
+    ) -> (
+        BTreeMap<String, MetricResult>,
+        BTreeMap<String, FairnessResult>,
+    ) {
         Self::results(self)
     }
 

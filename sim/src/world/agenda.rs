@@ -114,7 +114,11 @@ impl Ord for Entry {
 
 impl Agenda {
     pub(super) fn new(now: Time) -> Self {
-        Self { now, written: 0, heap: BinaryHeap::new() }
+        Self {
+            now,
+            written: 0,
+            heap: BinaryHeap::new(),
+        }
     }
 
     pub(super) const fn now(&self) -> Time {

@@ -16,8 +16,13 @@ pub(super) struct Arrival {
 
 /// All arrivals of a plan, in order. The steps form has none: its users are there from the start.
 pub(super) fn plan(plan: &Plan, draw: &mut Draw) -> Vec<Arrival> {
-    let Workload::Phases { phases, personas } = &plan.workload else { return Vec::new() };
-    let total: u64 = personas.iter().map(|persona| u64::from(persona.weight)).sum();
+    let Workload::Phases { phases, personas } = &plan.workload else {
+        return Vec::new();
+    };
+    let total: u64 = personas
+        .iter()
+        .map(|persona| u64::from(persona.weight))
+        .sum();
     let pick = |draw: &mut Draw| {
         let mut at = draw.below(total);
         personas
@@ -35,7 +40,10 @@ pub(super) fn plan(plan: &Plan, draw: &mut Draw) -> Vec<Arrival> {
     for phase in phases {
         let most = phase.max_users.map_or(usize::MAX, |most| most as usize);
         for at in within(phase, draw).into_iter().take(most) {
-            arrivals.push(Arrival { at: start + at, persona: pick(draw) });
+            arrivals.push(Arrival {
+                at: start + at,
+                persona: pick(draw),
+            });
         }
         start = start + phase.duration;
     }
@@ -50,9 +58,15 @@ fn within(phase: &Phase, draw: &mut Draw) -> Vec<Span> {
         Arrivals::Count(count) => {
             let count = u64::from(count);
             let at = |k: u64| u128::from(length) * u128::from(2 * k + 1) / u128::from(2 * count);
-            (0..count).map(|k| Span(u64::try_from(at(k)).unwrap_or(length))).collect()
+            (0..count)
+                .map(|k| Span(u64::try_from(at(k)).unwrap_or(length)))
+                .collect()
         }
-        Arrivals::Rate { from_milli, to_milli, mode } => {
+        Arrivals::Rate {
+            from_milli,
+            to_milli,
+            mode,
+        } => {
             let ramp = Ramp::new(from_milli, to_milli, length);
             let mut due = match mode {
                 ArrivalMode::Uniform => 0.5,
@@ -84,7 +98,11 @@ impl Ramp {
     fn new(from_milli: u64, to_milli: u64, length: u64) -> Self {
         let per_us = |milli: u64| milli as f64 / 1e9;
         let length = length as f64;
-        Self { from: per_us(from_milli), slope: (per_us(to_milli) - per_us(from_milli)) / length, length }
+        Self {
+            from: per_us(from_milli),
+            slope: (per_us(to_milli) - per_us(from_milli)) / length,
+            length,
+        }
     }
 
     /// How many come in all.
@@ -94,7 +112,11 @@ impl Ramp {
 
     /// When so many have come: the root of `from·t + slope·t²/2 = due`, in the form that does not
     /// lose its digits when the slope is small.
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "within the phase")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "within the phase"
+    )]
     fn when(&self, due: f64) -> Span {
         let root = libm::sqrt((self.from * self.from + 2.0 * self.slope * due).max(0.0));
         let at = 2.0 * due / (self.from + root);
@@ -114,18 +136,33 @@ mod tests {
     use crate::draw::Actor;
 
     fn times(arrivals: Arrivals) -> Vec<u64> {
-        let phase =
-            Phase { name: "p".into(), duration: Span::secs(10), arrivals, max_users: None };
-        within(&phase, &mut Draw::new(1, Actor::Arrivals)).iter().map(|at| at.as_millis()).collect()
+        let phase = Phase {
+            name: "p".into(),
+            duration: Span::secs(10),
+            arrivals,
+            max_users: None,
+        };
+        within(&phase, &mut Draw::new(1, Actor::Arrivals))
+            .iter()
+            .map(|at| at.as_millis())
+            .collect()
     }
 
     #[test]
     fn uniform_arrivals_are_evenly_spaced() {
         assert_eq!(times(Arrivals::Count(4)), [1250, 3750, 6250, 8750]);
         let mode = ArrivalMode::Uniform;
-        let steady = times(Arrivals::Rate { from_milli: 400, to_milli: 400, mode });
+        let steady = times(Arrivals::Rate {
+            from_milli: 400,
+            to_milli: 400,
+            mode,
+        });
         assert_eq!(steady, [1250, 3750, 6250, 8750]);
-        let ramp = times(Arrivals::Rate { from_milli: 0, to_milli: 20_000, mode });
+        let ramp = times(Arrivals::Rate {
+            from_milli: 0,
+            to_milli: 20_000,
+            mode,
+        });
         assert_eq!(ramp.len(), 100);
         let early = ramp.iter().filter(|at| **at < 5_000).count();
         assert_eq!(early, 25, "a quarter of a ramp's area is in its first half");
@@ -134,7 +171,11 @@ mod tests {
     #[test]
     fn poisson_arrivals_come_at_their_rate() {
         let mode = ArrivalMode::Poisson;
-        let times = times(Arrivals::Rate { from_milli: 1_000_000, to_milli: 1_000_000, mode });
+        let times = times(Arrivals::Rate {
+            from_milli: 1_000_000,
+            to_milli: 1_000_000,
+            mode,
+        });
         assert!((9_600..10_400).contains(&times.len()), "{}", times.len());
         assert!(times.is_sorted());
     }

@@ -2,8 +2,8 @@
 
 use chat_core::{Page, Response, Seq, Span, Time, UserId, mix};
 
-use super::agenda::Event;
 use super::World;
+use super::agenda::Event;
 use super::slots::{Slot, Thing, Whose};
 use super::streams::CUT_NOTICED;
 use crate::draw::Draw;
@@ -110,29 +110,50 @@ impl World<'_, '_> {
 
     pub(super) fn user_timer(&mut self, agent: u32) {
         let now = self.now();
-        self.clients[agent as usize].user.handle_timeout(now, &mut self.watch);
+        self.clients[agent as usize]
+            .user
+            .handle_timeout(now, &mut self.watch);
         self.settle(agent);
     }
 
     fn act(&mut self, agent: u32, action: Action) {
         match action {
-            Action::Request { call, attempt, who, key, op } => {
-                let whose = Whose::Call { agent, call, attempt };
+            Action::Request {
+                call,
+                attempt,
+                who,
+                key,
+                op,
+            } => {
+                let whose = Whose::Call {
+                    agent,
+                    call,
+                    attempt,
+                };
                 self.send(whose, translate::call(who, key, &op));
             }
             Action::Cancel { call, attempt } => {
                 let client = &mut self.clients[agent as usize];
                 let gone = |entry: &&(CallId, u32, Slot)| (entry.0, entry.1) == (call, attempt);
-                let slots: Vec<Slot> =
-                    client.in_flight.iter().filter(gone).map(|entry| entry.2).collect();
-                client.in_flight.retain(|entry| (entry.0, entry.1) != (call, attempt));
+                let slots: Vec<Slot> = client
+                    .in_flight
+                    .iter()
+                    .filter(gone)
+                    .map(|entry| entry.2)
+                    .collect();
+                client
+                    .in_flight
+                    .retain(|entry| (entry.0, entry.1) != (call, attempt));
                 for slot in slots {
                     self.drop_connection(agent, slot);
                 }
             }
             Action::OpenStream { stream, who, after } => {
                 self.clients[agent as usize].stream = Some(stream);
-                self.send(Whose::Stream { agent, stream }, translate::open_stream(who, after));
+                self.send(
+                    Whose::Stream { agent, stream },
+                    translate::open_stream(who, after),
+                );
             }
             Action::CloseStream { stream } => {
                 let client = &mut self.clients[agent as usize];
@@ -160,8 +181,13 @@ impl World<'_, '_> {
         let latency = self.latency(agent);
         let client = &self.clients[agent as usize];
         let now = self.agenda.now();
-        let cut = if client.cut_until > now { CUT_NOTICED } else { Span::ZERO };
-        self.agenda.at(now + latency + cut, Event::GoneAtServer(slot));
+        let cut = if client.cut_until > now {
+            CUT_NOTICED
+        } else {
+            Span::ZERO
+        };
+        self.agenda
+            .at(now + latency + cut, Event::GoneAtServer(slot));
     }
 
     /// Whether the client's process is stopped: then what arrives waits for it.
@@ -175,18 +201,25 @@ impl World<'_, '_> {
     }
 
     pub(super) fn answer_arrives(&mut self, slot: Slot) {
-        let Some(Thing::Answer { whose, .. }) = self.slots.get_mut(slot) else { return };
+        let Some(Thing::Answer { whose, .. }) = self.slots.get_mut(slot) else {
+            return;
+        };
         let agent = whose.agent();
         if self.defer(agent, Event::AtClient(slot)) {
             return;
         }
-        let Some(Thing::Answer { whose, outcome }) = self.slots.take(slot) else { return };
+        let Some(Thing::Answer { whose, outcome }) = self.slots.take(slot) else {
+            return;
+        };
         let now = self.now();
         let outcome = match outcome {
             Ok(Response::Done(reply)) => Ok(translate::answer(&reply)),
             Ok(Response::Read(chat_core::Answer::Page { page, .. })) => {
                 self.deliver(agent, &page, Path::Check);
-                Ok(Answer::Read { cursor: page.cursor.0, more: page.unread > 0 })
+                Ok(Answer::Read {
+                    cursor: page.cursor.0,
+                    more: page.unread > 0,
+                })
             }
             Ok(Response::Read(_) | Response::Streaming) => Ok(Answer::Done),
             Err(reject) => Err(translate::refusal(&reject)),
@@ -202,7 +235,9 @@ impl World<'_, '_> {
                 if client.stream == Some(stream) {
                     client.stream = None;
                     let refusal = outcome.err();
-                    client.user.handle_stream_closed(now, stream, refusal, &mut self.watch);
+                    client
+                        .user
+                        .handle_stream_closed(now, stream, refusal, &mut self.watch);
                 }
             }
         }
@@ -216,15 +251,24 @@ impl World<'_, '_> {
         if let Some(gap) = &page.gap {
             let rooms = translate::lost_ranges(gap);
             let (from, to) = (gap.from.0, gap.to.0);
-            let saw = Saw::Gap { from, to, lost: to + 1 - from, rooms: &rooms };
-            client.user.handle_event(now, to, now, &saw, path, &mut self.watch);
+            let saw = Saw::Gap {
+                from,
+                to,
+                lost: to + 1 - from,
+                rooms: &rooms,
+            };
+            client
+                .user
+                .handle_event(now, to, now, &saw, path, &mut self.watch);
         }
         let reader = UserId(client.user.identity().map_or(0, |user| user.0));
         let Seq(first) = page.first;
         for (seq, event) in (first..).zip(&page.events) {
             self.hash = mix(self.hash, (seq << 40) ^ event.room_seq.0 ^ event.at.0);
             let saw = translate::event(event, reader);
-            client.user.handle_event(now, seq, event.at, &saw, path, &mut self.watch);
+            client
+                .user
+                .handle_event(now, seq, event.at, &saw, path, &mut self.watch);
         }
     }
 
@@ -248,9 +292,7 @@ fn outcome_word(outcome: &crate::protocol::Outcome) -> u64 {
         }
         Ok(Answer::Read { cursor, .. }) => (cursor << 8) ^ 4,
         Ok(Answer::Waiting { position, .. }) => (u64::from(*position) << 8) ^ 5,
-        Ok(Answer::LoggedIn { user, room }) => {
-            (u64::from(room.0) << 32) ^ u64::from(user.0) ^ 6
-        }
+        Ok(Answer::LoggedIn { user, room }) => (u64::from(room.0) << 32) ^ u64::from(user.0) ^ 6,
         Ok(Answer::Draft { length, .. }) => (u64::from(*length) << 8) ^ 7,
         Ok(Answer::LeftQueue { .. } | Answer::LeftChat | Answer::Done) => 8,
         Err(refusal) => chat_core::mix_bytes(9, refusal.code.as_bytes()),

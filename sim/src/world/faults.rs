@@ -56,14 +56,22 @@ impl World<'_, '_> {
         let now = self.now();
         self.timeline.mark(now.since(START), label(kind));
         let lasting = match kind {
-            FaultKind::Crash { down_for, lose_unsynced } => {
-                self.crash(if *lose_unsynced { Unsynced::Lost } else { Unsynced::Written });
+            FaultKind::Crash {
+                down_for,
+                lose_unsynced,
+            } => {
+                self.crash(if *lose_unsynced {
+                    Unsynced::Lost
+                } else {
+                    Unsynced::Written
+                });
                 self.agenda.at(now + *down_for, Event::Restart);
                 return;
             }
             FaultKind::ClockJump { by } => {
                 self.server.clock_ahead = self.server.clock_ahead + *by;
-                self.watch.observe_world(&WorldRecord::ClockJumped { at: now, by: *by });
+                self.watch
+                    .observe_world(&WorldRecord::ClockJumped { at: now, by: *by });
                 self.node_due();
                 return;
             }
@@ -95,7 +103,11 @@ impl World<'_, '_> {
                 *duration
             }
             FaultKind::FailDisk { duration, unknown } => {
-                let how = if *unknown { Unsynced::Written } else { Unsynced::Lost };
+                let how = if *unknown {
+                    Unsynced::Written
+                } else {
+                    Unsynced::Lost
+                };
                 self.weather.fail_disk = (now + *duration, how);
                 *duration
             }
@@ -169,10 +181,16 @@ impl World<'_, '_> {
             OperatorAct::Close { user } => ("close", *user),
             OperatorAct::Ban { user } => ("ban", *user),
         };
-        let Some(agent) = named.or_else(|| self.somebody(act)) else { return };
-        let Some(User(number)) = self.clients[agent as usize].user.identity() else { return };
+        let Some(agent) = named.or_else(|| self.somebody(act)) else {
+            return;
+        };
+        let Some(User(number)) = self.clients[agent as usize].user.identity() else {
+            return;
+        };
         let now = self.server_now();
-        let Some(node) = self.server.node.as_mut() else { return };
+        let Some(node) = self.server.node.as_mut() else {
+            return;
+        };
         let user = UserId(number);
         let room = node.hub().rooms_of(user).first().copied();
         let reason: Arc<str> = REASON.into();
@@ -182,15 +200,27 @@ impl World<'_, '_> {
                 Operate::Mute { user, reason }
             }
             OperatorAct::Unmute { .. } => Operate::Unmute { user },
-            OperatorAct::Kick { .. } => {
-                Operate::Kick { user, room: room.unwrap_or_default(), reason }
-            }
-            OperatorAct::Close { .. } => Operate::Close { room: room.unwrap_or_default(), reason },
+            OperatorAct::Kick { .. } => Operate::Kick {
+                user,
+                room: room.unwrap_or_default(),
+                reason,
+            },
+            OperatorAct::Close { .. } => Operate::Close {
+                room: room.unwrap_or_default(),
+                reason,
+            },
             OperatorAct::Ban { .. } => Operate::BanUser { user, reason },
         };
         let room = room.map(|RoomId(room)| room);
-        let slot = self.slots.put(Thing::Operator { verb, user: Some(number), room });
-        let call = Call::Operate { operator: "operator".into(), act };
+        let slot = self.slots.put(Thing::Operator {
+            verb,
+            user: Some(number),
+            room,
+        });
+        let call = Call::Operate {
+            operator: "operator".into(),
+            act,
+        };
         node.submit(now, slot.ticket(), chat_core::Address(u64::MAX), call);
         self.pump();
     }
@@ -215,7 +245,12 @@ impl World<'_, '_> {
     pub(super) fn operated(&mut self, verb: &'static str, user: Option<u32>, room: Option<u32>) {
         let at = self.now();
         let (user, room) = (user.map(User), room.map(Room));
-        self.watch.observe_world(&WorldRecord::Operated { at, verb, user, room });
+        self.watch.observe_world(&WorldRecord::Operated {
+            at,
+            verb,
+            user,
+            room,
+        });
     }
 }
 

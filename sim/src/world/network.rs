@@ -11,7 +11,12 @@ use crate::sometimes::Point;
 
 impl World<'_, '_> {
     pub(super) fn latency(&mut self, agent: u32) -> Span {
-        Span(self.plan.network.latency.draw(&mut self.clients[agent as usize].link))
+        Span(
+            self.plan
+                .network
+                .latency
+                .draw(&mut self.clients[agent as usize].link),
+        )
     }
 
     /// Whether something of this probability happens to the client's packet. After the heal the
@@ -78,15 +83,21 @@ impl World<'_, '_> {
                     }
                     Whose::Stream { .. } => client.stream_slot = Some(slot),
                 }
-                self.agenda.at(self.agenda.now() + latency, Event::AtServer(slot));
+                self.agenda
+                    .at(self.agenda.now() + latency, Event::AtServer(slot));
             }
         }
     }
 
     /// The server sends its answer to a request.
     pub(super) fn answer(&mut self, slot: Slot, outcome: Result<Response, Reject>) {
-        if let (Some(Thing::Request { whose: Whose::Stream { agent, stream }, .. }), Ok(_)) =
-            (self.slots.get_mut(slot), &outcome)
+        if let (
+            Some(Thing::Request {
+                whose: Whose::Stream { agent, stream },
+                ..
+            }),
+            Ok(_),
+        ) = (self.slots.get_mut(slot), &outcome)
         {
             let (agent, stream) = (*agent, *stream);
             self.stream_opened(slot, agent, stream);
@@ -119,7 +130,8 @@ impl World<'_, '_> {
         match self.fate(agent, spelled) {
             Delivery::After(latency) => {
                 let slot = self.slots.put(Thing::Answer { whose, outcome });
-                self.agenda.at(self.agenda.now() + latency, Event::AtClient(slot));
+                self.agenda
+                    .at(self.agenda.now() + latency, Event::AtClient(slot));
             }
             Delivery::Lost => {
                 if let Whose::Stream { agent, stream } = whose {

@@ -8,7 +8,9 @@ use crate::user::Script;
 impl World<'_, '_> {
     /// The users of the steps form are there from the start, and do nothing by themselves.
     pub(super) fn begin_script(&mut self) {
-        let Workload::Steps { users, steps } = &self.plan.workload else { return };
+        let Workload::Steps { users, steps } = &self.plan.workload else {
+            return;
+        };
         for name in users {
             self.add_client(Script::Manual, name.as_str().into());
         }
@@ -19,11 +21,19 @@ impl World<'_, '_> {
     }
 
     pub(super) fn perform(&mut self, index: u32) {
-        let Workload::Steps { steps, .. } = &self.plan.workload else { return };
-        let Some(step) = steps.get(index as usize) else { return };
+        let Workload::Steps { steps, .. } = &self.plan.workload else {
+            return;
+        };
+        let Some(step) = steps.get(index as usize) else {
+            return;
+        };
         let now = self.now();
         let client = &mut self.clients[step.user as usize];
-        let Net { request, reply, push } = &step.net;
+        let Net {
+            request,
+            reply,
+            push,
+        } = &step.net;
         let spelled = request.is_some() || reply.is_some() || !push.is_empty();
         client.net = spelled.then(|| Box::new(step.net.clone()));
         let call = client.user.manual(now, &step.what, &mut self.watch);

@@ -42,10 +42,17 @@ pub(super) struct Server {
 
 impl Server {
     pub(super) fn new(plan: &Plan, seed: u64) -> Self {
-        let crashes = plan.faults.iter().any(|f| matches!(f.kind, FaultKind::Crash { .. }));
+        let crashes = plan
+            .faults
+            .iter()
+            .any(|f| matches!(f.kind, FaultKind::Crash { .. }));
         Self {
             node: Some(Node::start(plan.server.clone(), seed)),
-            disk: Disk::new(if crashes { Keep::Entries } else { Keep::Nothing }),
+            disk: Disk::new(if crashes {
+                Keep::Entries
+            } else {
+                Keep::Nothing
+            }),
             draw: Draw::new(seed, Actor::Server),
             life: 0,
             busy_until: START,
@@ -77,8 +84,10 @@ impl World<'_, '_> {
     pub(super) fn request_arrives(&mut self, slot: Slot) {
         if self.server.node.is_none() {
             // Nobody listens: the client will run out of patience.
-            if let Some(Thing::Request { whose: Whose::Stream { agent, stream }, .. }) =
-                self.slots.take(slot)
+            if let Some(Thing::Request {
+                whose: Whose::Stream { agent, stream },
+                ..
+            }) = self.slots.take(slot)
             {
                 let at = self.now() + self.plan.client.timeout;
                 self.agenda.at(at, Event::StreamDown { agent, stream });
@@ -86,7 +95,12 @@ impl World<'_, '_> {
             return;
         }
         if self.server.queued >= self.plan.capacity.queue {
-            self.answer(slot, Err(Reject::Overloaded { retry_after: OVERLOAD_RETRY }));
+            self.answer(
+                slot,
+                Err(Reject::Overloaded {
+                    retry_after: OVERLOAD_RETRY,
+                }),
+            );
             return;
         }
         if let Some(Thing::Request { place, .. }) = self.slots.get_mut(slot) {
@@ -100,7 +114,10 @@ impl World<'_, '_> {
 
     pub(super) fn request_served(&mut self, slot: Slot) {
         let now = self.server_now();
-        let Some(Thing::Request { whose, call, net, .. }) = self.slots.get_mut(slot) else {
+        let Some(Thing::Request {
+            whose, call, net, ..
+        }) = self.slots.get_mut(slot)
+        else {
             return; // a crash took it
         };
         let (from, call) = (Address(u64::from(whose.agent())), call.take());
@@ -141,7 +158,11 @@ impl World<'_, '_> {
 
     /// Whether a slow reader has read nothing for too long.
     pub(super) fn stalled(&mut self, slot: Slot) {
-        if let Some(Thing::Stream { state: Flow::Stalled, .. }) = self.slots.get_mut(slot) {
+        if let Some(Thing::Stream {
+            state: Flow::Stalled,
+            ..
+        }) = self.slots.get_mut(slot)
+        {
             self.watch.reach(Point::SlowReaderCut);
             self.break_stream(slot);
         }
@@ -149,7 +170,9 @@ impl World<'_, '_> {
 
     /// The reader reads again.
     pub(super) fn read_on(&mut self, agent: u32) {
-        let Some(slot) = self.clients[agent as usize].stream_slot else { return };
+        let Some(slot) = self.clients[agent as usize].stream_slot else {
+            return;
+        };
         if let Some(Thing::Stream { state, .. }) = self.slots.get_mut(slot)
             && *state == Flow::Stalled
         {
@@ -160,7 +183,12 @@ impl World<'_, '_> {
 
     /// Carries out what the node wants, and begins the next append if there is something to.
     pub(super) fn pump(&mut self) {
-        while let Some(output) = self.server.node.as_mut().and_then(chat_core::Node::poll_output) {
+        while let Some(output) = self
+            .server
+            .node
+            .as_mut()
+            .and_then(chat_core::Node::poll_output)
+        {
             match output {
                 Output::Reply { ticket, outcome } => self.answer(Slot::of(ticket), outcome),
                 Output::StreamReady(ticket) => self.push(Slot::of(ticket)),
@@ -171,7 +199,9 @@ impl World<'_, '_> {
         }
         self.append();
         let ahead = self.server.clock_ahead;
-        let Some(node) = self.server.node.as_mut() else { return };
+        let Some(node) = self.server.node.as_mut() else {
+            return;
+        };
         if let Some(due) = node.poll_timeout() {
             let due = Time(due.0.saturating_sub(ahead.0)).max(self.agenda.now());
             if due < self.server.due_at {
@@ -183,8 +213,13 @@ impl World<'_, '_> {
 
     fn append(&mut self) {
         let (now, server_now) = (self.now(), self.server_now());
-        let Some(node) = self.server.node.as_mut() else { return };
-        let Some(batch) = node.poll_batch(server_now).filter(|_| !self.server.appending) else {
+        let Some(node) = self.server.node.as_mut() else {
+            return;
+        };
+        let Some(batch) = node
+            .poll_batch(server_now)
+            .filter(|_| !self.server.appending)
+        else {
             return;
         };
         if batch.iter().any(|entry| matches!(entry, Entry::Tick)) {
@@ -195,7 +230,8 @@ impl World<'_, '_> {
         self.server.append_began = now;
         let took = self.plan.capacity.commit.draw(&mut self.server.draw);
         let took = Span(took).times(u64::from(self.weather.disk_factor(now)));
-        self.agenda.at(now + took, Event::Committed(self.server.life));
+        self.agenda
+            .at(now + took, Event::Committed(self.server.life));
     }
 
     pub(super) fn node_due(&mut self) {
@@ -212,7 +248,9 @@ impl World<'_, '_> {
             return;
         }
         let (now, server_now) = (self.now(), self.server_now());
-        let Some(node) = self.server.node.as_mut() else { return };
+        let Some(node) = self.server.node.as_mut() else {
+            return;
+        };
         match self.weather.disk_fails(now) {
             Some(Unsynced::Written) => {
                 // Its fate is unknown; the end of the fault will tell.
@@ -232,7 +270,8 @@ impl World<'_, '_> {
                 }
                 self.server.recalled = recalled;
                 self.server.disk.compact(node.hub());
-                self.watch.record_commit(now.since(self.server.append_began));
+                self.watch
+                    .record_commit(now.since(self.server.append_began));
             }
         }
         self.server.appending = false;
@@ -263,20 +302,36 @@ impl World<'_, '_> {
         self.server.busy_until = now;
         self.server.due_at = Time::MAX;
         let lose_unsynced = unsynced == Unsynced::Lost;
-        self.watch.observe_world(&WorldRecord::Crashed { at: now, lose_unsynced });
-        for slot in self.slots.find(|thing| matches!(thing, Thing::Stream { .. })) {
+        self.watch.observe_world(&WorldRecord::Crashed {
+            at: now,
+            lose_unsynced,
+        });
+        for slot in self
+            .slots
+            .find(|thing| matches!(thing, Thing::Stream { .. }))
+        {
             self.break_stream(slot);
             self.slots.take(slot);
         }
         // Requests in the server's hands die with it; those on their way find nobody, or the next.
-        let held = |t: &Thing| matches!(t, Thing::Request { place: Place::AtServer, .. });
+        let held = |t: &Thing| {
+            matches!(
+                t,
+                Thing::Request {
+                    place: Place::AtServer,
+                    ..
+                }
+            )
+        };
         for slot in self.slots.find(held) {
             self.lose_request(slot);
         }
     }
 
     fn lose_request(&mut self, slot: Slot) {
-        let Some(Thing::Request { whose, .. }) = self.slots.take(slot) else { return };
+        let Some(Thing::Request { whose, .. }) = self.slots.take(slot) else {
+            return;
+        };
         if let Whose::Stream { agent, stream } = whose {
             let at = self.now() + self.latency(agent);
             self.agenda.at(at, Event::StreamDown { agent, stream });
@@ -290,7 +345,8 @@ impl World<'_, '_> {
         let now = self.now();
         self.server.node = Some(self.server.disk.recover(&self.plan.server, self.seed));
         self.server.recalled = self.server.node.as_ref().map_or(0, |n| n.hub().recalled());
-        self.watch.observe_world(&WorldRecord::Restarted { at: now });
+        self.watch
+            .observe_world(&WorldRecord::Restarted { at: now });
         self.pump();
     }
 }

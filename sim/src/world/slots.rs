@@ -18,9 +18,15 @@ impl Slot {
         Ticket((u64::from(self.generation) << 32) | u64::from(self.index))
     }
 
-    #[expect(clippy::cast_possible_truncation, reason = "the two halves of the number")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "the two halves of the number"
+    )]
     pub(super) fn of(ticket: Ticket) -> Self {
-        Self { index: ticket.0 as u32, generation: (ticket.0 >> 32) as u32 }
+        Self {
+            index: ticket.0 as u32,
+            generation: (ticket.0 >> 32) as u32,
+        }
     }
 }
 
@@ -28,15 +34,32 @@ impl Slot {
 #[derive(Debug)]
 pub(super) enum Thing {
     /// A request. Once it is submitted, its call is gone.
-    Request { whose: Whose, call: Option<Call>, net: Option<Box<Net>>, place: Place },
+    Request {
+        whose: Whose,
+        call: Option<Call>,
+        net: Option<Box<Net>>,
+        place: Place,
+    },
     /// An answer on its way back.
-    Answer { whose: Whose, outcome: Result<Response, Reject> },
+    Answer {
+        whose: Whose,
+        outcome: Result<Response, Reject>,
+    },
     /// A stream, as the server holds it. `up_at` is when all that was sent has arrived.
-    Stream { agent: u32, stream: u32, up_at: Time, state: Flow },
+    Stream {
+        agent: u32,
+        stream: u32,
+        up_at: Time,
+        state: Flow,
+    },
     /// Events on their way to a client.
     Push { agent: u32, stream: u32, page: Page },
     /// An operator's call.
-    Operator { verb: &'static str, user: Option<u32>, room: Option<u32> },
+    Operator {
+        verb: &'static str,
+        user: Option<u32>,
+        room: Option<u32>,
+    },
 }
 
 /// Where a request is.
@@ -63,7 +86,11 @@ pub(super) enum Flow {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Whose {
     /// One attempt of a call.
-    Call { agent: u32, call: CallId, attempt: u32 },
+    Call {
+        agent: u32,
+        call: CallId,
+        attempt: u32,
+    },
     /// The opening of a stream.
     Stream { agent: u32, stream: u32 },
 }
@@ -93,16 +120,26 @@ impl Slots {
         if let Some(index) = self.free.pop() {
             let (generation, place) = &mut self.things[index as usize];
             *place = Some(thing);
-            return Slot { index, generation: *generation };
+            return Slot {
+                index,
+                generation: *generation,
+            };
         }
         let index = u32::try_from(self.things.len()).expect("fewer things than fit in memory");
         self.things.push((0, Some(thing)));
-        Slot { index, generation: 0 }
+        Slot {
+            index,
+            generation: 0,
+        }
     }
 
     pub(super) fn get_mut(&mut self, slot: Slot) -> Option<&mut Thing> {
         let (generation, thing) = self.things.get_mut(slot.index as usize)?;
-        if *generation == slot.generation { thing.as_mut() } else { None }
+        if *generation == slot.generation {
+            thing.as_mut()
+        } else {
+            None
+        }
     }
 
     pub(super) fn take(&mut self, slot: Slot) -> Option<Thing> {
@@ -118,10 +155,17 @@ impl Slots {
 
     /// The slots whose thing is one of these, in order.
     pub(super) fn find(&self, which: impl Fn(&Thing) -> bool) -> Vec<Slot> {
-        let slots = self.things.iter().enumerate().filter_map(|(index, (generation, thing))| {
-            let index = u32::try_from(index).ok()?;
-            thing.as_ref().filter(|t| which(t)).map(|_| Slot { index, generation: *generation })
-        });
+        let slots = self
+            .things
+            .iter()
+            .enumerate()
+            .filter_map(|(index, (generation, thing))| {
+                let index = u32::try_from(index).ok()?;
+                thing.as_ref().filter(|t| which(t)).map(|_| Slot {
+                    index,
+                    generation: *generation,
+                })
+            });
         slots.collect()
     }
 }

@@ -20,7 +20,12 @@ impl World<'_, '_> {
         let now = self.now();
         let up_at = now + latency;
         if let Some(thing) = self.slots.get_mut(slot) {
-            *thing = Thing::Stream { agent, stream, up_at, state: Flow::Going };
+            *thing = Thing::Stream {
+                agent,
+                stream,
+                up_at,
+                state: Flow::Going,
+            };
         }
         let client = &self.clients[agent as usize];
         if client.stream_slot != Some(slot) || client.cut_until > now {
@@ -31,7 +36,9 @@ impl World<'_, '_> {
     }
 
     pub(super) fn stream_up(&mut self, slot: Slot) {
-        let Some(Thing::Stream { agent, stream, .. }) = self.slots.get_mut(slot) else { return };
+        let Some(Thing::Stream { agent, stream, .. }) = self.slots.get_mut(slot) else {
+            return;
+        };
         let (agent, stream) = (*agent, *stream);
         if self.defer(agent, Event::StreamUp(slot)) {
             return;
@@ -39,18 +46,24 @@ impl World<'_, '_> {
         let now = self.now();
         let client = &mut self.clients[agent as usize];
         if client.stream == Some(stream) {
-            client.user.handle_stream_opened(now, stream, &mut self.watch);
+            client
+                .user
+                .handle_stream_opened(now, stream, &mut self.watch);
             self.settle(agent);
         }
     }
 
     pub(super) fn push_arrives(&mut self, slot: Slot) {
-        let Some(Thing::Push { agent, .. }) = self.slots.get_mut(slot) else { return };
+        let Some(Thing::Push { agent, .. }) = self.slots.get_mut(slot) else {
+            return;
+        };
         let agent = *agent;
         if self.defer(agent, Event::Pushed(slot)) {
             return;
         }
-        let Some(Thing::Push { stream, page, .. }) = self.slots.take(slot) else { return };
+        let Some(Thing::Push { stream, page, .. }) = self.slots.take(slot) else {
+            return;
+        };
         if self.clients[agent as usize].stream == Some(stream) {
             self.deliver(agent, &page, Path::Stream);
             self.settle(agent);
@@ -65,7 +78,9 @@ impl World<'_, '_> {
         let client = &mut self.clients[agent as usize];
         if client.stream == Some(stream) {
             client.stream = None;
-            client.user.handle_stream_closed(now, stream, None, &mut self.watch);
+            client
+                .user
+                .handle_stream_closed(now, stream, None, &mut self.watch);
             self.settle(agent);
         }
     }
@@ -73,7 +88,13 @@ impl World<'_, '_> {
     /// The stream's connection breaks: both ends notice after a while, and nothing sent on it
     /// later arrives.
     pub(super) fn break_stream(&mut self, slot: Slot) {
-        let Some(Thing::Stream { agent, stream, up_at, state }) = self.slots.get_mut(slot) else {
+        let Some(Thing::Stream {
+            agent,
+            stream,
+            up_at,
+            state,
+        }) = self.slots.get_mut(slot)
+        else {
             return;
         };
         *state = Flow::Broken;
@@ -81,7 +102,10 @@ impl World<'_, '_> {
         self.watch.reach(Point::StreamBroken);
         let latency = self.latency(agent);
         let now = self.now();
-        self.agenda.at((now + latency).max(up_at), Event::StreamDown { agent, stream });
+        self.agenda.at(
+            (now + latency).max(up_at),
+            Event::StreamDown { agent, stream },
+        );
         self.agenda.at(now + CUT_NOTICED, Event::GoneAtServer(slot));
         let client = &mut self.clients[agent as usize];
         if client.stream_slot == Some(slot) {
@@ -101,7 +125,12 @@ impl World<'_, '_> {
     /// Sends what the stream's reader has not had, as far as it reads at all.
     pub(super) fn push(&mut self, slot: Slot) {
         loop {
-            let Some(Thing::Stream { agent, stream, up_at, state }) = self.slots.get_mut(slot)
+            let Some(Thing::Stream {
+                agent,
+                stream,
+                up_at,
+                state,
+            }) = self.slots.get_mut(slot)
             else {
                 return;
             };
@@ -115,8 +144,12 @@ impl World<'_, '_> {
                 self.agenda.at(at, Event::Stalled(slot));
                 return;
             }
-            let Some(node) = self.server.node.as_mut() else { return };
-            let Some(page) = node.read_stream(slot.ticket(), 64) else { return };
+            let Some(node) = self.server.node.as_mut() else {
+                return;
+            };
+            let Some(page) = node.read_stream(slot.ticket(), 64) else {
+                return;
+            };
             if page.events.is_empty() && page.gap.is_none() {
                 return;
             }
@@ -138,7 +171,11 @@ impl World<'_, '_> {
             if let Some(Thing::Stream { up_at, .. }) = self.slots.get_mut(slot) {
                 *up_at = at;
             }
-            let push = self.slots.put(Thing::Push { agent, stream, page });
+            let push = self.slots.put(Thing::Push {
+                agent,
+                stream,
+                page,
+            });
             self.agenda.at(at, Event::Pushed(push));
             if !more {
                 return;

@@ -5,8 +5,8 @@ use chat_core::{Span, Time};
 use crate::history::{Observer, Record, What, WorldRecord};
 use crate::metrics::Metrics;
 use crate::plan::Plan;
-use crate::protocol::Agent;
 use crate::properties::{Judge, Judgement};
+use crate::protocol::Agent;
 use crate::sometimes::{Point, Sightings, Tally};
 
 /// Told of every record. It changes nothing in the world.
@@ -41,11 +41,18 @@ impl<'o> Watch<'o> {
     /// When the user's `await` ran out of time.
     pub(super) fn stuck_at(&self, agent: usize) -> Time {
         let of = |entry: &&(Agent, Time)| entry.0.0 as usize == agent;
-        self.stuck.iter().find(of).map_or(super::START, |entry| entry.1)
+        self.stuck
+            .iter()
+            .find(of)
+            .map_or(super::START, |entry| entry.1)
     }
 
     pub(super) fn finish(self, now: Time) -> (Judgement, Metrics, Tally) {
-        (self.judge.finish(now), self.metrics, self.sightings.into_tally())
+        (
+            self.judge.finish(now),
+            self.metrics,
+            self.sightings.into_tally(),
+        )
     }
 }
 

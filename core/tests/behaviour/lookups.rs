@@ -1,0 +1,77 @@
+//! What the node and the shell look up.
+
+use chat_core::{Address, RoomId, Span, Time, UserId};
+
+use crate::check::play;
+
+const ANN: UserId = UserId(1);
+const BEN: UserId = UserId(2);
+
+fn after(millis: u64) -> Time {
+    Time(0) + Span::millis(millis)
+}
+
+#[test]
+fn a_read_is_worth_telling_a_quarter_of_the_idle_timeout_after_the_last_call() {
+    let hub = play("0s ann login \n ann typing").hub;
+    assert!(!hub.wants_seen(ANN, after(75_000)));
+    assert!(hub.wants_seen(ANN, after(75_001)));
+}
+
+#[test]
+fn a_read_is_worth_telling_of_whoever_is_not_safely_there() {
+    let wants = |script: &str| play(script).hub.wants_seen(ANN, after(0));
+    assert!(wants("0s ann login"), "the handle was not used yet");
+    assert!(!wants("0s ann login \n ann open_stream"));
+    assert!(wants("0s ann login \n ann open_stream \n ann close_stream"));
+    assert!(wants("0s ann login \n 60s tick"));
+    assert!(!wants("0s tick"), "nobody is there");
+}
+
+#[test]
+fn participants_are_found_by_public_id() {
+    let hub = play("0s ann enter_queue id=ann.a \n ben login").hub;
+    let found = |id: &str| hub.user_by_public_id(id);
+    assert_eq!(found("ann.a"), Some(ANN));
+    assert_eq!(found("user_1"), None, "she is not called that");
+    assert_eq!(found("user_2"), Some(BEN));
+    for other in ["user_02", "user_+2", "user_3", "USER_2", "2", ""] {
+        assert_eq!(found(other), None, "{other}");
+    }
+}
+
+#[test]
+fn participants_are_found_by_handle_and_by_reader_and_not_by_the_other() {
+    use crate::script::{handle, reader};
+    let hub = play("0s ann login").hub;
+    assert_eq!(hub.user_by_handle(&handle("ann")), Some(ANN));
+    assert_eq!(hub.user_by_reader(&reader("ann")), Some(ANN));
+    assert_eq!(hub.user_by_handle(&reader("ann")), None);
+    assert_eq!(hub.user_by_reader(&handle("ann")), None);
+    let hub = play("0s ann login \n ann unregister").hub;
+    assert_eq!(hub.user_by_handle(&handle("ann")), None);
+    assert_eq!(hub.user_by_reader(&reader("ann")), None);
+}
+
+#[test]
+fn bans_are_looked_up_until_they_are_lifted() {
+    let script = "0s ann login as=Ann \n operator ban ann 'spam' \n operator ban_address 7 'flood'";
+    let hub = play(script).hub;
+    assert!(hub.is_banned(Address(7)) && !hub.is_banned(Address(8)));
+    let names: Vec<_> = hub.banned_names().collect();
+    assert_eq!(names.len(), 1);
+    assert_eq!((&*names[0].1.by, &*names[0].1.reason), ("olga", "spam"));
+    let lifted = format!("{script} \n operator unban Ann \n operator unban_address 7");
+    let hub = play(&lifted).hub;
+    assert!(!hub.is_banned(Address(7)));
+    assert_eq!(hub.banned_names().count(), 0);
+}
+
+#[test]
+fn named_rooms_tell_their_name_and_pairs_have_none() {
+    let hub = play("0s ann login Den \n ben enter_queue \n cat enter_queue").hub;
+    assert_eq!(hub.room_name(RoomId(1)), Some("Den"));
+    assert_eq!(hub.room_name(RoomId(2)), None);
+    assert_eq!(hub.room_name(RoomId(3)), None);
+    assert_eq!(hub.rooms_of(BEN), [RoomId(2)]);
+}

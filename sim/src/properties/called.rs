@@ -124,6 +124,7 @@ impl Judge {
     }
 
     fn leaving(&mut self, person: usize, room: Option<Room>) {
+        self.ledger.people[person].vague.open += u32::from(room.is_none());
         let room = self.ledger.meant(person, room);
         let mut in_named_room = false;
         for index in 0..self.ledger.people[person].memberships.len() {

@@ -146,7 +146,13 @@ fn right_reason(l: &Ledger, sight: &Sight, reason: EndReason) -> bool {
         return true;
     };
     match reason {
-        EndReason::Left => partner.left_called || room.operated,
+        EndReason::Left => {
+            let began = room.pair.and_then(|pair| pair.found_at);
+            let vaguely = |person: usize| l.people[person].may_have_left(began);
+            partner.left_called
+                || room.operated
+                || l.person_known(partner.user).is_some_and(vaguely)
+        }
         EndReason::Blocked => l.blocked_in(sight.arrival.person, sight.slot),
         EndReason::Closed => room.operated,
         // Judged when the room's order is known up to its end.

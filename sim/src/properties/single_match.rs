@@ -194,6 +194,7 @@ impl SingleMatch {
                 && room.kind == RoomKind::Pair
                 && stay.left.is_none()
                 && !stay.leaving
+                && !someone.may_have_left(room.pair.and_then(|pair| pair.found_at))
                 && stay.gaps.is_empty()
                 && !room.operated
                 && !l.blocked_in(told.person, stay.slot);

@@ -200,8 +200,10 @@ impl SingleMatch {
                 && !l.blocked_in(told.person, stay.slot);
             let first = stay.room;
             let known = |d: &Doubt| d.person == told.person && d.second == told.room;
-            // A later match in the inbox may well be seen before an earlier one.
-            if goes_on && stay.last.inbox_seq < inbox_seq && !self.doubts.iter().any(known) {
+            // A later match in the inbox may well be seen before an earlier one; and of one that
+            // is known from an answer alone, the place in the inbox is not known.
+            let before = stay.last.inbox_seq > 0 && stay.last.inbox_seq < inbox_seq;
+            if goes_on && before && !self.doubts.iter().any(known) {
                 self.doubts.push(Doubt {
                     person: told.person,
                     first,

@@ -57,11 +57,6 @@ impl Link {
         self.due
     }
 
-    /// The number of the latest opening.
-    pub(super) fn generation(&self) -> u32 {
-        self.generation
-    }
-
     /// Whether events come by it, or will in a moment: a first opening counts as up.
     pub(super) fn is_up(&self) -> bool {
         match self.state {

@@ -81,10 +81,9 @@ impl VirtualUser {
         if self.user.is_none() {
             return;
         }
-        let stream = self.link.generation();
-        if self.drop_link(now, o) != Was::Closed {
-            self.actions.push_back(Action::CloseStream { stream });
-        }
+        // With the handle go all connections: what comes on them is for somebody else.
+        self.drop_link(now, o);
+        self.actions.push_back(Action::DropAll);
         while let Some(call) = self.calls.take_first() {
             self.abandon(now, now, &call, o);
         }

@@ -1,5 +1,7 @@
 //! The clients' side: what users ask for goes out, and what comes back is handed to them.
 
+use std::collections::VecDeque;
+
 use chat_core::{Page, Response, Seq, Span, Time, UserId, mix};
 
 use super::World;
@@ -12,6 +14,9 @@ use crate::plan::{Delivery, Net};
 use crate::protocol::{Answer, CallId, Saw};
 use crate::translate;
 use crate::user::{Action, VirtualUser};
+
+/// How many attempts given up are remembered; answers to older ones have long arrived or never will.
+const CANCELLED: usize = 32;
 
 /// Where a client is, as the world sees it.
 #[derive(Debug)]
@@ -33,6 +38,10 @@ pub(super) struct Client {
     pub(super) stream_slot: Option<Slot>,
     /// Requests that the server has not answered.
     pub(super) in_flight: Vec<(CallId, u32, Slot)>,
+    /// Attempts that it no longer waits for: their connections are gone, and with them the answers.
+    cancelled: VecDeque<(CallId, u32)>,
+    /// How often it dropped all connections: what was sent on earlier ones comes to nothing.
+    drops: u32,
     /// The network of its next request, spelled out.
     pub(super) net: Option<Box<Net>>,
     /// The network of the next push to it, spelled out.
@@ -52,10 +61,17 @@ impl Client {
             stream: None,
             stream_slot: None,
             in_flight: Vec::new(),
+            cancelled: VecDeque::new(),
+            drops: 0,
             net: None,
             next_push: None,
             done: false,
         }
+    }
+
+    /// Whether the client still holds the connection on which this attempt's answer comes.
+    fn awaits(&self, call: CallId, attempt: u32, drops: u32) -> bool {
+        drops == self.drops && !self.cancelled.contains(&(call, attempt))
     }
 
     /// Takes note of whether the user has come to its end: whether it has not.
@@ -125,15 +141,21 @@ impl World<'_, '_> {
                 key,
                 op,
             } => {
+                let drops = self.clients[agent as usize].drops;
                 let whose = Whose::Call {
                     agent,
                     call,
                     attempt,
+                    drops,
                 };
                 self.send(whose, translate::call(who, key, &op));
             }
             Action::Cancel { call, attempt } => {
                 let client = &mut self.clients[agent as usize];
+                if client.cancelled.len() >= CANCELLED {
+                    client.cancelled.pop_front();
+                }
+                client.cancelled.push_back((call, attempt));
                 let gone = |entry: &&(CallId, u32, Slot)| (entry.0, entry.1) == (call, attempt);
                 let slots: Vec<Slot> = client
                     .in_flight
@@ -166,6 +188,7 @@ impl World<'_, '_> {
             }
             Action::DropAll => {
                 let client = &mut self.clients[agent as usize];
+                client.drops += 1;
                 client.stream = None;
                 let stream = client.stream_slot.take();
                 let requests = std::mem::take(&mut client.in_flight);
@@ -211,6 +234,16 @@ impl World<'_, '_> {
         let Some(Thing::Answer { whose, outcome }) = self.slots.take(slot) else {
             return;
         };
+        if let Whose::Call {
+            call,
+            attempt,
+            drops,
+            ..
+        } = whose
+            && !self.clients[agent as usize].awaits(call, attempt, drops)
+        {
+            return;
+        }
         let now = self.now();
         let outcome = match outcome {
             Ok(Response::Done(reply)) => Ok(translate::answer(&reply)),

@@ -85,11 +85,12 @@ pub(super) enum Flow {
 /// Whose request it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Whose {
-    /// One attempt of a call.
+    /// One attempt of a call, made after so many drops of all connections.
     Call {
         agent: u32,
         call: CallId,
         attempt: u32,
+        drops: u32,
     },
     /// The opening of a stream.
     Stream { agent: u32, stream: u32 },

@@ -40,7 +40,10 @@ pub(crate) fn enter() -> Step {
 }
 
 pub(crate) fn login(room: &str) -> Step {
-    Step::Call(Verb::Login { room: room.into() })
+    Step::Call(Verb::Login {
+        room: room.into(),
+        rooms: 1,
+    })
 }
 
 pub(crate) fn send(text: &str) -> Step {

@@ -197,7 +197,7 @@ impl Judge {
     pub(super) fn matched(&mut self, told: Told) {
         let (l, f) = (&mut self.ledger, &mut self.findings);
         let news = self.single_match.told(l, told, f);
-        if news.is_new {
+        if news.ends_wait {
             let found_at = told.found.map(|(_, sent_at)| sent_at);
             if let Some(found_at) = found_at
                 && l.people[told.person].in_line

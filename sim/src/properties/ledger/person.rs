@@ -195,6 +195,8 @@ pub(crate) struct Person {
     pub(crate) partners: [Option<User>; 2],
     /// When it was last told of a match.
     pub(crate) matched_at: Option<Time>,
+    /// The latest room that it was told to be matched in.
+    pub(crate) matched_in: Option<Room>,
     pub(crate) interests: Option<Arc<[Arc<str>]>>,
     /// Until when, by the server's clock, claims of this room may have been withdrawn.
     pub(crate) withdrawals: Vec<(Option<Room>, Time)>,
@@ -229,6 +231,7 @@ impl Person {
             enters: Enters::default(),
             partners: [None; 2],
             matched_at: None,
+            matched_in: None,
             interests: None,
             withdrawals: Vec::new(),
             drafts: Drafts::default(),

@@ -64,7 +64,7 @@ fn phases_and_personas_are_as_written() {
     assert_eq!((everybody.weight, everybody.stream), (1_000, false));
     assert_eq!(everybody.habits.abandon, Ratio::new(1, 3).unwrap());
     assert_eq!(everybody.habits.forget_handle, Ratio::new(1, 1).unwrap());
-    assert_eq!(everybody.habits.parallel, Ratio::NEVER);
+    assert!(!everybody.habits.parallel.is_possible());
     insta::assert_snapshot!(flow_in_words(&everybody.flow));
 }
 

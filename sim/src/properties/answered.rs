@@ -197,8 +197,7 @@ impl Judge {
     pub(super) fn matched(&mut self, told: Told) {
         let (l, f) = (&mut self.ledger, &mut self.findings);
         let news = self.single_match.told(l, told, f);
-        l.leave_vaguely(told.person, told.room);
-        if news.is_new {
+        if news.ends_wait {
             let found_at = told.found.map(|(_, sent_at)| sent_at);
             if let Some(found_at) = found_at
                 && l.people[told.person].in_line
@@ -238,10 +237,6 @@ impl Judge {
             return;
         };
         let someone = &mut self.ledger.people[person];
-        if room.is_none() {
-            someone.vague.open = someone.vague.open.saturating_sub(1);
-            someone.vague.answered = Some(until);
-        }
         someone.rewithdraw(*room, until);
         let user = someone.user;
         if let Some(slot) = room.and_then(|room| self.ledger.room_known(room)) {

@@ -123,10 +123,10 @@ impl Judge {
         self.ledger.people[person].withdraw(room, Time::MAX);
     }
 
-    fn leaving(&mut self, person: usize, room: Option<Room>) {
-        self.ledger.people[person].vague.open += u32::from(room.is_none());
-        let room = self.ledger.meant(person, room);
-        let mut in_named_room = false;
+    fn leaving(&mut self, person: usize, named: Option<Room>) {
+        let room = self.ledger.meant(person, named);
+        // Without a name it may be a room of which the caller was not told yet.
+        let mut in_named_room = named.is_none();
         for index in 0..self.ledger.people[person].memberships.len() {
             let stay = &mut self.ledger.people[person].memberships[index];
             if stay.left.is_some() || room.is_some_and(|room| room != stay.room) {
@@ -141,8 +141,8 @@ impl Judge {
             }
         }
         if in_named_room {
-            self.withdrawing(person, room);
-            self.ledger.people[person].drafts.left(room);
+            self.withdrawing(person, named);
+            self.ledger.people[person].drafts.left(named);
         }
     }
 

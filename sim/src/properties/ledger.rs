@@ -244,25 +244,6 @@ impl Ledger {
         room.or_else(|| self.people[person].only_room())
     }
 
-    /// Somebody has heard of a match that a call to leave "the chat" may have struck already.
-    pub(crate) fn leave_vaguely(&mut self, person: usize, room: Room) {
-        let Some(slot) = self.room_known(room) else {
-            return;
-        };
-        let began = self.rooms[slot].pair.and_then(|pair| pair.found_at);
-        let someone = &mut self.people[person];
-        if !someone.may_have_left(began) {
-            return;
-        }
-        if let Some(index) = someone.latest_stay(room) {
-            someone.memberships[index].leaving = true;
-        }
-        let user = someone.user;
-        if let Some(side) = self.rooms[slot].side_mut(user) {
-            side.left_called = true;
-        }
-    }
-
     /// The room's latest stay of a person.
     pub(crate) fn stay(&mut self, person: usize, room: Room) -> Option<&mut Membership> {
         let person = &mut self.people[person];

@@ -124,7 +124,8 @@ impl RoomLifecycle {
             }
             let left_at = room.partner_of(someone.user).and_then(|side| side.left_at);
             let due = left_at.is_some_and(|left_at| left_at <= someone.read_at);
-            if due && !room.operated && !l.blocked_in(person, stay.slot) {
+            let ended_it = l.blocked_in(person, stay.slot) || l.may_have_left(person, stay.slot);
+            if due && !room.operated && !ended_it {
                 self.end_untold(l, someone.user, stay.room, f);
             }
         }
@@ -147,11 +148,10 @@ fn right_reason(l: &Ledger, sight: &Sight, reason: EndReason) -> bool {
     };
     match reason {
         EndReason::Left => {
-            let began = room.pair.and_then(|pair| pair.found_at);
-            let vaguely = |person: usize| l.people[person].may_have_left(began);
+            let partner_person = l.person_known(partner.user);
             partner.left_called
                 || room.operated
-                || l.person_known(partner.user).is_some_and(vaguely)
+                || partner_person.is_some_and(|person| l.may_have_left(person, sight.slot))
         }
         EndReason::Blocked => l.blocked_in(sight.arrival.person, sight.slot),
         EndReason::Closed => room.operated,

@@ -39,8 +39,8 @@ pub(crate) struct Told {
 /// What is new about a match.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct News {
-    /// Whether this person did not know of it before.
-    pub(crate) is_new: bool,
+    /// Whether this person did not know of it before, nor of a later one.
+    pub(crate) ends_wait: bool,
     /// The match, once both sides know of it and its time is known, and only then.
     pub(crate) complete: Option<Pair>,
 }
@@ -79,7 +79,7 @@ impl SingleMatch {
                 )
             });
             return News {
-                is_new: false,
+                ends_wait: false,
                 complete: None,
             };
         }
@@ -95,7 +95,7 @@ impl SingleMatch {
         findings: &mut Findings,
     ) -> News {
         let user = l.people[told.person].user;
-        let mut completes = false;
+        let (mut completes, mut ends_wait) = (false, false);
         if let (Some(pair), Some((_, sent_at))) = (l.rooms[slot].pair.as_mut(), found) {
             completes = pair.found_at.is_none();
             pair.found_at.get_or_insert(sent_at);
@@ -105,7 +105,11 @@ impl SingleMatch {
             completes = true;
             let someone = &mut l.people[told.person];
             someone.matched_at = Some(l.clock.now);
-            let entered_at = someone.enters.since.take();
+            // Told after a later match, it came of an earlier call, nobody knows which.
+            let in_order = someone.matched_in < Some(told.room);
+            someone.matched_in = someone.matched_in.max(Some(told.room));
+            let entered_at = someone.enters.since.take_if(|_| in_order);
+            ends_wait = in_order;
             someone.enters.matches += 1;
             someone.partners = [Some(told.partner), someone.partners[0]];
             if let Some(side) = l.rooms[slot].side_mut(user) {
@@ -121,7 +125,10 @@ impl SingleMatch {
         let complete = l.rooms[slot].pair.filter(|pair| {
             completes && pair.found_at.is_some() && pair.sides.iter().all(|side| side.told)
         });
-        News { is_new, complete }
+        News {
+            ends_wait,
+            complete,
+        }
     }
 
     /// A block that was in force before one of the two asked to stand in line forbids the match.
@@ -194,16 +201,15 @@ impl SingleMatch {
                 && room.kind == RoomKind::Pair
                 && stay.left.is_none()
                 && !stay.leaving
-                && !someone.may_have_left(room.pair.and_then(|pair| pair.found_at))
                 && stay.gaps.is_empty()
                 && !room.operated
-                && !l.blocked_in(told.person, stay.slot);
+                && !l.blocked_in(told.person, stay.slot)
+                && !l.may_have_left(told.person, stay.slot);
             let first = stay.room;
             let known = |d: &Doubt| d.person == told.person && d.second == told.room;
-            // A later match in the inbox may well be seen before an earlier one; and of one that
-            // is known from an answer alone, the place in the inbox is not known.
-            let before = stay.last.inbox_seq > 0 && stay.last.inbox_seq < inbox_seq;
-            if goes_on && before && !self.doubts.iter().any(known) {
+            // A later match in the inbox may well be seen before an earlier one.
+            let earlier = (1..inbox_seq).contains(&stay.last.inbox_seq);
+            if goes_on && earlier && !self.doubts.iter().any(known) {
                 self.doubts.push(Doubt {
                     person: told.person,
                     first,
@@ -239,9 +245,11 @@ impl SingleMatch {
             let explained = someone.latest_stay(doubt.first).is_none_or(|index| {
                 let stay = &someone.memberships[index];
                 stay.leaving || stay.left.is_some() || !stay.gaps.is_empty()
-            }) || l
-                .room_known(doubt.first)
-                .is_none_or(|slot| l.rooms[slot].operated || l.blocked_in(person, slot));
+            }) || l.room_known(doubt.first).is_none_or(|slot| {
+                l.rooms[slot].operated
+                    || l.blocked_in(person, slot)
+                    || l.may_have_left(person, slot)
+            });
             if !explained {
                 twice_at_once(l, doubt, findings);
             }

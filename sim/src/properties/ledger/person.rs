@@ -195,6 +195,8 @@ pub(crate) struct Person {
     pub(crate) partners: [Option<User>; 2],
     /// When it was last told of a match.
     pub(crate) matched_at: Option<Time>,
+    /// The latest room that it was told to be matched in.
+    pub(crate) matched_in: Option<Room>,
     pub(crate) interests: Option<Arc<[Arc<str>]>>,
     /// Until when, by the server's clock, claims of this room may have been withdrawn.
     pub(crate) withdrawals: Vec<(Option<Room>, Time)>,
@@ -213,27 +215,9 @@ pub(crate) struct Person {
     /// Whether it waits in line, or for a stick, so that liveness must look.
     pub(crate) in_line: bool,
     pub(crate) claims_stick: bool,
-    pub(crate) vague: VagueLeaves,
-}
-
-/// Calls to leave a chat that did not say which: they may strike one that the caller has not
-/// heard of yet.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct VagueLeaves {
-    /// How many were never answered, or not yet.
-    pub(crate) open: u32,
-    /// When the last one was answered, by the server's clock.
-    pub(crate) answered: Option<Time>,
 }
 
 impl Person {
-    /// Whether a chat that began at this time, by the server's clock, may have been left by a call
-    /// that did not name it.
-    pub(crate) fn may_have_left(&self, began: Option<Time>) -> bool {
-        let VagueLeaves { open, answered } = self.vague;
-        open > 0 || answered.is_some_and(|answered| began.is_none_or(|began| began <= answered))
-    }
-
     pub(crate) fn new(user: User, era: u32) -> Self {
         Self {
             user,
@@ -247,6 +231,7 @@ impl Person {
             enters: Enters::default(),
             partners: [None; 2],
             matched_at: None,
+            matched_in: None,
             interests: None,
             withdrawals: Vec::new(),
             drafts: Drafts::default(),
@@ -259,7 +244,6 @@ impl Person {
             streaming: false,
             in_line: false,
             claims_stick: false,
-            vague: VagueLeaves::default(),
         }
     }
 

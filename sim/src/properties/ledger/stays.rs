@@ -255,7 +255,10 @@ impl Ledger {
             // In a pair room these are about the one who does not have them.
             Event::PartnerAway | Event::PartnerBack => None,
             Event::Ended(_) => {
-                (!stay.leaving && !self.blocked_in(person, stay.slot)).then_some(Missing::End)
+                let ended_it = stay.leaving
+                    || self.blocked_in(person, stay.slot)
+                    || self.may_have_left(person, stay.slot);
+                (!ended_it).then_some(Missing::End)
             }
             // Who leaves may well be out of the room before it is told.
             Event::Member(user, Presence::Left) if user == someone.user => None,
@@ -275,6 +278,13 @@ impl Ledger {
                 (!explained).then_some(Missing::Unexplained)
             }
         }
+    }
+
+    /// Whether somebody may have left a pair room by a call that named none.
+    pub(crate) fn may_have_left(&self, person: usize, slot: usize) -> bool {
+        let room = &self.rooms[slot];
+        let found_at = room.pair.and_then(|pair| pair.found_at);
+        self.people[person].may_have_withdrawn(room.room, found_at.unwrap_or(Time(0)))
     }
 
     /// Whether the two of a pair room shun one another.

@@ -448,7 +448,8 @@ impl Judge {
         let client = self.ledger.client(record.agent);
         let unsure = client.unsure.iter_mut().find(|call| call.id == id);
         let call = first.map(|s| s.call).or(unsure.map(|call| {
-            call.used += 1;
+            // A refusal says nothing of the other attempts.
+            call.used += u32::from(outcome.is_ok());
             *call
         }));
         if let (Some(person), Some(call), Ok(Answer::Sent { room, room_seq, .. })) =

@@ -156,8 +156,10 @@ pub struct ThresholdResult {
     pub expression: String,
     /// What was measured; none if nothing was.
     pub measured: Option<f64>,
-    /// Whether it was met; none if nothing was measured.
+    /// Whether it was met, in each seed; none if nothing was measured.
     pub met: Option<bool>,
+    /// Of several seeds, the first in which it was crossed, and whose figure this is.
+    pub seed: Option<u64>,
 }
 
 /// A user who did not get on.

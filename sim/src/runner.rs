@@ -53,6 +53,8 @@ pub struct SeedOutcome<M> {
     pub counts: Counts,
     /// Metrics, as far as they can be merged with those of other seeds.
     pub metrics: M,
+    /// The thresholds, as this seed measured them.
+    pub thresholds: Vec<ThresholdResult>,
     /// `sometimes` points.
     pub tally: Tally,
     /// Users who did not get on. The runner fills in the seed.

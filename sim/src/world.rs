@@ -369,7 +369,9 @@ impl<'a, 'o> World<'a, 'o> {
         let users = self.clients.len() as u64;
         let (judgement, mut metrics, tally) = self.watch.finish(now);
         metrics.add_overtaken(judgement.overtaken);
+        let thresholds = metrics.thresholds(self.plan, &judgement.counts, stuck.len() as u64);
         SeedOutcome {
+            thresholds,
             seed: self.seed,
             trace_hash: self.hash,
             virtual_span: now.since(START),

@@ -102,6 +102,7 @@ fn run_seed(
         seed: 0,
     };
     SeedOutcome {
+        thresholds: Vec::new(),
         seed,
         trace_hash: seed,
         virtual_span: Span::secs(1),

@@ -19,6 +19,7 @@ impl Metrics {
             .map(|threshold| {
                 let measured = self.measured(threshold, counts, stuck);
                 ThresholdResult {
+                    seed: None,
                     metric: threshold.metric.to_owned(),
                     expression: threshold.expression.clone(),
                     measured,

@@ -124,8 +124,11 @@ fn unjudged(run: &FinishedRun) -> Vec<String> {
 
 /// `message_latency p(90)<1s was crossed: 3.21s`
 pub(super) fn crossing(threshold: &ThresholdResult) -> String {
+    let seed = threshold
+        .seed
+        .map_or_else(String::new, |seed| format!(" (seed {seed})"));
     format!(
-        "{} {} was crossed: {}",
+        "{} {} was crossed: {}{seed}",
         threshold.metric,
         threshold.expression,
         figures::measured(threshold)

@@ -155,6 +155,7 @@ pub(crate) fn metric(p50: f64, p95: f64, p99: f64, max: f64) -> MetricResult {
 fn thresholds(plan: &Plan) -> Vec<ThresholdResult> {
     let measured = [184.0, 390.0, 0.0, 0.93];
     let result = |(threshold, measured): (&Threshold, f64)| ThresholdResult {
+        seed: None,
         metric: threshold.metric.to_owned(),
         expression: threshold.expression.clone(),
         measured: Some(measured),

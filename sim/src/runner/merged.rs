@@ -9,7 +9,7 @@ use super::verdict::{Evidence, judge, unreached};
 use super::{Ended, Measured, SeedOutcome, Seeds};
 use crate::plan::Plan;
 use crate::report::Timeline;
-use crate::result::{Counts, PropertyResult, RunResult, Stuck, Violation};
+use crate::result::{Counts, PropertyResult, RunResult, Stuck, ThresholdResult, Violation};
 use crate::sometimes::{Point, Tally};
 
 /// Violations and stuck users that a result lists; it counts the others.
@@ -29,6 +29,8 @@ pub struct Merged<M> {
     failing: Listed<FailingSeed>,
     counts: Counts,
     metrics: Option<M>,
+    /// By threshold: the first seed that crossed it, or else the first that measured it.
+    thresholds: Vec<ThresholdResult>,
     tally: Tally,
     stuck: Listed<Stuck>,
     timeline: Timeline,
@@ -100,6 +102,7 @@ impl<M: Measured> Merged<M> {
             failing: Listed::default(),
             counts: Counts::default(),
             metrics: None,
+            thresholds: Vec::new(),
             tally: Tally::default(),
             stuck: Listed::default(),
             timeline: Timeline::default(),
@@ -155,6 +158,7 @@ impl<M: Measured> Merged<M> {
         for stuck in outcome.stuck {
             self.stuck.push(Stuck { seed, ..stuck });
         }
+        self.add_thresholds(seed, outcome.thresholds);
         add_counts(&mut self.counts, &outcome.counts);
         match &mut self.metrics {
             None => self.metrics = Some(outcome.metrics),
@@ -162,6 +166,45 @@ impl<M: Measured> Merged<M> {
         }
         self.tally.add(&outcome.tally);
         self.timeline.merge(outcome.timeline);
+    }
+
+    /// A threshold holds in each seed by itself: one that crosses it counts.
+    fn add_thresholds(&mut self, seed: u64, thresholds: Vec<ThresholdResult>) {
+        let several = self.seeds.count.get() > 1;
+        self.thresholds
+            .resize_with(thresholds.len(), || ThresholdResult {
+                metric: String::new(),
+                expression: String::new(),
+                measured: None,
+                met: None,
+                seed: None,
+            });
+        for (mine, theirs) in self.thresholds.iter_mut().zip(thresholds) {
+            let crossed = theirs.met == Some(false);
+            let graver = crossed && mine.met != Some(false);
+            if mine.metric.is_empty() || mine.met.is_none() || graver {
+                *mine = ThresholdResult {
+                    seed: (crossed && several).then_some(seed),
+                    ..theirs
+                };
+            }
+        }
+    }
+
+    /// The thresholds over all seeds. One that every seed met shows the figure of all together,
+    /// where that says the same.
+    fn judged_thresholds(&mut self, plan: &Plan) -> Vec<ThresholdResult> {
+        let together = match &self.metrics {
+            Some(metrics) => metrics.thresholds(plan, &self.counts, self.stuck.count()),
+            None => Vec::new(),
+        };
+        let mut judged = std::mem::take(&mut self.thresholds);
+        for (each, all) in judged.iter_mut().zip(together) {
+            if each.met == Some(true) && all.met == Some(true) {
+                each.measured = all.measured;
+            }
+        }
+        judged
     }
 
     /// One seed's hash is the run's; of several, the run's is FNV-1a over theirs in order.
@@ -183,13 +226,12 @@ impl<M: Measured> Merged<M> {
 
     /// The whole of it, judged. How to run it again is for the caller to say, who knows the file.
     #[must_use]
-    pub fn finish(self, plan: &Plan, wall: Duration) -> Summary {
+    pub fn finish(mut self, plan: &Plan, wall: Duration) -> Summary {
         let sometimes: BTreeMap<String, u64> = Point::ALL
             .iter()
             .map(|point| (point.name().to_owned(), self.tally.count(*point)))
             .collect();
-        let measured = |metrics: &M| metrics.thresholds(plan, &self.counts, self.stuck.count());
-        let thresholds = self.metrics.as_ref().map(measured).unwrap_or_default();
+        let thresholds = self.judged_thresholds(plan);
         let mut properties = self.properties;
         for (name, property) in M::judged_by_thresholds(plan, &thresholds) {
             properties.insert(name.to_owned(), property);

@@ -62,6 +62,7 @@ fn outcome(seed: u64) -> SeedOutcome<Order> {
         seed: 0,
     };
     SeedOutcome {
+        thresholds: Vec::new(),
         seed,
         trace_hash: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15),
         virtual_span: Span::secs(1),
@@ -208,5 +209,30 @@ fn the_last_seed_of_all_is_followed_by_the_first() {
     assert_eq!(
         merged.metrics().map(|order| order.0.clone()),
         Some(vec![u64::MAX, 0])
+    );
+}
+
+#[test]
+fn a_threshold_that_one_seed_crosses_counts() {
+    let measured = |met| ThresholdResult {
+        metric: "stuck".to_owned(),
+        expression: "count<=1".to_owned(),
+        measured: Some(if met { 1.0 } else { 2.0 }),
+        met: Some(met),
+        seed: None,
+    };
+    let run = |seed: u64, _: &Progress| SeedOutcome {
+        thresholds: vec![measured(seed != 3)],
+        ..outcome(seed)
+    };
+    let thresholds = summary(run_seeds(seeds(1, 5, 2), &run, &mut |_| {}))
+        .result
+        .thresholds;
+    assert_eq!(
+        thresholds,
+        [ThresholdResult {
+            seed: Some(3),
+            ..measured(false)
+        }]
     );
 }

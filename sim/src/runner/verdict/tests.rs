@@ -10,6 +10,7 @@ fn property(class: Class, held: Option<bool>) -> PropertyResult {
 
 fn threshold(met: Option<bool>) -> ThresholdResult {
     ThresholdResult {
+        seed: None,
         metric: "message_latency".to_owned(),
         expression: "p(90)<1s".to_owned(),
         measured: met.map(|_| 1.0),

@@ -87,7 +87,7 @@ fn a_handle_that_is_unknown_is_given_up() {
             "0 answered 1 send unknown_handle",
             "0 stream closed",
             "0 forgot 7",
-            "0 > close 1",
+            "0 > drop all",
             "100 called 2 enter_queue",
             "100 > request 2.0 enter_queue Ann as new 1 key 2",
             "100 answered 2 enter_queue ok",
@@ -104,7 +104,12 @@ fn without_a_handle_a_flow_that_needs_one_is_over() {
     desk.closed(1, Some("unknown_handle"));
     assert_eq!(
         desk.take(),
-        ["50 stream closed", "50 forgot 7", "50 finished"]
+        [
+            "50 stream closed",
+            "50 forgot 7",
+            "50 finished",
+            "50 > drop all"
+        ]
     );
     desk.drain();
     assert!(desk.user.is_done(), "nothing is left to drain");
@@ -144,7 +149,7 @@ fn what_was_in_flight_is_abandoned_with_the_handle() {
             "0 abandoned 1 send",
             "0 forgot 7",
             "0 finished",
-            "0 > close 1",
+            "0 > drop all",
             "0 > cancel 1.0",
         ]
     );

@@ -109,19 +109,38 @@ impl Participant {
 /// The outcomes of the last requests that had a key.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Memory {
-    /// Apart from the outcomes, so that a search walks little memory.
-    keys: VecDeque<RequestKey>,
-    outcomes: VecDeque<(u64, Result<Reply, Reject>)>,
+    /// A part of each key, apart from the outcomes: nearly every search is for a key that is not
+    /// there, and walks only this.
+    tags: VecDeque<u32>,
+    outcomes: VecDeque<Remembered>,
+}
+
+/// One request and what came of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Remembered {
+    key: RequestKey,
+    /// The fingerprint of what was asked.
+    request: u64,
+    outcome: Result<Reply, Reject>,
 }
 
 impl Memory {
     /// What came of the request with this key: its first outcome, or that it was another request.
     pub(crate) fn recall(&self, key: RequestKey, request: u64) -> Option<Result<Reply, Reject>> {
+        let wanted = tag(key);
+        let (older, newer) = self.tags.as_slices();
+        if !older.contains(&wanted) && !newer.contains(&wanted) {
+            return None;
+        }
         // From the latest back: a key comes again soon, if at all.
-        let back = self.keys.iter().rev().position(|known| *known == key)?;
-        let (known, outcome) = self.outcomes.get(self.keys.len() - 1 - back)?;
-        Some(if *known == request {
-            outcome.clone()
+        let places = (0..self.tags.len())
+            .rev()
+            .filter(|place| self.tags[*place] == wanted);
+        let known = places
+            .map(|place| &self.outcomes[place])
+            .find(|known| known.key == key)?;
+        Some(if known.request == request {
+            known.outcome.clone()
         } else {
             Err(Reject::RequestKeyReused)
         })
@@ -134,15 +153,28 @@ impl Memory {
         outcome: Result<Reply, Reject>,
         limit: usize,
     ) {
-        while self.keys.len() >= limit {
-            self.keys.pop_front();
+        while self.tags.len() >= limit {
+            self.tags.pop_front();
             self.outcomes.pop_front();
         }
-        self.keys.push_back(key);
-        self.outcomes.push_back((request, outcome));
+        self.tags.push_back(tag(key));
+        self.outcomes.push_back(Remembered {
+            key,
+            request,
+            outcome,
+        });
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.keys.len()
+        self.tags.len()
     }
+}
+
+/// The lower bits of a key, which are as random as the rest of it.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "a part of the key is what is wanted"
+)]
+const fn tag(key: RequestKey) -> u32 {
+    key.0 as u32
 }

@@ -16,6 +16,11 @@ use sim::metrics::Metrics;
 use sim::report::Paint;
 use sim::{scenario, world};
 
+/// A world allocates and frees small things by the million; this allocator keeps those of one
+/// kind together.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let invocation = match cli::parse(env::args_os()) {
         Ok(invocation) => invocation,

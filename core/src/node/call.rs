@@ -97,7 +97,7 @@ pub enum Output {
         /// With what.
         outcome: Result<Response, Reject>,
     },
-    /// The stream has events: read them with [`Node::read_stream`] as fast as its reader takes
+    /// The stream has events: read them with [`crate::Node::read_stream`] as fast as its reader takes
     /// them, until none are left.
     StreamReady(Ticket),
     /// The stream is over: its participant is no longer registered, or the server stops.

@@ -7,6 +7,7 @@
 mod answered;
 mod bounded;
 mod called;
+mod claimed;
 mod delivery_progress;
 mod durability;
 pub(crate) mod fairness;
@@ -214,7 +215,7 @@ impl Judge {
         self.fifo_matching
             .overtaken(&self.ledger, &passed_over, &mut self.findings);
         self.delivery_progress
-            .finish(&self.ledger, now, &mut self.findings);
+            .finish(&mut self.ledger, now, &mut self.findings);
         self.counts.phantom = self.no_phantoms.phantoms;
         let (attempted, settled) = (
             self.counts.attempted,
@@ -355,7 +356,7 @@ impl Judge {
             match (l.rooms[slot].kind, entry.event) {
                 (RoomKind::Named, _) => {
                     let reign = self.stick_exclusion.in_order(l, slot, seq, &entry, f);
-                    self.stick_order.in_order(l, slot, &entry, f);
+                    self.stick_order.in_order(l, slot, seq, &entry, f);
                     if let Some(entry) = l.rooms[slot].entry_mut(seq) {
                         entry.reign = reign;
                     }

@@ -178,18 +178,33 @@ mod delivery_progress {
 
     #[test]
     fn an_inbox_that_never_drains_is_missed_unless_its_user_is_gone() {
-        let told = |vanishes: bool| {
+        for (end, missed) in [
+            (What::Finished, vec!["delivery_progress"]),
+            (What::Vanished, vec![]),
+        ] {
             let mut story = Story::new();
             story.matches(ANN, BOB, PAIR);
-            if vanishes {
-                story.does(BOB, What::Vanished);
-            }
+            story.does(BOB, end);
             story.heals();
             story.drains(&[ANN]);
-            story.ends()
-        };
-        assert_eq!(broken(&told(false)), ["delivery_progress"]);
-        assert!(told(true).violations.is_empty());
+            story.breaks(&missed);
+        }
+    }
+
+    #[test]
+    fn who_is_still_in_the_middle_of_its_flow_has_what_came_long_ago() {
+        for (received, missed) in [(false, vec!["delivery_progress"]), (true, vec![])] {
+            let mut story = Story::new();
+            story.matches(ANN, BOB, PAIR);
+            story.heals();
+            story.says(ANN, PAIR, 2, "hello");
+            if received {
+                story.sees(BOB, message(PAIR, 2, ANN, "hello"));
+            }
+            story.later(Span::secs(11));
+            story.drains(&[ANN]);
+            story.breaks(&missed);
+        }
     }
 
     #[test]

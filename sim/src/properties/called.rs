@@ -58,6 +58,9 @@ impl Judge {
         match op {
             Op::EnterQueue { .. } => {
                 self.ledger.people[person].enters.since.get_or_insert(now);
+                if self.ledger.people[person].in_line {
+                    self.line.doubt_place(person);
+                }
                 Ask::EnterQueue
             }
             Op::LeaveQueue => {

@@ -9,6 +9,7 @@ pub(crate) mod event;
 pub(crate) mod person;
 pub(crate) mod room;
 pub(crate) mod seen;
+pub(crate) mod sight;
 pub(crate) mod stays;
 
 use std::collections::VecDeque;
@@ -18,10 +19,8 @@ use chat_core::{Span, Time};
 use rustc_hash::FxHashMap;
 
 use self::client::{Ask, Client};
-use self::event::Event;
-use self::person::{Last, Membership, Person};
-use self::room::{Claim, Entry, RoomFacts, RoomKind};
-use self::seen::Noted;
+use self::person::{Membership, Person};
+use self::room::{RoomFacts, RoomKind};
 use crate::history::{Record, WorldRecord};
 use crate::plan::Plan;
 use crate::protocol::{Agent, Room, User};
@@ -56,42 +55,6 @@ pub(crate) struct Ledger {
     ended: VecDeque<usize>,
     /// The highest room that was forgotten. Rooms are numbered in the order of their opening.
     last_forgotten: Option<Room>,
-}
-
-/// An event as it reaches somebody for the first time.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Arrival {
-    pub(crate) person: usize,
-    pub(crate) room: Room,
-    pub(crate) room_seq: u64,
-    pub(crate) inbox_seq: u64,
-    pub(crate) sent_at: Time,
-    pub(crate) event: Event,
-    pub(crate) text: u64,
-    pub(crate) print: u64,
-}
-
-/// What was known before an arrival, and what it adds.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Sight {
-    pub(crate) arrival: Arrival,
-    pub(crate) user: User,
-    pub(crate) slot: usize,
-    /// What was known of the place; none if it lies too far back to be remembered.
-    pub(crate) before: Option<Entry>,
-    /// Whether the person has it for the first time.
-    pub(crate) noted: Noted,
-    /// Whether a gap had told the person that it may be missing.
-    pub(crate) gapped: bool,
-    /// The person's last event of the room until then.
-    pub(crate) last: Last,
-}
-
-impl Sight {
-    /// Whether no client had seen the place before.
-    pub(crate) fn is_first(&self) -> bool {
-        self.before.is_some_and(|before| !before.is_shown())
-    }
 }
 
 impl Ledger {
@@ -251,114 +214,6 @@ impl Ledger {
         person.memberships.get_mut(index)
     }
 
-    /// An event reached somebody for the first time: enters it where it belongs.
-    pub(crate) fn arrive(&mut self, arrival: Arrival) -> Sight {
-        let Arrival {
-            person,
-            room,
-            room_seq,
-            ..
-        } = arrival;
-        let mut index = self.people[person].stay_at(room, room_seq);
-        let slot = match index {
-            Some(index) => self.people[person].memberships[index].slot,
-            None => self.room(room),
-        };
-        let before = self.enter(slot, &arrival);
-        if before.is_some_and(|before| !before.is_shown())
-            && !matches!(arrival.event, Event::Message { .. })
-        {
-            self.take_effect(slot, room_seq, arrival.event);
-            index = self.people[person].stay_at(room, room_seq);
-        }
-        let index = index.unwrap_or_else(|| self.guess_stay(person, slot, room_seq));
-        let someone = &mut self.people[person];
-        let stay = &mut someone.memberships[index];
-        stay.reach(room_seq);
-        let last = stay.last;
-        let noted = stay.seen.note(room_seq);
-        if room_seq > last.room_seq {
-            stay.last = Last {
-                room_seq,
-                inbox_seq: arrival.inbox_seq,
-                sent_at: arrival.sent_at,
-            };
-        }
-        let gapped = noted == Noted::Again && stay.is_gapped(room_seq);
-        let user = someone.user;
-        if self.rooms[slot].wants_trim() {
-            self.trim(slot);
-        }
-        Sight {
-            arrival,
-            user,
-            slot,
-            before,
-            noted,
-            gapped,
-            last,
-        }
-    }
-
-    /// Writes what is new into the room's order, and hands back what was known before.
-    fn enter(&mut self, slot: usize, arrival: &Arrival) -> Option<Entry> {
-        let Clock { now, era, .. } = self.clock;
-        let entry = self.rooms[slot].entry_mut(arrival.room_seq)?;
-        let before = *entry;
-        if !before.is_shown() {
-            entry.event = arrival.event;
-            entry.shown = arrival.print;
-            entry.text = arrival.text;
-            entry.sent_at = arrival.sent_at;
-            if !before.is_known() {
-                entry.known_at = now;
-                entry.era = era;
-            }
-        }
-        Some(before)
-    }
-
-    /// A sender was told that its call made the message at this place. Hands back what was known
-    /// of it before; none if the room or the place is no longer remembered.
-    pub(crate) fn claim(&mut self, room: Room, seq: u64, user: User, claim: Claim) -> Claimed {
-        let Clock { now, era, .. } = self.clock;
-        let Some(slot) = self.room_known(room) else {
-            return Claimed {
-                slot: None,
-                before: None,
-            };
-        };
-        let Some(entry) = self.rooms[slot].entry_mut(seq) else {
-            return Claimed {
-                slot: Some(slot),
-                before: None,
-            };
-        };
-        let before = *entry;
-        if before.claim.is_none() {
-            entry.claim = Some(claim);
-        }
-        if !before.is_known() {
-            entry.event = Event::Message {
-                sender: user,
-                epoch: None,
-            };
-            entry.known_at = now;
-            entry.era = era;
-        }
-        if let Some(person) = self.person_known(user)
-            && let Some(index) = self.people[person].stay_at(room, seq)
-        {
-            let stay = &mut self.people[person].memberships[index];
-            stay.reach(seq);
-            stay.seen.note(seq);
-        }
-        Claimed {
-            slot: Some(slot),
-            before: Some(before),
-        }
-    }
-
     /// When the earliest call left that may have made a message of this sender, if any is known.
     pub(crate) fn earliest_speech(&self, sender: User) -> Option<Time> {
         let owner = self.people[self.person_known(sender)?].owner?;
@@ -422,11 +277,4 @@ impl Ledger {
         self.slots.remove(&room);
         self.free.push(oldest);
     }
-}
-
-/// What was known of a place before a sender was told that its message stands there.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Claimed {
-    pub(crate) slot: Option<usize>,
-    pub(crate) before: Option<Entry>,
 }

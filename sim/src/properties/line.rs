@@ -89,6 +89,17 @@ impl Line {
         }
     }
 
+    /// Somebody who was told to wait asks to stand in line once more: the first place may be lost,
+    /// so that nothing is known of who was passed over.
+    pub(crate) fn doubt_place(&mut self, person: usize) {
+        for standing in &mut self.standing {
+            if standing.person == person {
+                standing.steady = false;
+                standing.passed.clear();
+            }
+        }
+    }
+
     /// Somebody's wait ended in a match. Says who was passed over for sure: whoever was matched
     /// later, out of the same wait, was in line all the time.
     pub(crate) fn matched(

@@ -1,9 +1,10 @@
 //! Each message reaches a member once, whatever was retried or redelivered.
 
 use super::findings::{Findings, Property, name};
+use super::ledger::Ledger;
 use super::ledger::client::Unexplained;
 use super::ledger::seen::Noted;
-use super::ledger::{Ledger, Sight};
+use super::ledger::sight::Sight;
 
 /// The property.
 #[derive(Debug, Default)]
@@ -13,7 +14,7 @@ pub(crate) struct NoDuplicates {
 
 impl NoDuplicates {
     /// An event arrived under a seq that is new. Says whether the event is not.
-    pub(crate) fn sighted(&mut self, l: &Ledger, sight: &Sight, f: &mut Findings) -> Noted {
+    pub(crate) fn sighted(&mut self, l: &Ledger, sight: &Sight<'_>, f: &mut Findings) -> Noted {
         self.checks += 1;
         if sight.noted == Noted::New || sight.gapped {
             return Noted::New;

@@ -7,11 +7,12 @@
 use chat_core::Time;
 
 use super::findings::{Findings, Property, name};
-use super::ledger::client::{Client, Explanation, Unexplained};
+use super::ledger::Ledger;
+use super::ledger::client::Unexplained;
 use super::ledger::draft::Said;
 use super::ledger::event::Event;
 use super::ledger::room::RoomKind;
-use super::ledger::{Claimed, Ledger, Sight};
+use super::ledger::sight::{Claimed, Sight};
 use crate::protocol::{CallId, Room, User};
 
 /// The property.
@@ -24,7 +25,7 @@ pub(crate) struct NoPhantoms {
 
 impl NoPhantoms {
     /// A message arrived for the first time.
-    pub(crate) fn sighted(&mut self, l: &mut Ledger, sight: &Sight, f: &mut Findings) {
+    pub(crate) fn sighted(&mut self, l: &mut Ledger, sight: &Sight<'_>, f: &mut Findings) {
         self.checks += 1;
         let Event::Message { sender, .. } = sight.arrival.event else {
             return;
@@ -72,7 +73,13 @@ impl NoPhantoms {
     }
 
     /// Nobody was told yet that this message is theirs.
-    fn await_explanation(&mut self, l: &mut Ledger, sight: &Sight, sender: User, f: &mut Findings) {
+    fn await_explanation(
+        &mut self,
+        l: &mut Ledger,
+        sight: &Sight<'_>,
+        sender: User,
+        f: &mut Findings,
+    ) {
         let owner = l.person_known(sender).and_then(|p| l.people[p].owner);
         let mut message = Unexplained {
             sender,
@@ -93,7 +100,7 @@ impl NoPhantoms {
     }
 
     /// A block that was in force before the sender's call left hides the message.
-    fn check_block(&mut self, l: &Ledger, sight: &Sight, sender: User, f: &mut Findings) {
+    fn check_block(&mut self, l: &Ledger, sight: &Sight<'_>, sender: User, f: &mut Findings) {
         let Some(since) = l.people[sight.arrival.person].shuns_since(sender) else {
             return;
         };
@@ -184,11 +191,6 @@ impl NoPhantoms {
                 )
             });
         }
-    }
-
-    /// Looks for what explains a message whose sender's calls are settled.
-    pub(crate) fn overdue(client: &mut Client, message: &Unexplained, copies: u32) -> Explanation {
-        client.explain(message, copies)
     }
 
     /// Nobody sent this message; or it was refused, with this code.

@@ -7,7 +7,7 @@ use super::ledger::event::{Event, text_print};
 use super::ledger::person::Recall;
 use super::ledger::room::Patience;
 use super::ledger::seen::Noted;
-use super::ledger::{Arrival, Sight};
+use super::ledger::sight::{Arrival, Sight};
 use super::room_order::Order;
 use super::single_match::Told;
 use crate::history::{Path, Record};
@@ -77,7 +77,7 @@ impl Judge {
                 found: Some((delivery.seq, delivery.sent_at)),
             });
         }
-        let sight = self.ledger.arrive(Arrival {
+        let arrival = Arrival {
             person,
             room,
             room_seq,
@@ -86,11 +86,12 @@ impl Judge {
             event,
             text,
             print,
-        });
+        };
+        let sight = self.ledger.arrive(&arrival);
         self.sighted(&sight, saw);
     }
 
-    fn sighted(&mut self, sight: &Sight, saw: &Saw<'_>) {
+    fn sighted(&mut self, sight: &Sight<'_>, saw: &Saw<'_>) {
         let (l, f) = (&mut self.ledger, &mut self.findings);
         let noted = self.no_duplicates.sighted(l, sight, f);
         let order = self.room_order.sighted(l, sight, f);
@@ -113,7 +114,7 @@ impl Judge {
         }
     }
 
-    fn message(&mut self, sight: &Sight, text: &str) {
+    fn message(&mut self, sight: &Sight<'_>, text: &str) {
         let (l, f) = (&mut self.ledger, &mut self.findings);
         self.counts.delivered += 1;
         let era = l.clock.era;
@@ -133,7 +134,7 @@ impl Judge {
     }
 
     /// An event other than a message: what it changes for the one who sees it.
-    fn change(&mut self, sight: &Sight) {
+    fn change(&mut self, sight: &Sight<'_>) {
         let (l, f) = (&mut self.ledger, &mut self.findings);
         let (person, room) = (sight.arrival.person, sight.arrival.room);
         match sight.arrival.event {
@@ -149,6 +150,9 @@ impl Judge {
                     match change {
                         StickChange::Granted { epoch, .. } => {
                             stay.granted_epoch = stay.granted_epoch.max(epoch);
+                            if user == sight.user {
+                                stay.own_epoch = stay.own_epoch.max(epoch);
+                            }
                         }
                         StickChange::Released { epoch } | StickChange::Expired { epoch } => {
                             stay.ended_epoch = stay.ended_epoch.max(epoch);
@@ -160,6 +164,8 @@ impl Judge {
             Event::Member(user, Presence::Left | Presence::Away)
             | Event::Moderation(Some(user), Moderated::Muted | Moderated::Kicked) => {
                 if user == sight.user {
+                    let dropped_at = &mut l.people[person].dropped_at;
+                    *dropped_at = sight.arrival.sent_at.max(*dropped_at);
                     self.stick_progress.drop(l, person, Some(room));
                 }
             }
@@ -176,7 +182,7 @@ impl Judge {
         }
     }
 
-    fn ended(&mut self, sight: &Sight, reason: EndReason) {
+    fn ended(&mut self, sight: &Sight<'_>, reason: EndReason) {
         let (l, f) = (&mut self.ledger, &mut self.findings);
         let (person, room) = (sight.arrival.person, sight.arrival.room);
         self.room_lifecycle.ended(l, sight, reason, f);

@@ -3,8 +3,9 @@
 use chat_core::config::Limit;
 
 use super::findings::{Findings, Property, name};
+use super::ledger::Ledger;
 use super::ledger::room::{RoomFacts, RoomKind};
-use super::ledger::{Ledger, Sight};
+use super::ledger::sight::Sight;
 use crate::protocol::{EndReason, Room, User};
 
 /// The property.
@@ -18,7 +19,7 @@ impl RoomLifecycle {
     pub(crate) fn ended(
         &mut self,
         l: &mut Ledger,
-        sight: &Sight,
+        sight: &Sight<'_>,
         reason: EndReason,
         f: &mut Findings,
     ) {
@@ -141,7 +142,7 @@ fn turns_are_up(l: &Ledger, room: &RoomFacts) -> bool {
 
 /// Whether something happened that makes this the reason. A stay that timed out cannot be
 /// disproved by what clients saw.
-fn right_reason(l: &Ledger, sight: &Sight, reason: EndReason) -> bool {
+fn right_reason(l: &Ledger, sight: &Sight<'_>, reason: EndReason) -> bool {
     let room = &l.rooms[sight.slot];
     let Some(partner) = room.partner_of(sight.user) else {
         return true;

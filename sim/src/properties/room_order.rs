@@ -5,8 +5,9 @@
 //! blamed on `durability` instead.
 
 use super::findings::{Findings, Property, name};
+use super::ledger::Ledger;
 use super::ledger::room::Claim;
-use super::ledger::{Claimed, Ledger, Sight};
+use super::ledger::sight::{Claimed, Sight};
 use crate::protocol::{Room, User};
 
 /// The property.
@@ -24,9 +25,9 @@ pub(crate) enum Order {
 
 impl RoomOrder {
     /// An event arrived for the first time.
-    pub(crate) fn sighted(&mut self, l: &Ledger, sight: &Sight, f: &mut Findings) -> Order {
+    pub(crate) fn sighted(&mut self, l: &Ledger, sight: &Sight<'_>, f: &mut Findings) -> Order {
         self.checks += 1;
-        let arrival = &sight.arrival;
+        let arrival = sight.arrival;
         if let Some(before) = &sight.before
             && before.is_shown()
             && before.shown != arrival.print
@@ -41,7 +42,7 @@ impl RoomOrder {
             });
             return Order::Broken;
         }
-        let last = sight.last;
+        let last = &sight.last;
         if last.room_seq == 0 {
             return Order::Kept;
         }

@@ -9,9 +9,10 @@ use std::collections::VecDeque;
 use rustc_hash::FxHashMap;
 
 use super::findings::{Findings, Property, name};
+use super::ledger::Ledger;
 use super::ledger::event::Event;
 use super::ledger::room::{Entry, RoomFacts};
-use super::ledger::{Ledger, Sight};
+use super::ledger::sight::Sight;
 use crate::protocol::{Moderated, Presence, Room, StickChange, User};
 
 /// Grants of one room that are remembered.
@@ -96,7 +97,7 @@ impl StickExclusion {
     }
 
     /// A message is seen whose place was judged before, by its sender's answer alone.
-    pub(crate) fn shown_late(&mut self, l: &Ledger, sight: &Sight, f: &mut Findings) {
+    pub(crate) fn shown_late(&mut self, l: &Ledger, sight: &Sight<'_>, f: &mut Findings) {
         let (Some(before), Event::Message { sender, epoch }) = (sight.before, sight.arrival.event)
         else {
             return;

@@ -22,10 +22,22 @@ struct Claimant {
     overtaken: u64,
 }
 
+/// What is known of the front of a line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Front {
+    /// Somebody whose claim nobody saw may stand there.
+    #[default]
+    Unknown,
+    /// The first known claimant.
+    Known,
+}
+
 /// One room's line.
 #[derive(Debug, Default)]
 struct Lineup {
     claimants: Vec<Claimant>,
+    /// Whether there can be nobody in line before those who are known.
+    known_from: Front,
     epoch: u64,
     granted_era: u32,
 }
@@ -41,8 +53,18 @@ pub(crate) struct StickOrder {
 
 impl StickOrder {
     /// The next place of a named room, in order.
-    pub(crate) fn in_order(&mut self, l: &Ledger, slot: usize, entry: &Entry, f: &mut Findings) {
+    pub(crate) fn in_order(
+        &mut self,
+        l: &Ledger,
+        slot: usize,
+        seq: u64,
+        entry: &Entry,
+        f: &mut Findings,
+    ) {
         let room = l.rooms[slot].room;
+        if seq == 1 && entry.is_known() {
+            self.rooms.entry(room).or_default().known_from = Front::Known;
+        }
         match entry.event {
             Event::Stick(user, StickChange::Claimed { .. }) => {
                 self.rooms
@@ -62,6 +84,7 @@ impl StickOrder {
             Event::Unknown | Event::Moderation(_, Moderated::Closed) => {
                 if let Some(lineup) = self.rooms.get_mut(&room) {
                     lineup.claimants.clear();
+                    lineup.known_from = Front::Unknown;
                 }
             }
             Event::Member(_, Presence::Joined | Presence::Back)
@@ -105,7 +128,15 @@ impl StickOrder {
         lineup.epoch = lineup.epoch.max(epoch);
         lineup.granted_era = entry.era;
         let place = lineup.claimants.iter().position(|c| c.user == user);
-        let before = place.unwrap_or(lineup.claimants.len());
+        let before = match (place, lineup.known_from) {
+            (Some(place), _) => place,
+            (None, Front::Known) => lineup.claimants.len(),
+            (None, Front::Unknown) => 0,
+        };
+        if place.is_some() || lineup.claimants.is_empty() {
+            // Whoever stood before the known ones is served.
+            lineup.known_from = Front::Known;
+        }
         for claimant in &mut lineup.claimants[..before] {
             if !waits(l, room, claimant) {
                 continue;

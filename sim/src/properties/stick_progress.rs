@@ -4,6 +4,7 @@ use chat_core::{Span, Time};
 
 use super::findings::{Findings, Property, name};
 use super::ledger::Ledger;
+use super::ledger::client::Call;
 use crate::protocol::Room;
 
 /// What comes on top of the leases.
@@ -34,11 +35,26 @@ impl Wait {
 
 impl StickProgress {
     /// Somebody was told its place, 0 if it holds the stick.
-    pub(crate) fn answered(&mut self, l: &mut Ledger, person: usize, room: Room, place: u32) {
+    pub(crate) fn answered(
+        &mut self,
+        l: &mut Ledger,
+        person: usize,
+        call: &Call,
+        (room, place, epoch): (Room, u32, u64),
+    ) {
         if place == 0 {
             if self.drop(l, person, Some(room)) && l.clock.healed_at.is_some() {
                 self.checks += 1;
             }
+            return;
+        }
+        // A remembered answer, or one that comes after the news of the grant, or that the claimant
+        // was taken for gone, tells of a claim that may be over.
+        let overtaken = l.people[person].dropped_at >= call.at + l.clock.jumped;
+        let granted = l
+            .stay(person, room)
+            .is_some_and(|stay| stay.own_epoch > epoch);
+        if call.attempts > 1 || overtaken || granted {
             return;
         }
         let wait = Wait {

@@ -39,6 +39,8 @@ pub(crate) struct Membership {
     pub(crate) last: Last,
     /// The newest epoch granted, and the newest ended, that the member was told of.
     pub(crate) granted_epoch: u64,
+    /// The newest epoch granted to the member itself.
+    pub(crate) own_epoch: u64,
     pub(crate) ended_epoch: u64,
 }
 
@@ -57,6 +59,7 @@ impl Membership {
             gaps: Vec::new(),
             last: Last::default(),
             granted_epoch: 0,
+            own_epoch: 0,
             ended_epoch: 0,
         }
     }
@@ -209,6 +212,8 @@ pub(crate) struct Person {
     pub(crate) read_at: Time,
     pub(crate) empty_at: Time,
     pub(crate) last_call: Time,
+    /// When it last was taken for gone, or silenced, by the server's clock.
+    pub(crate) dropped_at: Time,
     /// When the last call of any kind succeeded.
     pub(crate) served_at: Time,
     pub(crate) streaming: bool,
@@ -240,6 +245,7 @@ impl Person {
             read_at: Time(0),
             empty_at: Time(0),
             last_call: Time(0),
+            dropped_at: Time(0),
             served_at: Time(0),
             streaming: false,
             in_line: false,

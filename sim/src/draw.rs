@@ -94,6 +94,8 @@ pub enum Actor {
     Faults,
     /// When the world swaps the Hub for its restored snapshot.
     Swaps,
+    /// The same in a run's twin, so that the two swap at different steps.
+    TwinSwaps,
     /// A virtual user's own choices.
     User(u32),
     /// What the network does to a virtual user's packets.
@@ -107,6 +109,7 @@ impl Actor {
             Self::Server => 1,
             Self::Faults => 2,
             Self::Swaps => 3,
+            Self::TwinSwaps => 4,
             Self::User(n) => (1 << 32) | u64::from(n),
             Self::Link(n) => (2 << 32) | u64::from(n),
         }

@@ -88,25 +88,39 @@ enum Phase {
     Over,
 }
 
+/// One in so many seeds is run twice at once, and compared step by step.
+const TWIN_EVERY: u64 = 16;
+
 /// Runs one seed of a plan to its end. `also` is told of everything, and changes nothing.
+///
+/// # Panics
+/// When an invariant of the core is broken, or when one seed has two histories: bugs, both, which
+/// the runner reports as violations.
 pub fn run(
     plan: &Plan,
     seed: u64,
     progress: &Progress,
     also: Option<&mut (dyn Observer + '_)>,
 ) -> SeedOutcome<Metrics> {
-    let mut world = World::new(plan, seed, Watch::new(plan, also));
+    let mut world = World::new(plan, seed, Watch::new(plan, also), Actor::Swaps);
+    let sampled = mix(0, seed).is_multiple_of(TWIN_EVERY);
+    let mut twin =
+        sampled.then(|| World::new(plan, seed, Watch::new(plan, None), Actor::TwinSwaps));
     world.begin();
+    if let Some(twin) = &mut twin {
+        twin.begin();
+    }
     let (mut told_steps, mut told_users) = (0, 0);
     while world.phase != Phase::Over {
         world.step();
+        if let Some(twin) = &mut twin {
+            twin.step();
+            world.compare(twin);
+        }
         if world.steps - told_steps >= PROGRESS_STEPS {
             let users = world.clients.len() as u64;
-            progress.advance(
-                world.agenda.now().since(START),
-                users - told_users,
-                world.steps - told_steps,
-            );
+            let steps = world.steps - told_steps;
+            progress.advance(world.agenda.now().since(START), users - told_users, steps);
             (told_steps, told_users) = (world.steps, users);
         }
     }
@@ -120,7 +134,7 @@ pub fn run(
 }
 
 impl<'a, 'o> World<'a, 'o> {
-    fn new(plan: &'a Plan, seed: u64, watch: Watch<'o>) -> Self {
+    fn new(plan: &'a Plan, seed: u64, watch: Watch<'o>, swaps: Actor) -> Self {
         let arrivals = arrivals::plan(plan, &mut Draw::new(seed, Actor::Arrivals));
         let bucket = Span((plan.duration.0 / BUCKETS).max(1));
         let personas = match &plan.workload {
@@ -141,7 +155,7 @@ impl<'a, 'o> World<'a, 'o> {
             weather: Weather::new(seed),
             watch,
             timeline: Timeline::new(bucket),
-            swaps: Draw::new(seed, Actor::Swaps),
+            swaps: Draw::new(seed, swaps),
             next_swap: SWAP_STEPS / 4,
             steps: 0,
             hash: mix(0, seed),
@@ -198,6 +212,26 @@ impl<'a, 'o> World<'a, 'o> {
         if self.steps >= self.next_swap {
             self.swap();
         }
+    }
+
+    /// The twin swaps its Hub at other steps, and is the same in all else.
+    ///
+    /// # Panics
+    /// At the first step at which it is not.
+    fn compare(&self, twin: &World<'_, '_>) {
+        let (here, there) = (
+            (self.steps, self.now(), self.hash),
+            (twin.steps, twin.now(), twin.hash),
+        );
+        assert!(
+            here == there,
+            "seed {} has two histories: step {} at {} here, step {} at {} there",
+            self.seed,
+            here.0,
+            here.1.since(START),
+            there.0,
+            there.1.since(START),
+        );
     }
 
     /// Whether a timer was moved after it was written down: then nothing happens at it.
@@ -388,3 +422,6 @@ impl<'a, 'o> World<'a, 'o> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,128 @@
+//! The world's own promises: one seed, one history, whoever looks on and whenever the Hub is
+//! swapped.
+
+use super::*;
+use crate::history::Record;
+use crate::scenario::parse;
+
+const STORM: &str = "
+name: storm
+duration: 8s
+server: { reconnect_grace: 1s, stick_lease: 1s, idle_timeout: 4s }
+phases: [{ name: all, duration: 2s, arrival_count: 40 }]
+scenarios:
+  - name: pair
+    flow:
+      - enter_queue
+      - await: { event: chatroom.found, within: 5s }
+      - loop: { count: 6, steps: [{ send: { length: 40 } }, { think: 200ms }, check] }
+      - leave_chat
+  - name: speaker
+    flow:
+      - login: { room: hall }
+      - talking_stick
+      - await: { event: stick.granted, within: 20s }
+      - append: { length: 50 }
+      - push
+      - leave_chat
+network: { latency: { p50: 10ms, p99: 80ms }, loss: 1/30, duplicate: 1/50, stream_break: 1/40 }
+faults:
+  - { at: 2s, crash: server, down_for: 300ms, lose_unsynced: true }
+  - { at: 4s, fail_disk: { for: 500ms, unknown: true } }
+  - { at: 5s, partition: { share: 1/3, for: 700ms } }
+";
+
+/// Counts what it is told.
+#[derive(Default)]
+struct Counter(u64);
+
+impl Observer for Counter {
+    fn observe(&mut self, _: &Record<'_>) {
+        self.0 += 1;
+    }
+
+    fn observe_world(&mut self, _: &WorldRecord<'_>) {
+        self.0 += 1;
+    }
+}
+
+fn storm() -> Plan {
+    parse("storm.yaml", STORM).unwrap()
+}
+
+fn hash(plan: &Plan, seed: u64) -> u64 {
+    run(plan, seed, &Progress::default(), None).trace_hash
+}
+
+#[test]
+fn one_seed_is_one_history_and_another_seed_another() {
+    let plan = storm();
+    assert_eq!(hash(&plan, 1), hash(&plan, 1));
+    assert_ne!(hash(&plan, 1), hash(&plan, 2));
+}
+
+#[test]
+fn looking_on_changes_nothing() {
+    let plan = storm();
+    let mut counter = Counter::default();
+    let watched = run(&plan, 3, &Progress::default(), Some(&mut counter)).trace_hash;
+    assert_eq!(watched, hash(&plan, 3));
+    assert!(counter.0 > 500, "{}", counter.0);
+}
+
+#[test]
+fn twins_that_swap_at_different_steps_agree_at_every_step() {
+    let plan = storm();
+    for seed in 0..8 {
+        let mut world = World::new(&plan, seed, Watch::new(&plan, None), Actor::Swaps);
+        let mut twin = World::new(&plan, seed, Watch::new(&plan, None), Actor::TwinSwaps);
+        (world.next_swap, twin.next_swap) = (100, 170);
+        world.begin();
+        twin.begin();
+        while world.phase != Phase::Over {
+            world.step();
+            twin.step();
+            world.compare(&twin);
+            world.next_swap = world.next_swap.min(world.steps + 100);
+            twin.next_swap = twin.next_swap.min(twin.steps + 170);
+        }
+        assert!(world.steps > 1_000, "{}", world.steps);
+        assert_eq!(world.outcome().violations, []);
+    }
+}
+
+#[test]
+#[should_panic(expected = "has two histories: step 1")]
+fn the_first_step_at_which_twins_differ_is_named() {
+    let plan = storm();
+    let mut world = World::new(&plan, 1, Watch::new(&plan, None), Actor::Swaps);
+    let mut other = World::new(&plan, 2, Watch::new(&plan, None), Actor::Swaps);
+    world.begin();
+    other.begin();
+    world.step();
+    other.step();
+    world.compare(&other);
+}
+
+#[test]
+fn a_storm_exercises_what_it_is_made_of() {
+    let outcome = run(&storm(), 1, &Progress::default(), None);
+    assert_eq!(outcome.violations, []);
+    assert!(outcome.stuck.len() <= 2, "{:?}", outcome.stuck);
+    for point in [
+        Point::Match,
+        Point::Crash,
+        Point::StorageUnavailable,
+        Point::StreamBroken,
+    ] {
+        assert!(outcome.tally.count(point) > 0, "{}", point.name());
+    }
+    for property in [
+        "no_lost_messages",
+        "durability",
+        "stick_exclusion",
+        "idempotent_requests",
+    ] {
+        assert_eq!(outcome.properties[property].held, Some(true), "{property}");
+    }
+}

@@ -543,6 +543,15 @@ mod room_lifecycle {
     }
 
     #[test]
+    fn who_leaves_later_was_left_alone_all_the_same() {
+        let mut story = chat();
+        leaves(&mut story, ANN);
+        leaves(&mut story, BOB);
+        story.drains(&[ANN, BOB]);
+        story.breaks(&["room_lifecycle"]);
+    }
+
+    #[test]
     fn two_who_leave_at_once_need_not_be_told() {
         let mut story = chat();
         let first = story.calls(ANN, leave_chat(PAIR));
@@ -615,6 +624,24 @@ mod bounded {
         };
         assert_eq!(broken(&told(false)), ["bounded"]);
         assert!(told(true).violations.is_empty());
+    }
+
+    #[test]
+    fn an_exact_reading_leaves_nothing_out() {
+        let mut story = Story::new();
+        story.matches(ANN, BOB, PAIR);
+        let now = story.now();
+        let check = story.calls(
+            BOB,
+            Op::Check {
+                after: Some(1),
+                wait: Span::ZERO,
+            },
+        );
+        story.sees_as(BOB, 4, now, ended(PAIR, 4, EndReason::Timeout), true);
+        let more = true;
+        story.answers(check, Answer::Read { cursor: 4, more });
+        story.breaks(&["bounded"]);
     }
 
     #[test]

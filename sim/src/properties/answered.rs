@@ -80,7 +80,7 @@ impl Judge {
         };
         let (l, f) = (&mut self.ledger, &mut self.findings);
         match outcome {
-            Ok(Answer::Read { more, .. }) => {
+            Ok(Answer::Read { cursor, more }) => {
                 let someone = &mut l.people[person];
                 someone.read_at = someone.read_at.max(called_at);
                 someone.served_at = l.clock.now;
@@ -92,6 +92,9 @@ impl Judge {
                 }
                 let waits = someone.in_line || someone.claims_stick;
                 self.bounded.page(l, user, page, f);
+                if let Some(after) = after {
+                    self.bounded.read(l, person, (after, *cursor), f);
+                }
                 self.durability.accepted(l, person);
                 if is_empty && waits {
                     self.emptied(person);

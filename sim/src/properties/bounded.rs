@@ -102,6 +102,24 @@ impl Bounded {
         }
     }
 
+    /// An exact `check` read the inbox from behind `after` to `cursor`: all in between has come by
+    /// now, be it earlier by the stream, or a gap told that it is gone.
+    pub(crate) fn read(&mut self, l: &Ledger, person: usize, read: (u64, u64), f: &mut Findings) {
+        let (after, cursor) = read;
+        let someone = &l.people[person];
+        let mut holes = someone.inbox.seen.holes().iter();
+        if let Some(&(from, to)) = holes.find(|(from, to)| after < *from && *to <= cursor) {
+            let user = someone.user;
+            f.blame(Property::Bounded, l.clock.now, &[user], || {
+                format!(
+                    "{} read its inbox from {after} to {cursor}, and {from} to {to} were neither \
+                     there nor told by a gap",
+                    name(user)
+                )
+            });
+        }
+    }
+
     /// Somebody's inbox is drained: what of it never arrived, no gap having told so.
     pub(crate) fn drained(&mut self, l: &mut Ledger, person: usize, f: &mut Findings) {
         self.checks += 1;

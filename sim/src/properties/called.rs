@@ -127,6 +127,7 @@ impl Judge {
     }
 
     fn leaving(&mut self, person: usize, named: Option<Room>) {
+        let now = self.ledger.clock.now;
         let room = self.ledger.meant(person, named);
         // Without a name it may be a room of which the caller was not told yet.
         let mut in_named_room = named.is_none();
@@ -140,7 +141,7 @@ impl Judge {
             let user = self.ledger.people[person].user;
             in_named_room |= self.ledger.rooms[slot].kind == RoomKind::Named;
             if let Some(side) = self.ledger.rooms[slot].side_mut(user) {
-                side.left_called = true;
+                side.left_called.get_or_insert(now);
             }
         }
         if in_named_room {

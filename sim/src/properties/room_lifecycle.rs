@@ -114,19 +114,26 @@ impl RoomLifecycle {
         });
     }
 
-    /// Somebody's inbox is drained: it was told of each chat that its partner left.
+    /// Somebody's inbox is drained: it was told of each chat that its partner left, unless it had
+    /// asked to leave before it could know.
     pub(crate) fn drained(&self, l: &Ledger, person: usize, f: &mut Findings) {
         let someone = &l.people[person];
         for stay in &someone.memberships {
             let room = &l.rooms[stay.slot];
             // Where a client has seen the end, the ledger says who has not.
-            if stay.left.is_some() || stay.leaving || stay.told_end || !stay.gaps.is_empty() {
+            if stay.left.is_some() || stay.told_end || !stay.gaps.is_empty() || room.operated {
                 continue;
             }
-            let left_at = room.partner_of(someone.user).and_then(|side| side.left_at);
-            let due = left_at.is_some_and(|left_at| left_at <= someone.read_at);
-            let ended_it = l.blocked_in(person, stay.slot) || l.may_have_left(person, stay.slot);
-            if due && !room.operated && !ended_it {
+            let Some([me, partner]) = room.sides_of(someone.user) else {
+                continue;
+            };
+            let Some(left_at) = partner.left_at.filter(|at| *at <= someone.read_at) else {
+                continue;
+            };
+            let ended_it = me.left_called.is_some_and(|called_at| called_at < left_at)
+                || l.blocked_in(person, stay.slot)
+                || l.may_have_left(person, stay.slot);
+            if !ended_it {
                 self.end_untold(l, someone.user, stay.room, f);
             }
         }
@@ -150,7 +157,7 @@ fn right_reason(l: &Ledger, sight: &Sight<'_>, reason: EndReason) -> bool {
     match reason {
         EndReason::Left => {
             let partner_person = l.person_known(partner.user);
-            partner.left_called
+            partner.left_called.is_some()
                 || room.operated
                 || partner_person.is_some_and(|person| l.may_have_left(person, sight.slot))
         }

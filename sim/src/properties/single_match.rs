@@ -263,7 +263,7 @@ fn new_pair(user: User, partner: User) -> Pair {
         user,
         told: false,
         entered_at: None,
-        left_called: false,
+        left_called: None,
         left_at: None,
     };
     Pair {

@@ -80,8 +80,8 @@ pub(crate) struct Side {
     pub(crate) told: bool,
     /// When the call left by which the user stood in line, if that is known.
     pub(crate) entered_at: Option<Time>,
-    /// Whether the user ever asked to leave the room.
-    pub(crate) left_called: bool,
+    /// When the user first asked to leave the room.
+    pub(crate) left_called: Option<Time>,
     /// When the answer came that said it is out of the room.
     pub(crate) left_at: Option<Time>,
 }
@@ -246,15 +246,20 @@ impl RoomFacts {
             .find(|side| side.user == user)
     }
 
-    /// The other side of the match.
-    pub(crate) fn partner_of(&self, user: User) -> Option<Side> {
+    /// Both sides of the match, this user's first.
+    pub(crate) fn sides_of(&self, user: User) -> Option<[Side; 2]> {
         let [a, b] = self.pair?.sides;
         if a.user == user {
-            Some(b)
+            Some([a, b])
         } else if b.user == user {
-            Some(a)
+            Some([b, a])
         } else {
             None
         }
+    }
+
+    /// The other side of the match.
+    pub(crate) fn partner_of(&self, user: User) -> Option<Side> {
+        self.sides_of(user).map(|[_, partner]| partner)
     }
 }

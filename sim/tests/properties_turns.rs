@@ -226,6 +226,22 @@ mod fifo_matching {
     }
 
     #[test]
+    fn a_match_told_late_came_of_the_earliest_call_that_it_can_come_of() {
+        let mut story = Story::new();
+        story.waits_in_line(DAN);
+        // Dan meets Cat, but is told only after two more calls and after others came.
+        story.waits_in_line(ANN);
+        let call = story.calls(DAN, enter_queue(&[]));
+        story.refuses(call, "already_chatting");
+        let call = story.calls(DAN, enter_queue(&[]));
+        comes_and_meets(&mut story, CAT, DAN, PAIR);
+        story.refuses(call, "already_chatting");
+        story.waits_in_line(BOB);
+        story.find_each_other(ANN, BOB, SECOND);
+        story.holds("fifo_matching");
+    }
+
+    #[test]
     fn who_left_the_line_and_came_back_was_not_overtaken() {
         let mut story = ann_before_bob();
         leaves_queue(&mut story, ANN);

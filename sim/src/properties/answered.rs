@@ -353,11 +353,10 @@ impl Judge {
         }
         call.used = 1;
         l.client(agent).settle(call, Err(*refusal));
-        if call.ask == Ask::EnterQueue {
-            let open = &l.client(agent).open;
-            if !open.iter().any(|call| call.ask == Ask::EnterQueue) && !l.people[person].in_line {
-                l.people[person].enters.since = None;
-            }
+        // Unless an earlier call already stood for it, one did not ask to stand in line after all.
+        let since = &mut l.people[person].enters.since;
+        if call.ask == Ask::EnterQueue && *since == Some(call.at) {
+            *since = None;
         }
         if let Some(room) = draft_room(op) {
             l.people[person].drafts.settled(room);

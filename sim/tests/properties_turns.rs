@@ -229,12 +229,25 @@ mod fifo_matching {
     fn a_match_told_late_came_of_the_earliest_call_that_it_can_come_of() {
         let mut story = Story::new();
         story.waits_in_line(DAN);
-        // Dan meets Cat, but is told only after two more calls and after others came.
+        let call = story.calls(CAT, enter_queue(&[]));
+        story.answers(
+            call,
+            Answer::Matched {
+                user: user(CAT),
+                room: PAIR,
+                partner: user(DAN),
+            },
+        );
+        let matched_at = story.now();
+        story.sees(CAT, found(PAIR, DAN));
         story.waits_in_line(ANN);
+        // Dan, who is not told yet, gives up waiting, and then asks once more, twice.
+        let call = story.calls(DAN, Op::LeaveQueue);
+        story.answers(call, Answer::LeftQueue { left: false });
         let call = story.calls(DAN, enter_queue(&[]));
         story.refuses(call, "already_chatting");
         let call = story.calls(DAN, enter_queue(&[]));
-        comes_and_meets(&mut story, CAT, DAN, PAIR);
+        story.sees_of(DAN, matched_at, found(PAIR, CAT));
         story.refuses(call, "already_chatting");
         story.waits_in_line(BOB);
         story.find_each_other(ANN, BOB, SECOND);

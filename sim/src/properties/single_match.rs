@@ -111,9 +111,8 @@ impl SingleMatch {
             // Nor is it known of a match that was made before the call left: the call that led to
             // it may have left while an earlier match was not yet told.
             let jumped = l.clock.jumped;
-            let made_later = |entered_at: Time| {
-                found.is_none_or(|(_, sent_at)| entered_at + jumped <= sent_at)
-            };
+            let made_later =
+                |entered_at: Time| found.is_none_or(|(_, sent_at)| entered_at + jumped <= sent_at);
             let entered_at = someone
                 .enters
                 .since

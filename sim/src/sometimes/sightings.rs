@@ -34,7 +34,6 @@ const PLACES: usize = 4_096;
 struct Client {
     in_flight: u32,
     retried: Vec<CallId>,
-    unkeyed: Vec<CallId>,
     was_told_to_wait: bool,
     waits_for_stick: bool,
     last_partner: Option<User>,
@@ -58,9 +57,7 @@ impl Observer for Sightings {
                 first,
                 ..
             } => self.received(record, sent_at, (saw, path, first)),
-            What::Called {
-                call, op, keyed, ..
-            } => self.called(record.agent, call, op, keyed),
+            What::Called { call, op, .. } => self.called(record.agent, call, op),
             What::Answered {
                 call,
                 op,
@@ -68,9 +65,7 @@ impl Observer for Sightings {
                 outcome,
                 ..
             } => self.answered(record, (call, called_at), op, outcome),
-            What::AnsweredAgain { call, op, outcome } => {
-                self.answered_again(record.agent, call, op, outcome);
-            }
+            What::AnsweredAgain { .. } => self.tally.reach(Point::AnsweredTwice),
             What::Retried { call } => remember(&mut self.client(record.agent).retried, call),
             What::Abandoned { .. } => {
                 self.tally.reach(Point::Abandoned);
@@ -153,13 +148,10 @@ impl Sightings {
         }
     }
 
-    fn called(&mut self, agent: Agent, call: CallId, op: &Op, keyed: bool) {
+    fn called(&mut self, agent: Agent, call: CallId, op: &Op) {
         let client = self.client(agent);
         client.in_flight += 1;
         let parallel = client.in_flight > 1;
-        if !keyed {
-            remember(&mut client.unkeyed, call);
-        }
         if matches!(op, Op::Check { .. }) {
             client.last_check = Some(call);
         }
@@ -261,29 +253,18 @@ impl Sightings {
         }
     }
 
+    /// What a client tries again without a word of it is sighted by the world: refusals that may
+    /// be retried, and answers given from memory.
     fn refused(&mut self, refusal: &Refusal) {
         let point = match refusal.code {
             "stick_required" => Point::StickRefused,
             "chat_ended" => Point::ChatEnded,
             "unknown_handle" => Point::UnknownHandle,
             "name_taken" => Point::NameTaken,
-            "rate_limited" => Point::RateLimited,
-            "overloaded" => Point::Overloaded,
-            "storage_unavailable" => Point::StorageUnavailable,
             "room_full" => Point::RoomFull,
             _ => return,
         };
         self.tally.reach(point);
-    }
-
-    fn answered_again(&mut self, agent: Agent, call: CallId, op: &Op, outcome: &Outcome) {
-        self.tally.reach(Point::AnsweredTwice);
-        let client = self.client(agent);
-        let keyed = !client.unkeyed.contains(&call);
-        // Two good answers to one key: one of them was given from memory.
-        if keyed && outcome.is_ok() && !matches!(op, Op::Check { .. }) {
-            self.tally.reach(Point::RetryDeduplicated);
-        }
     }
 
     fn matched(&mut self, agent: Agent, room: Room, partner: User) {

@@ -427,7 +427,6 @@ mod sightings {
         for point in [
             Point::RetrySucceeded,
             Point::AnsweredTwice,
-            Point::RetryDeduplicated,
             Point::Parallel,
             Point::StickRefused,
             Point::Abandoned,

@@ -108,7 +108,15 @@ impl SingleMatch {
             // Told after a later match, it came of an earlier call, nobody knows which.
             let in_order = someone.matched_in < Some(told.room);
             someone.matched_in = someone.matched_in.max(Some(told.room));
-            let entered_at = someone.enters.since.take_if(|_| in_order);
+            // Nor is it known of a match that was made before the call left: the call that led to
+            // it may have left while an earlier match was not yet told.
+            let jumped = l.clock.jumped;
+            let made_later =
+                |entered_at: Time| found.is_none_or(|(_, sent_at)| entered_at + jumped <= sent_at);
+            let entered_at = someone
+                .enters
+                .since
+                .take_if(|entered_at| in_order && made_later(*entered_at));
             ends_wait = in_order;
             someone.enters.matches += 1;
             someone.partners = [Some(told.partner), someone.partners[0]];

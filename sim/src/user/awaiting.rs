@@ -79,14 +79,16 @@ impl VirtualUser {
     ) -> bool {
         let kind = awaiting.kind;
         if self.user.is_none() {
-            // Nobody sends events to somebody without a handle.
+            // Nobody sends events to somebody without a handle. A flow that never asks for one
+            // before it waits is stuck from the start.
+            if self.calls.none_made() {
+                self.run_out(now, kind, o);
+            }
             self.doing = Doing::Settling;
         } else if self.heard.consume(kind) || self.is_moot(kind) {
             self.doing = Doing::Ready { meant: now };
         } else if now >= awaiting.ends {
-            let waiting_for = kind.name();
-            self.record(now, What::Stuck { waiting_for }, o);
-            self.stuck = Some(kind);
+            self.run_out(now, kind, o);
             self.doing = Doing::Settling;
         } else if now >= awaiting.cut_off {
             self.doing = Doing::Settling;
@@ -96,6 +98,13 @@ impl VirtualUser {
             return false;
         }
         true
+    }
+
+    /// The event did not come.
+    fn run_out(&mut self, now: Time, kind: Kind, o: &mut impl Observer) {
+        let waiting_for = kind.name();
+        self.record(now, What::Stuck { waiting_for }, o);
+        self.stuck = Some(kind);
     }
 
     fn is_moot(&self, kind: Kind) -> bool {

@@ -127,6 +127,11 @@ impl Calls {
         id
     }
 
+    /// Whether no call was ever made.
+    pub(super) const fn none_made(&self) -> bool {
+        self.made == 0
+    }
+
     /// A call left.
     pub(super) fn add(&mut self, call: Call) {
         self.due = Some(self.due().min(call.wakes_at()));

@@ -126,3 +126,24 @@ fn a_storm_exercises_what_it_is_made_of() {
         assert_eq!(outcome.properties[property].held, Some(true), "{property}");
     }
 }
+
+#[test]
+fn who_waits_for_what_cannot_come_is_listed_as_stuck() {
+    for first in ["think: 10ms", "login: { room: hall }"] {
+        let text = format!(
+            "name: s\nphases: [{{ duration: 1s, arrival_count: 1 }}]\nscenarios:\n  - name: a\n    \
+             flow: [{{ {first} }}, {{ await: {{ event: chatroom.found, within: 2s }} }}]\n"
+        );
+        let plan = parse("s.yaml", &text).unwrap();
+        let stuck = run(&plan, 1, &Progress::default(), None).stuck;
+        let told: Vec<_> = stuck
+            .iter()
+            .map(|s| (&*s.user, &*s.at, &*s.waiting_for))
+            .collect();
+        assert_eq!(
+            told,
+            [("a#0", "flow[1] await", "chatroom.found")],
+            "{first}"
+        );
+    }
+}

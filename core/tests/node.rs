@@ -130,9 +130,11 @@ impl Shell {
     }
 
     fn outcome(&self, wanted: Ticket) -> Option<&Result<Response, Reject>> {
-        self.outputs.iter().find_map(|output| match output {
-            Output::Reply { ticket, outcome } if *ticket == wanted => Some(outcome),
-            _ => None,
+        self.outputs.iter().find_map(|output| {
+            let Output::Reply { ticket, outcome } = output else {
+                return None;
+            };
+            (*ticket == wanted).then_some(outcome)
         })
     }
 
@@ -261,9 +263,11 @@ fn what_reads_imply_rides_along_or_comes_alone_after_a_while() {
     shell.pass(Span::millis(250));
     let implied: Vec<_> = shell.journal[before..]
         .iter()
-        .map(|(_, entry)| match entry {
-            Entry::Implied { implied, .. } => *implied,
-            other => panic!("{other:?}"),
+        .map(|(_, entry)| {
+            let Entry::Implied { implied, .. } = entry else {
+                panic!("{entry:?}")
+            };
+            *implied
         })
         .collect();
     // The first use of a handle is news, too.
@@ -287,12 +291,18 @@ fn one_who_waits_longer_than_the_idle_timeout_stays_present_and_the_room_hears_o
     for _ in 0..9 {
         shell.pass(Span::secs(5));
         shell.call(check("ann", None, Span::ZERO));
-        let notices = shell.outputs.iter().filter_map(|output| match output {
-            Output::Reply {
-                outcome: Ok(Response::Read(Answer::Page { notices, .. })),
+        let notices = shell.outputs.iter().filter_map(|output| {
+            let Output::Reply {
+                outcome: Ok(Response::Read(answer)),
                 ..
-            } => notices.first().map(|(_, notice)| notice.kind),
-            _ => None,
+            } = output
+            else {
+                return None;
+            };
+            let Answer::Page { notices, .. } = answer else {
+                return None;
+            };
+            notices.first().map(|(_, notice)| notice.kind)
         });
         waited = notices.collect();
     }

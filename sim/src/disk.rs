@@ -17,7 +17,7 @@ pub(crate) struct Disk {
     tail: Vec<(Time, Entry)>,
     /// What is being written.
     pending: Vec<Entry>,
-    /// The digest of what the tail leads to, when that is known.
+    /// How many entries are being written, kept or not.
     entries: u64,
 }
 

@@ -2,6 +2,7 @@
 
 use chat_core::{Span, Time};
 
+use crate::plan::Delivery;
 use crate::protocol::{Agent, CallId, Op, Outcome, Saw, User};
 
 /// One thing that one client did or saw.
@@ -109,10 +110,73 @@ pub enum WorldRecord<'a> {
     Ended { at: Time },
 }
 
+/// What went between clients and the server, and what was done to it on the way: for those who
+/// draw a run or write it down as steps. No property judges by it.
+#[derive(Clone, Copy, Debug)]
+#[expect(missing_docs, reason = "the variant says what its fields are")]
+pub enum Wire<'a> {
+    /// One attempt of a call left its client; `copy` is a second one that the network made.
+    Sent {
+        at: Time,
+        agent: Agent,
+        call: CallId,
+        attempt: u32,
+        fate: Delivery,
+        copy: Option<Delivery>,
+    },
+    /// The server took it up.
+    Served {
+        at: Time,
+        agent: Agent,
+        call: CallId,
+        attempt: u32,
+    },
+    /// Its answer left the server. `refused` is the code of a refusal.
+    Replied {
+        at: Time,
+        agent: Agent,
+        call: CallId,
+        attempt: u32,
+        refused: Option<&'static str>,
+        fate: Delivery,
+    },
+    /// The opening of a stream left its client.
+    Opening {
+        at: Time,
+        agent: Agent,
+        fate: Delivery,
+    },
+    /// So many inbox events from `first_seq` left the server on a stream; when lost, the stream
+    /// broke instead.
+    Pushed {
+        at: Time,
+        agent: Agent,
+        first_seq: u64,
+        events: u32,
+        fate: Delivery,
+    },
+    /// A client's stream broke.
+    StreamBroke { at: Time, agent: Agent },
+    /// A client dropped all its connections, for so long or for good.
+    Disconnected {
+        at: Time,
+        agent: Agent,
+        length: Option<Span>,
+    },
+    /// A fault of the plan (an index into its faults) struck these users.
+    Struck {
+        at: Time,
+        fault: usize,
+        victims: &'a [u32],
+    },
+}
+
 /// Somebody who is told all of it.
 pub trait Observer {
     /// A client did or saw something.
     fn observe(&mut self, record: &Record<'_>);
     /// The world did something.
     fn observe_world(&mut self, record: &WorldRecord<'_>);
+    /// The network did something.
+    fn observe_wire(&mut self, _wire: &Wire<'_>) {}
 }

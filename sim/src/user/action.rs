@@ -1,5 +1,7 @@
 //! What a user asks its world to do, and in whose name.
 
+use chat_core::Span;
+
 use crate::protocol::{CallId, Op};
 
 /// What a user asks its world to do.
@@ -40,8 +42,12 @@ pub enum Action {
         /// The number of its opening.
         stream: u32,
     },
-    /// Drop every connection, the stream and requests in flight, without a word.
-    DropAll,
+    /// Drop every connection, the stream and requests in flight, without a word: for so long, or
+    /// for good, or to go on as somebody else.
+    DropAll {
+        /// How long it stays away, if it comes back as itself.
+        length: Option<Span>,
+    },
 }
 
 /// In whose name a request is made.

@@ -83,7 +83,7 @@ impl VirtualUser {
         }
         // With the handle go all connections: what comes on them is for somebody else.
         self.drop_link(now, o);
-        self.actions.push_back(Action::DropAll);
+        self.actions.push_back(Action::DropAll { length: None });
         while let Some(call) = self.calls.take_first() {
             self.abandon(now, now, &call, o);
         }
@@ -109,7 +109,7 @@ impl VirtualUser {
     /// Drops all connections without a word: for so long, or for good.
     pub(super) fn disconnect(&mut self, now: Time, length: Option<Span>, o: &mut impl Observer) {
         self.drop_link(now, o);
-        self.actions.push_back(Action::DropAll);
+        self.actions.push_back(Action::DropAll { length });
         if let Some(length) = length {
             let until = now + length;
             self.calls.put_off_all(until, &self.client);

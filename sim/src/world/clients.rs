@@ -9,9 +9,9 @@ use super::agenda::Event;
 use super::slots::{Slot, Thing, Whose};
 use super::streams::CUT_NOTICED;
 use crate::draw::Draw;
-use crate::history::Path;
+use crate::history::{Observer as _, Path, Wire};
 use crate::plan::{Delivery, Net};
-use crate::protocol::{Answer, CallId, Saw};
+use crate::protocol::{Agent, Answer, CallId, Saw};
 use crate::translate;
 use crate::user::{Action, VirtualUser};
 
@@ -186,7 +186,13 @@ impl World<'_, '_> {
                     }
                 }
             }
-            Action::DropAll => {
+            Action::DropAll { length } => {
+                let (at, who) = (self.now(), Agent(agent));
+                self.watch.observe_wire(&Wire::Disconnected {
+                    at,
+                    agent: who,
+                    length,
+                });
                 let client = &mut self.clients[agent as usize];
                 client.drops += 1;
                 client.stream = None;

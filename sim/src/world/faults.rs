@@ -8,7 +8,7 @@ use super::slots::Thing;
 use super::{START, World};
 use crate::disk::Unsynced;
 use crate::draw::{Actor, Draw};
-use crate::history::{Observer, WorldRecord};
+use crate::history::{Observer, Wire, WorldRecord};
 use crate::plan::{FaultKind, OperatorAct, Victims};
 use crate::protocol::{Room, User};
 use crate::world::agenda::Event;
@@ -76,24 +76,24 @@ impl World<'_, '_> {
                 return;
             }
             FaultKind::Operator(act) => {
-                self.operate(act);
+                self.operate(index, act);
                 return;
             }
             FaultKind::Partition { victims, duration } => {
-                for agent in self.victims(victims) {
+                for agent in self.victims(index, victims) {
                     self.cut(agent, now + *duration);
                 }
                 *duration
             }
             FaultKind::SlowReaders { victims, duration } => {
-                for agent in self.victims(victims) {
+                for agent in self.victims(index, victims) {
                     let client = &mut self.clients[agent as usize];
                     client.slow_until = client.slow_until.max(now + *duration);
                 }
                 *duration
             }
             FaultKind::Suspend { victims, duration } => {
-                for agent in self.victims(victims) {
+                for agent in self.victims(index, victims) {
                     self.suspend(agent, now + *duration);
                 }
                 *duration
@@ -157,8 +157,8 @@ impl World<'_, '_> {
     }
 
     /// Whom the fault strikes, in order.
-    fn victims(&mut self, victims: &Victims) -> Vec<u32> {
-        match victims {
+    fn victims(&mut self, fault: u32, victims: &Victims) -> Vec<u32> {
+        let struck = match victims {
             Victims::Users(users) => users.clone(),
             Victims::Share(share) => {
                 let mut struck = Vec::new();
@@ -169,11 +169,19 @@ impl World<'_, '_> {
                 }
                 struck
             }
-        }
+        };
+        self.struck(fault, &struck);
+        struck
+    }
+
+    fn struck(&mut self, fault: u32, victims: &[u32]) {
+        let (at, fault) = (self.now(), fault as usize);
+        self.watch
+            .observe_wire(&Wire::Struck { at, fault, victims });
     }
 
     /// An operator's call goes straight to the door. Somebody is drawn unless named.
-    fn operate(&mut self, act: &OperatorAct) {
+    fn operate(&mut self, index: u32, act: &OperatorAct) {
         let (verb, named) = match act {
             OperatorAct::Mute { user } => ("mute", *user),
             OperatorAct::Unmute { user } => ("unmute", user.or_else(|| self.weather.muted.pop())),
@@ -187,6 +195,7 @@ impl World<'_, '_> {
         let Some(User(number)) = self.clients[agent as usize].user.identity() else {
             return;
         };
+        self.struck(index, &[agent]);
         let now = self.server_now();
         let Some(node) = self.server.node.as_mut() else {
             return;

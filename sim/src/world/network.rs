@@ -6,7 +6,9 @@ use super::agenda::Event;
 use super::slots::{Place, Slot, Thing, Whose, spelled_reply};
 use super::{Phase, World};
 use crate::draw::Ratio;
+use crate::history::{Observer as _, Wire};
 use crate::plan::{Delivery, Net};
+use crate::protocol::Agent;
 use crate::sometimes::Point;
 
 impl World<'_, '_> {
@@ -47,21 +49,41 @@ impl World<'_, '_> {
         let doubled = matches!(whose, Whose::Call { .. })
             && spelled.is_none()
             && self.strikes(agent, self.plan.network.duplicate);
-        if doubled {
-            self.send_one(whose, call.clone(), None, None);
-        }
-        self.send_one(whose, call, net, spelled);
+        let copy = doubled.then(|| self.send_one(whose, call.clone(), None, None));
+        let fate = self.send_one(whose, call, net, spelled);
+        let at = self.now();
+        self.watch.observe_wire(&match whose {
+            Whose::Call {
+                agent,
+                call,
+                attempt,
+                ..
+            } => Wire::Sent {
+                at,
+                agent: Agent(agent),
+                call,
+                attempt,
+                fate,
+                copy,
+            },
+            Whose::Stream { agent, .. } => Wire::Opening {
+                at,
+                agent: Agent(agent),
+                fate,
+            },
+        });
     }
 
-    pub(super) fn send_one(
+    fn send_one(
         &mut self,
         whose: Whose,
         call: chat_core::Call,
         net: Option<Box<Net>>,
         spelled: Option<Delivery>,
-    ) {
+    ) -> Delivery {
         let agent = whose.agent();
-        match self.fate(agent, spelled) {
+        let fate = self.fate(agent, spelled);
+        match fate {
             Delivery::Lost => {
                 if let Whose::Stream { agent, stream } = whose {
                     // A connection that does not come about is noticed like a lost answer.
@@ -87,6 +109,7 @@ impl World<'_, '_> {
                     .at(self.agenda.now() + latency, Event::AtServer(slot));
             }
         }
+        fate
     }
 
     /// The server sends its answer to a request.
@@ -127,7 +150,19 @@ impl World<'_, '_> {
             Whose::Stream { .. } => client.stream_slot = None,
         }
         let spelled = spelled_reply(net.as_deref());
-        match self.fate(agent, spelled) {
+        let fate = self.fate(agent, spelled);
+        if let Whose::Call { call, attempt, .. } = whose {
+            let (at, agent) = (self.now(), Agent(agent));
+            self.watch.observe_wire(&Wire::Replied {
+                at,
+                agent,
+                call,
+                attempt,
+                refused: outcome.as_ref().err().map(Reject::code),
+                fate,
+            });
+        }
+        match fate {
             Delivery::After(latency) => {
                 let slot = self.slots.put(Thing::Answer { whose, outcome });
                 self.agenda

@@ -8,8 +8,9 @@ use super::slots::{Flow, Place, Slot, Thing, Whose};
 use super::{START, World};
 use crate::disk::{Disk, Keep, Unsynced};
 use crate::draw::{Actor, Draw};
-use crate::history::{Observer, WorldRecord};
+use crate::history::{Observer, Wire, WorldRecord};
 use crate::plan::{FaultKind, Plan};
+use crate::protocol::Agent;
 use crate::sometimes::Point;
 
 /// How long a stream's writes may stall before the server cuts it off.
@@ -120,12 +121,28 @@ impl World<'_, '_> {
         else {
             return; // a crash took it
         };
-        let (from, call) = (Address(u64::from(whose.agent())), call.take());
+        let (whose, call) = (*whose, call.take());
+        let from = Address(u64::from(whose.agent()));
         if let Some(net) = net {
             let pushes = std::mem::take(&mut net.push);
             for (agent, delivery) in pushes {
                 self.clients[agent as usize].next_push = Some(delivery);
             }
+        }
+        if let Whose::Call {
+            agent,
+            call,
+            attempt,
+            ..
+        } = whose
+        {
+            let (at, agent) = (self.now(), Agent(agent));
+            self.watch.observe_wire(&Wire::Served {
+                at,
+                agent,
+                call,
+                attempt,
+            });
         }
         self.server.queued = self.server.queued.saturating_sub(1);
         if let (Some(call), Some(node)) = (call, self.server.node.as_mut()) {

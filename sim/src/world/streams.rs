@@ -6,8 +6,9 @@ use super::World;
 use super::agenda::Event;
 use super::server::WRITE_STALL;
 use super::slots::{Flow, Slot, Thing};
-use crate::history::Path;
+use crate::history::{Observer as _, Path, Wire};
 use crate::plan::Delivery;
+use crate::protocol::Agent;
 use crate::sometimes::Point;
 
 /// How long it takes the server to notice that a link was cut.
@@ -102,6 +103,10 @@ impl World<'_, '_> {
         self.watch.reach(Point::StreamBroken);
         let latency = self.latency(agent);
         let now = self.now();
+        self.watch.observe_wire(&Wire::StreamBroke {
+            at: now,
+            agent: Agent(agent),
+        });
         self.agenda.at(
             (now + latency).max(up_at),
             Event::StreamDown { agent, stream },
@@ -153,18 +158,25 @@ impl World<'_, '_> {
             if page.events.is_empty() && page.gap.is_none() {
                 return;
             }
-            if self.strikes(agent, self.plan.network.stream_break) {
+            let more = page.unread > 0;
+            let fate = if self.strikes(agent, self.plan.network.stream_break) {
+                Delivery::Lost
+            } else if let Some(spelled) = self.clients[agent as usize].next_push.take() {
+                spelled
+            } else {
+                Delivery::After(self.latency(agent))
+            };
+            let now = self.now();
+            self.watch.observe_wire(&Wire::Pushed {
+                at: now,
+                agent: Agent(agent),
+                first_seq: page.first.0,
+                events: u32::try_from(page.events.len()).unwrap_or(u32::MAX),
+                fate,
+            });
+            let Delivery::After(latency) = fate else {
                 self.break_stream(slot);
                 return;
-            }
-            let more = page.unread > 0;
-            let latency = match self.clients[agent as usize].next_push.take() {
-                Some(Delivery::Lost) => {
-                    self.break_stream(slot);
-                    return;
-                }
-                Some(Delivery::After(latency)) => latency,
-                None => self.latency(agent),
             };
             // A stream keeps its order: nothing overtakes what was sent before.
             let at = (self.now() + latency).max(up_at);

@@ -2,7 +2,7 @@
 
 use chat_core::{Span, Time};
 
-use crate::history::{Observer, Record, What, WorldRecord};
+use crate::history::{Observer, Record, What, Wire, WorldRecord};
 use crate::metrics::Metrics;
 use crate::plan::Plan;
 use crate::properties::{Judge, Judgement};
@@ -75,6 +75,12 @@ impl Observer for Watch<'_> {
         self.sightings.observe_world(record);
         if let Some(also) = &mut self.also {
             also.observe_world(record);
+        }
+    }
+
+    fn observe_wire(&mut self, wire: &Wire<'_>) {
+        if let Some(also) = &mut self.also {
+            also.observe_wire(wire);
         }
     }
 }

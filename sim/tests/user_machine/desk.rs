@@ -315,7 +315,7 @@ impl Log {
                 format!("open {stream} after {after}{}", self.name(*who))
             }
             Action::CloseStream { stream } => format!("close {stream}"),
-            Action::DropAll => "drop all".into(),
+            Action::DropAll { .. } => "drop all".into(),
         };
         self.lines.push(format!("{} > {text}", now.0 / 1_000));
         self.actions.push(action);

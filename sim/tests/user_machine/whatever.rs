@@ -252,7 +252,7 @@ fn settle(desk: &mut Desk) {
                     desk.answer(call.0, attempt, &outcome);
                 }
                 Action::OpenStream { stream, .. } => desk.opened(stream),
-                Action::Cancel { .. } | Action::CloseStream { .. } | Action::DropAll => {}
+                Action::Cancel { .. } | Action::CloseStream { .. } | Action::DropAll { .. } => {}
             }
         } else if let Some(due) = desk.user.poll_timeout() {
             desk.until(due.0.div_ceil(1_000));

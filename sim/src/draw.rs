@@ -123,11 +123,18 @@ const BINS: usize = 1_024;
 ///
 /// 1,024 equal steps of probability, the last of which is cut into 1,024 again, so that the tail
 /// is drawn down to one in a million. Between two entries the draw is linear.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Quantiles {
     shape: Shape,
     body: Vec<u64>,
     tail: Vec<u64>,
+}
+
+/// The tables follow from the shape, and nobody could read them.
+impl fmt::Debug for Quantiles {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.shape.fmt(f)
+    }
 }
 
 /// What a distribution was made from.

@@ -51,8 +51,8 @@ pub enum Workload {
     },
     /// The steps form.
     Steps {
-        /// Names of the users; a user's index is its `Agent`.
-        users: Vec<String>,
+        /// A user's index is its `Agent`.
+        users: Vec<ScriptUser>,
         /// Ordered by `at`.
         steps: Vec<ScriptStep>,
     },
@@ -245,6 +245,30 @@ pub enum Verb {
     },
 }
 
+/// A user of the steps form.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScriptUser {
+    /// Its name.
+    pub name: String,
+    /// Whether it holds an event stream.
+    pub stream: bool,
+}
+
+/// What a call of the steps form can go without. In a flow, chance decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Argument {
+    /// The room it is about, where the server can know it.
+    Room,
+    /// The epoch of the stick's grant.
+    Epoch,
+    /// The request key, by which a retry is known.
+    Key,
+    /// The cursor of a check, which acknowledges.
+    After,
+    /// Further attempts: the client gives the call up when the first one times out.
+    Retries,
+}
+
 /// One step of the steps form.
 #[derive(Clone, Debug)]
 pub struct ScriptStep {
@@ -254,19 +278,25 @@ pub struct ScriptStep {
     pub user: u32,
     /// What: `Step::Call`, or `Step::Disconnect`.
     pub what: Step,
+    /// What the call goes without.
+    pub leave_out: Vec<Argument>,
     /// What the network does to the request, its answer and the pushes it causes.
     pub net: Net,
 }
 
 /// What the network does to one request.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Net {
     /// To the request.
     pub request: Option<Delivery>,
+    /// To a second copy of it that the network makes.
+    pub duplicate: Option<Delivery>,
     /// To its answer.
     pub reply: Option<Delivery>,
     /// To what it pushes to each user (an index into `users`).
     pub push: Vec<(u32, Delivery)>,
+    /// To later attempts of the same call, in their order; these have no retries of their own.
+    pub retries: Vec<Net>,
 }
 
 /// What the network does to one packet.

@@ -20,6 +20,7 @@ mod surroundings;
 mod tables;
 mod threshold;
 mod workload;
+mod write;
 mod written;
 mod yaml;
 
@@ -30,6 +31,7 @@ use chat_core::{Config, Span};
 
 pub use error::{Look, ScenarioError};
 pub use schema::schema;
+pub use write::{Notes, to_yaml};
 
 use crate::names::PROPERTIES;
 use crate::plan::{Fault, Plan, Workload};

@@ -45,7 +45,7 @@ use chat_core::Time;
 
 use crate::draw::{Actor, Draw};
 use crate::history::{Observer, Path, Record, What};
-use crate::plan::{Client, Habits, Persona, Step};
+use crate::plan::{Argument, Client, Habits, Persona, Step};
 use crate::protocol::{Agent, CallId, Outcome, Refusal, Saw, User};
 
 pub use action::{Action, Credential};
@@ -64,9 +64,12 @@ use steps::Patience;
 pub enum Script {
     /// The flow of a persona.
     Flow(Arc<Persona>),
-    /// What it is told, step by step, by [`VirtualUser::manual`]. It holds an event stream, and
-    /// has no habits.
-    Manual,
+    /// What it is told, step by step, by [`VirtualUser::manual`]. It has no habits, and leaves
+    /// nothing to chance.
+    Manual {
+        /// Whether it holds an event stream.
+        stream: bool,
+    },
 }
 
 /// What the user is about.
@@ -130,6 +133,8 @@ pub struct VirtualUser {
     forgot: u32,
     texts: u32,
     stuck: Option<Kind>,
+    /// What the call by hand that begins now goes without.
+    leave_out: Vec<Argument>,
 }
 
 /// Whether checks acknowledge what was read before.
@@ -154,7 +159,7 @@ impl VirtualUser {
         let mut draw = Draw::new(seed, Actor::User(agent.0));
         let habits = match &script {
             Script::Flow(persona) => persona.habits,
-            Script::Manual => Habits::default(),
+            Script::Manual { .. } => Habits::default(),
         };
         let bare = draw.chance(habits.bare_check);
         let keyless = draw.chance(habits.no_key);
@@ -184,6 +189,7 @@ impl VirtualUser {
             forgot: 0,
             texts: 0,
             stuck: None,
+            leave_out: Vec::new(),
         }
     }
 
@@ -354,18 +360,28 @@ impl VirtualUser {
         self.actions.pop_front()
     }
 
-    /// Performs a step of a script by hand now, whatever else is in flight: a call, or a
-    /// disconnect (which, when it is for a while, those who are being drained pass over). Other
-    /// steps have no meaning there, and who has a flow takes no orders. Returns the call that it
-    /// started; none for a disconnect, and for a `block` or `report` when nobody is known.
-    pub fn manual(&mut self, now: Time, step: &Step, o: &mut impl Observer) -> Option<CallId> {
+    /// Performs a step of a script by hand now, whatever else is in flight: a call, without what
+    /// is to be left out, or a disconnect (which, when it is for a while, those who are being
+    /// drained pass over). Other steps have no meaning there, and who has a flow takes no orders.
+    /// Returns the call that it started; none for a disconnect, and for a `block` or `report`
+    /// when nobody is known.
+    pub fn manual(
+        &mut self,
+        now: Time,
+        step: &Step,
+        leave_out: &[Argument],
+        o: &mut impl Observer,
+    ) -> Option<CallId> {
         if self.is_vanished() || matches!(self.script, Script::Flow(_)) {
             return None;
         }
         match step {
             Step::Call(verb) => {
-                let op = self.op(verb)?;
-                Some(self.begin_call(now, now, op, Patience::ByHabit, o))
+                self.leave_out.extend_from_slice(leave_out);
+                let op = self.op(verb);
+                let call = op.map(|op| self.begin_call(now, now, op, Patience::ByHabit, o));
+                self.leave_out.clear();
+                call
             }
             Step::Disconnect(Some(_)) if self.pace == Pace::Hurried => None,
             Step::Disconnect(length) => {

@@ -107,7 +107,8 @@ fn steps_are_in_order_and_say_what_the_network_does() {
     let Workload::Steps { users, steps } = plan.workload else {
         panic!("steps");
     };
-    assert_eq!(users, ["ann", "bob", "1"]);
+    let users: Vec<_> = users.iter().map(|u| (u.name.as_str(), u.stream)).collect();
+    assert_eq!(users, [("ann", true), ("bob", false), ("1", true)]);
     let order: Vec<(Span, u32)> = steps.iter().map(|step| (step.at, step.user)).collect();
     assert_eq!(
         order,
@@ -116,6 +117,7 @@ fn steps_are_in_order_and_say_what_the_network_does() {
             (Span::ZERO, 1),
             (Span::secs(1), 1),
             (Span::secs(2), 0),
+            (Span::secs(3), 0),
             (Span::secs(35), 1),
         ]
     );
@@ -127,7 +129,18 @@ fn steps_are_in_order_and_say_what_the_network_does() {
         [(0, Delivery::After(Span::millis(400))), (2, Delivery::Lost)]
     );
     assert!(matches!(steps[3].what, Step::Disconnect(Some(s)) if s == Span::secs(1)));
-    assert!(matches!(steps[4].what, Step::Disconnect(None)));
+    use sim::plan::Argument::{After, Epoch, Key, Retries, Room};
+    assert_eq!(steps[4].leave_out, [Room, Epoch, Key, After, Retries]);
+    let net = &steps[4].net;
+    let millis = |n| Some(Delivery::After(Span::millis(n)));
+    assert_eq!((net.duplicate, net.retries.len()), (millis(35), 2));
+    assert_eq!(net.retries[0].request, Some(Delivery::Lost));
+    let last = &net.retries[1];
+    assert_eq!(
+        (last.request, last.duplicate, last.reply),
+        (millis(1), millis(2), millis(3))
+    );
+    assert!(matches!(steps[5].what, Step::Disconnect(None)));
 }
 
 #[test]

@@ -62,7 +62,7 @@ fn agents(run: &FinishedRun) -> Vec<Line> {
             .zip(&run.summary.by_persona)
             .map(|(persona, n)| format!("{} {}", count(*n), fit(&persona.name, 40)))
             .collect(),
-        Workload::Steps { users, .. } => users.iter().map(|name| fit(name, 40)).collect(),
+        Workload::Steps { users, .. } => users.iter().map(|user| fit(&user.name, 40)).collect(),
     };
     let mut items: Vec<String> = Vec::new();
     if names.is_empty() {

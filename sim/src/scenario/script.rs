@@ -7,19 +7,31 @@ use super::ends::End;
 use super::error::{Problem, Read};
 use super::fields::Fields;
 use super::flow::Flows;
-use super::forms::{expected, list, name, span, text};
+use super::forms::{expected, list, name, span, text, word};
 use super::node::{Entry, Node, Place, Value, shortened};
 use super::tables::Tables;
-use crate::plan::{Delivery, Net, ScriptStep, Step};
+use super::workload::STREAMS;
+use crate::plan::{Argument, Delivery, Net, ScriptStep, ScriptUser, Step};
 
-pub(super) const STEP_KEYS: [&str; 4] = ["at", "user", "do", "net"];
-pub(super) const NET_KEYS: [&str; 3] = ["request", "reply", "push"];
+pub(super) const USER_KEYS: [&str; 2] = ["name", "stream"];
+pub(super) const STEP_KEYS: [&str; 5] = ["at", "user", "do", "leave_out", "net"];
+pub(super) const NET_KEYS: [&str; 5] = ["request", "duplicate", "reply", "push", "retries"];
+/// The keys of one of the `retries`.
+pub(super) const RETRY_KEYS: [&str; 3] = ["request", "duplicate", "reply"];
+/// What a call can go without.
+pub(super) const ARGUMENTS: [(&str, Argument); 5] = [
+    ("room", Argument::Room),
+    ("epoch", Argument::Epoch),
+    ("key", Argument::Key),
+    ("after", Argument::After),
+    ("retries", Argument::Retries),
+];
 /// How many users a steps form may name.
 const MAX_USERS: usize = 10_000;
 
 /// The names of the users of a steps form; none in the phases form.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Users<'a>(pub(super) &'a [String]);
+pub(super) struct Users<'a>(pub(super) &'a [ScriptUser]);
 
 impl Users<'_> {
     /// The index of the user that is named here.
@@ -28,9 +40,9 @@ impl Users<'_> {
     }
 
     fn find(self, place: Place, name: &str) -> Read<u32> {
-        let index = self.0.iter().position(|known| known == name);
+        let index = self.0.iter().position(|known| known.name == name);
         index.and_then(|i| u32::try_from(i).ok()).ok_or_else(|| {
-            let names: Vec<&str> = self.0.iter().map(String::as_str).collect();
+            let names: Vec<&str> = self.0.iter().map(|user| user.name.as_str()).collect();
             let shown = names
                 .iter()
                 .take(20)
@@ -48,9 +60,9 @@ impl Users<'_> {
     }
 }
 
-/// The users' names.
-pub(super) fn users(node: &Node) -> Read<Vec<String>> {
-    let mut names: Vec<String> = Vec::new();
+/// The users: a name each, or `{ name: b, stream: none }`.
+pub(super) fn users(node: &Node) -> Read<Vec<ScriptUser>> {
+    let mut users: Vec<ScriptUser> = Vec::new();
     let mut seen = std::collections::BTreeSet::new();
     let items = list(node, "names of users")?;
     if items.is_empty() || items.len() > MAX_USERS {
@@ -61,17 +73,32 @@ pub(super) fn users(node: &Node) -> Read<Vec<String>> {
         ));
     }
     for item in items {
-        let name = name(item, "the name of a user")?.to_string();
-        if !seen.insert(name.clone()) {
+        let user = user(item)?;
+        if !seen.insert(user.name.clone()) {
             return Err(Problem::new(
                 item.place,
-                format!("a second user named `{name}`"),
+                format!("a second user named `{}`", user.name),
                 "a name of its own for each user",
             ));
         }
-        names.push(name);
+        users.push(user);
     }
-    Ok(names)
+    Ok(users)
+}
+
+fn user(node: &Node) -> Read<ScriptUser> {
+    const WHAT: &str = "the name of a user";
+    if !matches!(node.value, Value::Map(_)) {
+        let name = name(node, WHAT)?.to_string();
+        return Ok(ScriptUser { name, stream: true });
+    }
+    let fields = Fields::read(node, "a user", &USER_KEYS)?;
+    Ok(ScriptUser {
+        name: name(fields.need("name", "name: a")?, WHAT)?.to_string(),
+        stream: fields.get("stream").map_or(Ok(true), |node| {
+            word(node, "an answer to which stream a user holds", &STREAMS)
+        })?,
+    })
 }
 
 /// The steps in the order of their moments, and for each where it is written and when it is.
@@ -111,7 +138,13 @@ fn step(node: &Node, users: Users<'_>, flows: &mut Flows<'_>) -> Read<ScriptStep
     let user = users.index(fields.need("user", EXAMPLE)?)?;
     let what = flows.single(fields.need("do", EXAMPLE)?)?;
     if matches!(what, Step::Disconnect(_)) {
-        fields.refuse(&["net"], "a disconnection sends nothing")?;
+        fields.refuse(&["leave_out", "net"], "a disconnection sends nothing")?;
+    }
+    let mut leave_out = Vec::new();
+    if let Some(node) = fields.get("leave_out") {
+        for item in list(node, "arguments to go without")? {
+            leave_out.push(word(item, "something to leave out", &ARGUMENTS)?);
+        }
     }
     let net = fields
         .get("net")
@@ -120,13 +153,13 @@ fn step(node: &Node, users: Users<'_>, flows: &mut Flows<'_>) -> Read<ScriptStep
         at,
         user,
         what,
+        leave_out,
         net,
     })
 }
 
 fn net(node: &Node, users: Users<'_>) -> Read<Net> {
     let fields = Fields::read(node, "`net`", &NET_KEYS)?;
-    let delivered = |key| fields.get(key).map(delivery).transpose();
     let mut push = Vec::new();
     if let Some(node) = fields.get("push") {
         for entry in pushes(node)? {
@@ -141,10 +174,27 @@ fn net(node: &Node, users: Users<'_>) -> Read<Net> {
             push.push((user, delivery(&entry.node)?));
         }
     }
+    let mut retries = Vec::new();
+    if let Some(node) = fields.get("retries") {
+        for item in list(node, "what happens to each later attempt")? {
+            retries.push(attempt(&Fields::read(item, "an attempt", &RETRY_KEYS)?)?);
+        }
+    }
+    Ok(Net {
+        push,
+        retries,
+        ..attempt(&fields)?
+    })
+}
+
+/// What happens to one attempt.
+fn attempt(fields: &Fields<'_>) -> Read<Net> {
+    let delivered = |key| fields.get(key).map(delivery).transpose();
     Ok(Net {
         request: delivered("request")?,
+        duplicate: delivered("duplicate")?,
         reply: delivered("reply")?,
-        push,
+        ..Net::default()
     })
 }
 

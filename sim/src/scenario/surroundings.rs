@@ -16,13 +16,36 @@ pub(super) const CAPACITY_KEYS: [&str; 3] = ["service", "commit", "queue"];
 pub(super) const CLIENT_KEYS: [&str; 4] = ["timeout", "backoff", "max", "attempts"];
 pub(super) const NETWORK_KEYS: [&str; 4] = ["latency", "loss", "duplicate", "stream_break"];
 
-/// How long the server takes; by default as long as a small machine with a local disk.
-pub(super) fn capacity(node: Option<&Node>, tables: &mut Tables) -> Read<Capacity> {
-    let mut capacity = Capacity {
+/// As long as a small machine with a local disk takes.
+pub(super) fn usual_capacity() -> Capacity {
+    Capacity {
         service: lognormal(Span::micros(20), Span::micros(200)),
         commit: lognormal(Span::micros(300), Span::millis(2)),
         queue: 4_096,
-    };
+    }
+}
+
+/// How clients retry that are told nothing else.
+pub(super) const USUAL_CLIENT: Client = Client {
+    timeout: Span::millis(500),
+    backoff: 2,
+    max: Span::secs(8),
+    attempts: 8,
+};
+
+/// Nothing happens by chance, and a packet takes a millisecond.
+pub(super) fn usual_network() -> Network {
+    Network {
+        latency: Arc::new(Quantiles::new(Shape::Fixed(Span::millis(1).0))),
+        loss: Ratio::NEVER,
+        duplicate: Ratio::NEVER,
+        stream_break: Ratio::NEVER,
+    }
+}
+
+/// How long the server takes.
+pub(super) fn capacity(node: Option<&Node>, tables: &mut Tables) -> Read<Capacity> {
+    let mut capacity = usual_capacity();
     let Some(node) = node else {
         return Ok(capacity);
     };
@@ -41,12 +64,7 @@ pub(super) fn capacity(node: Option<&Node>, tables: &mut Tables) -> Read<Capacit
 
 /// How clients retry.
 pub(super) fn client(node: Option<&Node>) -> Read<Client> {
-    let mut client = Client {
-        timeout: Span::millis(500),
-        backoff: 2,
-        max: Span::secs(8),
-        attempts: 8,
-    };
+    let mut client = USUAL_CLIENT;
     let Some(node) = node else {
         return Ok(client);
     };
@@ -66,14 +84,9 @@ pub(super) fn client(node: Option<&Node>) -> Read<Client> {
     Ok(client)
 }
 
-/// What the network does by chance; by default nothing, within a millisecond.
+/// What the network does by chance.
 pub(super) fn network(node: Option<&Node>, tables: &mut Tables) -> Read<Network> {
-    let mut network = Network {
-        latency: Arc::new(Quantiles::new(Shape::Fixed(Span::millis(1).0))),
-        loss: Ratio::NEVER,
-        duplicate: Ratio::NEVER,
-        stream_break: Ratio::NEVER,
-    };
+    let mut network = usual_network();
     let Some(node) = node else {
         return Ok(network);
     };

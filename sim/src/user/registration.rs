@@ -128,8 +128,8 @@ impl VirtualUser {
     pub(super) fn come_back(&mut self, now: Time, meant: Time) {
         self.doing = match (&self.script, self.pace) {
             (Script::Flow(_), _) => Doing::Ready { meant },
-            (Script::Manual, Pace::AsWritten) => Doing::Idle,
-            (Script::Manual, Pace::Hurried) => Doing::Settling,
+            (Script::Manual { .. }, Pace::AsWritten) => Doing::Idle,
+            (Script::Manual { .. }, Pace::Hurried) => Doing::Settling,
         };
         if self.user.is_some() {
             self.open_stream(now);
@@ -147,7 +147,7 @@ impl VirtualUser {
     fn open_stream(&mut self, now: Time) {
         let wanted = match &self.script {
             Script::Flow(persona) => persona.stream,
-            Script::Manual => true,
+            Script::Manual { stream } => *stream,
         };
         if wanted {
             let secret = self.secret;

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use chat_core::{Span, Time};
 
 use crate::history::{Observer, What};
-use crate::plan::{Step, Text, Verb};
+use crate::plan::{Argument, Step, Text, Verb};
 use crate::protocol::{CallId, Op, Room};
 
 use super::calls::{Call, Stage};
 use super::flow::Pace;
-use super::{Action, Checks, Credential, Doing, Keys, VirtualUser, say};
+use super::{Action, Checks, Credential, Doing, Keys, Script, VirtualUser, say};
 
 /// Calls that a client has in flight at once at most: with so many, even one with the habit of
 /// not waiting waits for the latest.
@@ -122,7 +122,9 @@ impl VirtualUser {
             | Op::Report { .. }
             | Op::Check { .. } => Credential::Handle { secret },
         };
-        let keyed = self.keys == Keys::Random && !matches!(op, Op::Check { .. });
+        let keyed = self.keys == Keys::Random
+            && !matches!(op, Op::Check { .. })
+            && !self.leave_out.contains(&Argument::Key);
         let key =
             keyed.then(|| (u128::from(self.draw.bits()) << 64) | u128::from(self.draw.bits()));
         let call = self.calls.next_id();
@@ -153,7 +155,10 @@ impl VirtualUser {
             give_up_at: Time::MAX,
         };
         begun.start(now, &self.client);
-        if patience == Patience::ByHabit && self.draw.chance(self.habits.abandon) {
+        if patience == Patience::ByHabit
+            && (self.draw.chance(self.habits.abandon)
+                || self.leave_out.contains(&Argument::Retries))
+        {
             begun.limit_patience(now, ABANDON_AFTER);
         }
         self.calls.add(begun);
@@ -210,24 +215,29 @@ impl VirtualUser {
 
     /// A check by somebody in the middle of a flow.
     pub(super) fn check(&self, wait: Span) -> Op {
-        let after = match self.checks {
-            Checks::Exact => Some(self.inbox.cursor()),
-            Checks::Bare => None,
-        };
+        let bare = self.checks == Checks::Bare || self.leave_out.contains(&Argument::After);
+        let after = (!bare).then(|| self.inbox.cursor());
         Op::Check { after, wait }
     }
 
-    /// The room that a call names: the current one. Now and then none, where the server can know
-    /// it, so that its defaults are put to the test.
+    /// The room that a call names: the current one. In a flow now and then none, where the server
+    /// can know it, so that its defaults are put to the test.
     fn room(&mut self) -> Option<Room> {
-        let left_out = self.rooms.is_in_one() && self.draw.below(8) == 0;
+        let left_out = match self.script {
+            Script::Flow(_) => self.rooms.is_in_one() && self.draw.below(8) == 0,
+            Script::Manual { .. } => self.leave_out.contains(&Argument::Room),
+        };
         if left_out { None } else { self.rooms.current() }
     }
 
-    /// The epoch that speech carries: half of the time, the one of the latest grant.
+    /// The epoch that speech carries: the one of the latest grant, in a flow half of the time.
     fn epoch(&mut self, room: Option<Room>) -> Option<u64> {
         let epoch = self.rooms.epoch(room)?;
-        (self.draw.below(2) == 0).then_some(epoch)
+        let given = match self.script {
+            Script::Flow(_) => self.draw.below(2) == 0,
+            Script::Manual { .. } => !self.leave_out.contains(&Argument::Epoch),
+        };
+        given.then_some(epoch)
     }
 
     fn text(&mut self, text: &Text) -> Arc<str> {

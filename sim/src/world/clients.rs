@@ -44,6 +44,8 @@ pub(super) struct Client {
     drops: u32,
     /// The network of its next request, spelled out.
     pub(super) net: Option<Box<Net>>,
+    /// The same of the later attempts of these calls.
+    pub(super) retries: Vec<(CallId, VecDeque<Net>)>,
     /// The network of the next push to it, spelled out.
     pub(super) next_push: Option<Delivery>,
     done: bool,
@@ -64,6 +66,7 @@ impl Client {
             cancelled: VecDeque::new(),
             drops: 0,
             net: None,
+            retries: Vec::new(),
             next_push: None,
             done: false,
         }
@@ -72,6 +75,12 @@ impl Client {
     /// Whether the client still holds the connection on which this attempt's answer comes.
     fn awaits(&self, call: CallId, attempt: u32, drops: u32) -> bool {
         drops == self.drops && !self.cancelled.contains(&(call, attempt))
+    }
+
+    /// What the network does to the next attempt of a call, if that is spelled out.
+    fn net_of_retry(&mut self, call: CallId) -> Option<Box<Net>> {
+        let (_, nets) = self.retries.iter_mut().find(|(of, _)| *of == call)?;
+        nets.pop_front().map(Box::new)
     }
 
     /// Takes note of whether the user has come to its end: whether it has not.
@@ -141,7 +150,11 @@ impl World<'_, '_> {
                 key,
                 op,
             } => {
-                let drops = self.clients[agent as usize].drops;
+                let client = &mut self.clients[agent as usize];
+                if attempt > 0 {
+                    client.net = client.net_of_retry(call);
+                }
+                let drops = client.drops;
                 let whose = Whose::Call {
                     agent,
                     call,
@@ -150,26 +163,7 @@ impl World<'_, '_> {
                 };
                 self.send(whose, translate::call(who, key, &op));
             }
-            Action::Cancel { call, attempt } => {
-                let client = &mut self.clients[agent as usize];
-                if client.cancelled.len() >= CANCELLED {
-                    client.cancelled.pop_front();
-                }
-                client.cancelled.push_back((call, attempt));
-                let gone = |entry: &&(CallId, u32, Slot)| (entry.0, entry.1) == (call, attempt);
-                let slots: Vec<Slot> = client
-                    .in_flight
-                    .iter()
-                    .filter(gone)
-                    .map(|entry| entry.2)
-                    .collect();
-                client
-                    .in_flight
-                    .retain(|entry| (entry.0, entry.1) != (call, attempt));
-                for slot in slots {
-                    self.drop_connection(agent, slot);
-                }
-            }
+            Action::Cancel { call, attempt } => self.cancel(agent, call, attempt),
             Action::OpenStream { stream, who, after } => {
                 self.clients[agent as usize].stream = Some(stream);
                 self.send(
@@ -202,6 +196,27 @@ impl World<'_, '_> {
                     self.drop_connection(agent, slot);
                 }
             }
+        }
+    }
+
+    fn cancel(&mut self, agent: u32, call: CallId, attempt: u32) {
+        let client = &mut self.clients[agent as usize];
+        if client.cancelled.len() >= CANCELLED {
+            client.cancelled.pop_front();
+        }
+        client.cancelled.push_back((call, attempt));
+        let gone = |entry: &&(CallId, u32, Slot)| (entry.0, entry.1) == (call, attempt);
+        let slots: Vec<Slot> = client
+            .in_flight
+            .iter()
+            .filter(gone)
+            .map(|entry| entry.2)
+            .collect();
+        client
+            .in_flight
+            .retain(|entry| (entry.0, entry.1) != (call, attempt));
+        for slot in slots {
+            self.drop_connection(agent, slot);
         }
     }
 

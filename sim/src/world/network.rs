@@ -32,8 +32,11 @@ impl World<'_, '_> {
         if self.clients[agent as usize].cut_until > self.agenda.now() {
             return Delivery::Lost;
         }
-        if let Some(delivery) = spelled {
-            return delivery;
+        match spelled {
+            // Nothing is lost after the heal, whatever was spelled out before.
+            Some(Delivery::Lost) if self.phase != Phase::Safety => {}
+            Some(delivery) => return delivery,
+            None => {}
         }
         if self.strikes(agent, self.plan.network.loss) {
             return Delivery::Lost;
@@ -45,11 +48,14 @@ impl World<'_, '_> {
     pub(super) fn send(&mut self, whose: Whose, call: chat_core::Call) {
         let agent = whose.agent();
         let net = self.clients[agent as usize].net.take();
-        let spelled = net.as_ref().and_then(|net| net.request);
-        let doubled = matches!(whose, Whose::Call { .. })
-            && spelled.is_none()
-            && self.strikes(agent, self.plan.network.duplicate);
-        let copy = doubled.then(|| self.send_one(whose, call.clone(), None, None));
+        let (spelled, copied) = net
+            .as_ref()
+            .map_or((None, None), |net| (net.request, net.duplicate));
+        let doubled = copied.is_some()
+            || matches!(whose, Whose::Call { .. })
+                && spelled.is_none()
+                && self.strikes(agent, self.plan.network.duplicate);
+        let copy = doubled.then(|| self.send_one(whose, call.clone(), None, copied));
         let fate = self.send_one(whose, call, net, spelled);
         let at = self.now();
         self.watch.observe_wire(&match whose {

@@ -11,8 +11,9 @@ impl World<'_, '_> {
         let Workload::Steps { users, steps } = &self.plan.workload else {
             return;
         };
-        for name in users {
-            self.add_client(Script::Manual, name.as_str().into());
+        for user in users {
+            let stream = user.stream;
+            self.add_client(Script::Manual { stream }, user.name.as_str().into());
         }
         for (index, step) in steps.iter().enumerate() {
             let index = u32::try_from(index).expect("the plan limits steps");
@@ -29,14 +30,16 @@ impl World<'_, '_> {
         };
         let now = self.now();
         let client = &mut self.clients[step.user as usize];
-        let Net {
-            request,
-            reply,
-            push,
-        } = &step.net;
-        let spelled = request.is_some() || reply.is_some() || !push.is_empty();
+        let spelled = step.net != Net::default();
         client.net = spelled.then(|| Box::new(step.net.clone()));
-        let call = client.user.manual(now, &step.what, &mut self.watch);
+        let call = client
+            .user
+            .manual(now, &step.what, &step.leave_out, &mut self.watch);
+        if let Some(call) = call
+            && !step.net.retries.is_empty()
+        {
+            client.retries.push((call, step.net.retries.clone().into()));
+        }
         self.settle(step.user);
         // What starts no request has no network either.
         if call.is_none() {

@@ -180,7 +180,7 @@ fn some_do_not_wait_for_an_answer() {
 
 #[test]
 fn steps_by_hand_wait_for_nothing() {
-    let mut desk = Desk::with_seed(sim::user::Script::Manual, 1);
+    let mut desk = Desk::with_seed(sim::user::Script::Manual { stream: true }, 1);
     desk.manual(&enter());
     desk.answer(0, 0, &matched(1));
     let typing = sim::plan::Step::Call(Verb::Typing);

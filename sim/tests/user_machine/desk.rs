@@ -5,7 +5,7 @@ use std::sync::Arc;
 use chat_core::{Span, Time};
 use sim::draw::{Quantiles, Ratio, Shape};
 use sim::history::{Observer, Path, Record, What, WorldRecord};
-use sim::plan::{Client, Habits, Persona, Step, Text, Verb};
+use sim::plan::{Argument, Client, Habits, Persona, Step, Text, Verb};
 use sim::protocol::{
     Agent, Answer, CallId, EndReason, Op, Outcome, Refusal, Room, Saw, StickChange, User,
 };
@@ -273,7 +273,12 @@ impl Desk {
     }
 
     pub(crate) fn manual(&mut self, step: &Step) -> Option<CallId> {
-        self.input(|user, now, log| user.manual(now, step, log))
+        self.manual_without(step, &[])
+    }
+
+    /// The same, of a call that goes without these.
+    pub(crate) fn manual_without(&mut self, step: &Step, leave_out: &[Argument]) -> Option<CallId> {
+        self.input(|user, now, log| user.manual(now, step, leave_out, log))
     }
 
     fn settle(&mut self) {

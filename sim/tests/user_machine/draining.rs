@@ -144,7 +144,7 @@ fn whoever_is_away_comes_back_at_once() {
 
 #[test]
 fn a_script_by_hand_is_drained_when_its_calls_are_over() {
-    let mut desk = Desk::with_seed(sim::user::Script::Manual, 1);
+    let mut desk = Desk::with_seed(sim::user::Script::Manual { stream: true }, 1);
     desk.manual(&enter());
     desk.drain();
     assert!(desk.take_with("finished").is_empty());
@@ -164,7 +164,7 @@ fn a_script_by_hand_is_drained_when_its_calls_are_over() {
 
 #[test]
 fn whoever_never_came_has_nothing_to_drain() {
-    let mut desk = Desk::with_seed(sim::user::Script::Manual, 1);
+    let mut desk = Desk::with_seed(sim::user::Script::Manual { stream: true }, 1);
     desk.drain();
     assert_eq!(desk.take(), ["0 finished"]);
     assert!(desk.user.is_done());

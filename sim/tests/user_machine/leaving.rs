@@ -77,7 +77,7 @@ fn whoever_is_stopped_is_late() {
 
 #[test]
 fn a_script_by_hand_goes_away_and_comes_back() {
-    let mut desk = Desk::with_seed(sim::user::Script::Manual, 1);
+    let mut desk = Desk::with_seed(sim::user::Script::Manual { stream: true }, 1);
     desk.manual(&enter());
     desk.answer(0, 0, &waiting());
     desk.opened(1);

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use sim::draw::{Quantiles, Shape};
-use sim::plan::{Step, Text, Verb};
-use sim::protocol::{Op, Room, User};
+use sim::plan::{Argument, Step, Text, Verb};
+use sim::protocol::{Op, Room, Saw, User};
 use sim::user::{Action, Script};
 
 use crate::desk::*;
@@ -31,39 +31,86 @@ fn room_and_epoch(op: &Op) -> (Option<Room>, Option<u64>) {
 }
 
 fn in_the_lobby() -> Desk {
-    let mut desk = Desk::with_seed(Script::Manual, 1);
+    let mut desk = Desk::with_seed(Script::Manual { stream: true }, 1);
     desk.manual(&login("lobby"));
     desk.answer(0, 0, &logged_in(1));
     desk
 }
 
+/// What a user with a flow asks for that logs into the lobby and then speaks so often. `heard` is
+/// what it hears in between.
+fn spoken(count: u32, heard: &[Saw<'_>], rooms: &[u32]) -> Vec<Op> {
+    let mut steps: Vec<Step> = rooms.iter().map(|_| login("lobby")).collect();
+    steps.push(repeat(count, vec![send("hi")]));
+    let mut desk = Desk::registered(flow(steps), logged_in(rooms[0]));
+    for (call, room) in (1..).zip(&rooms[1..]) {
+        desk.answer(call, 0, &logged_in(*room));
+    }
+    for (seq, saw) in (1..).zip(heard) {
+        desk.streamed(seq, saw);
+    }
+    let first = u32::try_from(rooms.len()).unwrap();
+    for call in first..first + count {
+        desk.answer(call, 0, &sent());
+    }
+    let asked = desk.log.actions.iter();
+    asked
+        .filter_map(|action| match action {
+            Action::Request { op, .. } if matches!(op, Op::Send { .. }) => Some(op.clone()),
+            _ => None,
+        })
+        .collect()
+}
+
 #[test]
-fn the_room_is_left_out_now_and_then_where_there_is_but_one() {
-    let mut desk = in_the_lobby();
-    let sent = ops(&mut desk, &send("hi"), 800);
+fn in_a_flow_the_room_is_left_out_now_and_then_where_there_is_but_one() {
+    let sent = spoken(800, &[], &[1]);
+    assert_eq!(sent.len(), 800);
     let left_out = sent.iter().filter(|op| room_and_epoch(op).0.is_none());
     let left_out = left_out.count();
     assert!((60..140).contains(&left_out), "{left_out}");
-
-    desk.manual(&login("kitchen"));
-    desk.answer(801, 0, &logged_in(2));
-    let sent = ops(&mut desk, &send("hi"), 100);
+    let sent = spoken(100, &[], &[1, 2]);
     assert!(sent.iter().all(|op| room_and_epoch(op).0 == Some(Room(2))));
 }
 
 #[test]
-fn half_of_all_speech_carries_the_epoch_of_the_latest_grant() {
-    let mut desk = in_the_lobby();
-    let sent = ops(&mut desk, &send("hi"), 100);
+fn in_a_flow_half_of_all_speech_carries_the_epoch_of_the_latest_grant() {
+    let sent = spoken(100, &[], &[1]);
     assert!(sent.iter().all(|op| room_and_epoch(op).1.is_none()));
-    desk.streamed(1, &granted(ME, 3));
-    desk.streamed(2, &granted(User(8), 4));
-    let sent = ops(&mut desk, &send("hi"), 400);
+    let heard = [granted(ME, 3), granted(User(8), 4)];
+    // The first left before anything was heard.
+    let sent = &spoken(401, &heard, &[1])[1..];
     let with = sent.iter().filter(|op| room_and_epoch(op).1 == Some(3));
     let with = with.count();
     let without = sent.iter().filter(|op| room_and_epoch(op).1.is_none());
     assert_eq!(with + without.count(), 400);
     assert!((150..250).contains(&with), "{with}");
+}
+
+#[test]
+fn by_hand_a_call_goes_without_what_it_is_told_to() {
+    let mut desk = in_the_lobby();
+    desk.streamed(1, &granted(ME, 3));
+    let sent = ops(&mut desk, &send("hi"), 50);
+    let all = (Some(Room(1)), Some(3));
+    assert!(sent.iter().all(|op| room_and_epoch(op) == all));
+    let mut without = |step: &Step, arguments: &[Argument]| {
+        desk.manual_without(step, arguments);
+        let Some(Action::Request { op, key, .. }) = desk.log.actions.last() else {
+            panic!("no request");
+        };
+        (op.clone(), key.is_some())
+    };
+    let (op, keyed) = without(&send("hi"), &[Argument::Room, Argument::Epoch]);
+    assert_eq!((room_and_epoch(&op), keyed), ((None, None), true));
+    assert!(!without(&send("hi"), &[Argument::Key]).1);
+    let after = |op: Op| match op {
+        Op::Check { after, .. } => after,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(after(without(&check(0), &[]).0), Some(1));
+    assert_eq!(after(without(&check(0), &[Argument::After]).0), None);
+    assert_eq!(room_and_epoch(&ops(&mut desk, &send("hi"), 1)[0]), all);
 }
 
 #[test]

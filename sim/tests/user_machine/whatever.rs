@@ -274,7 +274,7 @@ proptest! {
         inputs in proptest::collection::vec(input(), 0..120),
     ) {
         let script = || {
-            if by_hand == 0 { Script::Manual } else { Script::Flow(Arc::new(persona(habits, stream))) }
+            if by_hand == 0 { Script::Manual { stream } } else { Script::Flow(Arc::new(persona(habits, stream))) }
         };
         let run = |seed| {
             let mut desk = Desk::with_seed(script(), seed);

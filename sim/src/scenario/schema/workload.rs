@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::forms::{closed, count, described, named, one_of, refer, some};
 use super::steps::weight;
-use crate::scenario::script::{NET_KEYS, STEP_KEYS};
+use crate::scenario::script::{ARGUMENTS, NET_KEYS, RETRY_KEYS, STEP_KEYS, USER_KEYS};
 use crate::scenario::workload::{HABIT_KEYS, MAX_USERS, MODES, PERSONA_KEYS, PHASE_KEYS, STREAMS};
 
 /// `phases`.
@@ -25,7 +25,21 @@ pub(super) fn personas() -> Value {
 
 /// `users`.
 pub(super) fn users() -> Value {
-    let mut list = described(some(&named()), "The steps form: the users' names.");
+    let streams = STREAMS.map(|(name, _)| name);
+    let user = closed(
+        "A user by its name, and which stream it holds.",
+        USER_KEYS,
+        [
+            described(named(), "Its name."),
+            described(
+                one_of(&streams),
+                "Whether it holds an event stream; events by default.",
+            ),
+        ],
+        &["name"],
+    );
+    let user = json!({ "anyOf": [named(), user] });
+    let mut list = described(some(&user), "The steps form: the users' names.");
     list["uniqueItems"] = json!(true);
     list
 }
@@ -136,15 +150,24 @@ pub(super) fn script_step() -> Value {
         "additionalProperties": refer("Delivery"),
         "description": "What happens to the pushes that it causes, by user."
     });
+    let request = || described(refer("Delivery"), "To the request.");
+    let copy = || described(refer("Delivery"), "To a second copy of the request.");
+    let reply = || described(refer("Delivery"), "To its reply.");
+    let retry = closed("", RETRY_KEYS, [request(), copy(), reply()], &[]);
+    let retries = described(
+        json!({ "type": "array", "items": retry }),
+        "What happens to later attempts of the call.",
+    );
     let net = closed(
         "What the network does to this call.",
         NET_KEYS,
-        [
-            described(refer("Delivery"), "To the request."),
-            described(refer("Delivery"), "To its reply."),
-            pushes,
-        ],
+        [request(), copy(), reply(), pushes, retries],
         &[],
+    );
+    let arguments = ARGUMENTS.map(|(name, _)| name);
+    let leave_out = described(
+        json!({ "type": "array", "items": one_of(&arguments) }),
+        "What the call goes without.",
     );
     let mut step = closed(
         "",
@@ -153,6 +176,7 @@ pub(super) fn script_step() -> Value {
             described(refer("Duration"), "When, from the start."),
             described(named(), "Who, as listed under `users`."),
             refer("Call"),
+            leave_out,
             net,
         ],
         &["at", "user", "do"],
@@ -163,7 +187,7 @@ pub(super) fn script_step() -> Value {
             "do": { "anyOf": [{ "const": "disconnect" }, { "required": ["disconnect"], "type": "object" }] }
         }
     });
-    step["then"] = json!({ "properties": { "net": false } });
+    step["then"] = json!({ "properties": { "leave_out": false, "net": false } });
     step
 }
 

@@ -1,0 +1,72 @@
+//! A plan that is written as a scenario reads back as the same plan.
+
+use std::path::{Path, PathBuf};
+
+use sim::scenario::{Notes, load, parse, to_yaml};
+
+fn scenarios(folder: &str) -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
+    let mut files: Vec<PathBuf> = std::fs::read_dir(&folder)
+        .expect("the folder is there")
+        .map(|entry| entry.expect("it can be read").path())
+        .filter(|path| path.extension().is_some_and(|e| e == "yaml"))
+        .collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn every_plan_reads_back_as_it_was() {
+    let mut files = scenarios("../scenarios");
+    files.extend(scenarios("../scenarios/regressions"));
+    files.extend(scenarios("tests/good_scenarios"));
+    assert!(files.len() > 15, "{files:?}");
+    for file in files {
+        let plan = load(&file).unwrap();
+        let written = to_yaml(&plan);
+        let again = parse("again.yaml", &written)
+            .unwrap_or_else(|error| panic!("{}: {error}\n{written}", file.display()));
+        let (again, plan) = (format!("{again:#?}"), format!("{plan:#?}"));
+        let differs = again.lines().zip(plan.lines()).find(|(a, b)| a != b);
+        assert_eq!(differs, None, "{}\n{written}", file.display());
+        assert_eq!(again.len(), plan.len());
+    }
+}
+
+#[test]
+fn what_is_usual_is_left_out_and_notes_stand_beside() {
+    let plan = parse(
+        "two.yaml",
+        "users: [a, { name: b, stream: none }]\n\
+         steps:\n\
+         - { at: 0s, user: a, do: { login: { room: lobby } } }\n\
+         - { at: 10ms, user: a, do: { append: { text: \"say \\\"x\\\": #1\" } } }\n\
+         - { at: 1.5s, user: b, do: push, leave_out: [epoch], net: { request: lost } }\n\
+         faults: [{ at: 2s, partition: { users: [b], for: 3s } }]\n",
+    )
+    .unwrap();
+    let notes = Notes {
+        head: vec!["A sentence that says what goes wrong.".into()],
+        steps: vec![String::new(), "draft 11".into()],
+        faults: vec!["nothing passes".into()],
+    };
+    let written = notes.to_yaml(&plan);
+    insta::assert_snapshot!(written, @r#"
+    # A sentence that says what goes wrong.
+    name: two
+    seed: 1
+    duration: 30s
+    liveness: 1m
+    users: [a, { name: b, stream: none }]
+    steps:
+      - { at: 0s, user: a, do: { login: { room: lobby } } }
+      - { at: 10ms, user: a, do: { append: { text: "say \"x\": #1" } } }             # draft 11
+      - { at: 1.5s, user: b, do: push, leave_out: [epoch], net: { request: lost } }
+    faults:
+      - { at: 2s, partition: { users: [b], for: 3s } }  # nothing passes
+    "#);
+    assert_eq!(
+        format!("{:?}", parse("two.yaml", &written).unwrap()),
+        format!("{plan:?}")
+    );
+}

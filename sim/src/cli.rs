@@ -4,27 +4,25 @@ use std::ffi::{OsStr, OsString};
 use std::num::NonZeroU64;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
+use chat_core::Span;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory as _, Parser, Subcommand};
 
 use crate::trace::Follow;
 
 /// Words of the design that later versions will know.
-const COMING_COMMANDS: [&str; 5] = ["compare", "exhaust", "explore", "replay", "shrink"];
-const COMING_OPTIONS: [&str; 5] = [
-    "--no-shrink",
-    "--protocol",
-    "--rate-scale",
-    "--report",
-    "--target",
-];
+const COMING_COMMANDS: [&str; 4] = ["compare", "exhaust", "explore", "replay"];
+const COMING_OPTIONS: [&str; 4] = ["--protocol", "--rate-scale", "--report", "--target"];
 
 /// What a user asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Invocation {
     /// Run scenarios and judge them.
     Run(RunArgs),
+    /// Make the smallest scenario that still fails.
+    Shrink(ShrinkArgs),
     /// Check scenarios without running them.
     Validate(ValidateArgs),
     /// Print the schema of scenarios.
@@ -60,6 +58,18 @@ Examples:
 The trace hash of a seed is the same on every machine, with any --jobs.
 --trace takes one file and one seed, and writes a JSON object per line.
 SIM_SEEDS and SIM_JOBS stand for --seeds and --jobs.";
+
+const SHRINK_EXAMPLES: &str = "\
+Examples:
+  sim shrink scenarios/stick_contention.yaml --seed 1337
+  sim shrink scenarios/burst.yaml --seed 7 --property no_lost_messages -o lost.yaml
+
+What is written is a scenario in the steps form with the network's decisions
+spelled out; run it with `sim FILE.yaml`. Runs that fail are shrunk by themselves
+unless told --no-shrink.
+
+Exit codes: 0 it was shrunk and written, 2 the command line or the scenario is
+wrong, 4 the seed violates nothing, or its run cannot be repeated step by step.";
 
 const VALIDATE_EXAMPLES: &str = "\
 Examples:
@@ -102,6 +112,9 @@ enum Command {
     /// Run scenarios and judge them; `run` may be left out
     #[command(after_help = RUN_EXAMPLES)]
     Run(RunArgs),
+    /// Make the smallest scenario that still fails
+    #[command(after_help = SHRINK_EXAMPLES)]
+    Shrink(ShrinkArgs),
     /// Check scenarios without running them
     #[command(after_help = VALIDATE_EXAMPLES)]
     Validate(ValidateArgs),
@@ -137,12 +150,40 @@ pub struct RunArgs {
     /// Trace only this user or room: user_7, room_3
     #[arg(long, value_name = "USER|ROOM", requires = "trace")]
     pub follow: Option<Follow>,
+    /// Do not shrink a run that fails
+    #[arg(long)]
+    pub no_shrink: bool,
     /// Show every property, metric and sometimes point
     #[arg(long, short, conflicts_with = "quiet")]
     pub verbose: bool,
     /// Show the verdict only, one line for each scenario
     #[arg(long, short)]
     pub quiet: bool,
+}
+
+/// What to shrink.
+#[derive(Args, Clone, Debug, PartialEq, Eq)]
+pub struct ShrinkArgs {
+    /// A scenario file
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// The seed that fails, in place of the scenario's own
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// The property to violate (the first that the seed does)
+    #[arg(long, value_name = "NAME")]
+    pub property: Option<String>,
+    /// Where to write it (target/sim/PROPERTY-SEED.yaml)
+    #[arg(long, short, value_name = "FILE.yaml")]
+    pub output: Option<PathBuf>,
+    /// How long to go on at most
+    #[arg(long = "for", value_name = "TIME", default_value = "60s", value_parser = time)]
+    pub time: Duration,
+}
+
+/// A length of real time, as scenarios write it.
+fn time(text: &str) -> Result<Duration, String> {
+    Span::parse(text).map(|span| Duration::from_micros(span.0))
 }
 
 /// What to check.
@@ -171,6 +212,7 @@ where
     let invocation = match cli.command {
         None => Invocation::Run(cli.run),
         Some(Command::Run(run)) => Invocation::Run(run),
+        Some(Command::Shrink(shrink)) => Invocation::Shrink(shrink),
         Some(Command::Validate(validate)) => Invocation::Validate(validate),
         Some(Command::Schema) => Invocation::Schema,
     };

@@ -1,6 +1,7 @@
 //! What each subcommand does, from its arguments to the exit code.
 
 mod scenario_run;
+mod shrinking;
 
 use std::io::Write;
 use std::num::NonZeroUsize;
@@ -36,6 +37,8 @@ pub struct Console<'a> {
     pub clock: &'a dyn Fn() -> Duration,
     /// How many seeds to run at a time unless told otherwise.
     pub cores: NonZeroUsize,
+    /// Where files go that nobody asked for.
+    pub unasked: &'a Path,
 }
 
 impl Console<'_> {
@@ -70,6 +73,7 @@ pub fn execute<M: Measured>(
 ) -> u8 {
     match invocation {
         Invocation::Run(arguments) => run(arguments, engine, console),
+        Invocation::Shrink(arguments) => shrinking::shrink(arguments, engine, console),
         Invocation::Validate(arguments) => validate(arguments, engine, console),
         Invocation::Schema => schema(engine, console),
     }

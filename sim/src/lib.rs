@@ -1,5 +1,6 @@
 //! Seeded virtual users that drive the chat core in virtual time, and judge what they saw.
 
+pub mod caught;
 pub mod cli;
 pub mod commands;
 mod disk;
@@ -16,6 +17,7 @@ pub mod report;
 pub mod result;
 pub mod runner;
 pub mod scenario;
+pub mod shrink;
 pub mod sometimes;
 pub mod trace;
 mod translate;

@@ -4,6 +4,7 @@
 use std::env;
 use std::io::{self, IsTerminal};
 use std::num::NonZeroUsize;
+use std::path::Path;
 use std::process::ExitCode;
 use std::thread::available_parallelism;
 use std::time::Instant;
@@ -30,6 +31,7 @@ fn main() -> ExitCode {
             return ExitCode::from(if told.use_stderr() { 2 } else { 0 });
         }
     };
+    sim::caught::stay_silent();
     let began = Instant::now();
     let mut bar: Option<ProgressBar> = None;
     let mut live = |line: Option<&str>| match line {
@@ -49,6 +51,7 @@ fn main() -> ExitCode {
         error_paint: paint(io::stderr().is_terminal()),
         live: &mut live,
         clock: &|| began.elapsed(),
+        unasked: Path::new("target/sim"),
         cores: available_parallelism().unwrap_or(NonZeroUsize::MIN),
     };
     ExitCode::from(execute(&invocation, &engine(), &mut console))

@@ -16,6 +16,7 @@ mod numbers;
 #[cfg(test)]
 pub(crate) mod samples;
 mod shell;
+mod shrunk;
 mod tail;
 mod timeline;
 
@@ -29,7 +30,8 @@ pub use junit::junit;
 pub(crate) use lanes::LANES;
 pub use line::Paint;
 pub use live_line::live_line;
-pub use shell::repeat_command;
+pub use shell::{repeat_command, run_command};
+pub use shrunk::{ShrunkRun, page as shrunk_page};
 pub use tail::{closing, verdict_line};
 pub use timeline::{Mark, Timeline};
 
@@ -72,6 +74,8 @@ pub struct FinishedRun {
     pub summary: Summary,
     /// What the clients of the first violation saw, from a second run of its seed.
     pub story: Option<Story>,
+    /// The smallest scenario that fails like the first violation, if there is one.
+    pub shrunk: Option<ShrunkRun>,
 }
 
 /// What the clients of a violation saw.
@@ -169,7 +173,11 @@ fn short_of(run: &FinishedRun, view: &View<'_>) -> Vec<Block> {
 
 /// A property was violated: what was seen comes first, and only then what held.
 fn violated(run: &FinishedRun, view: &View<'_>) -> Vec<Block> {
-    let mut blocks = vec![failure::opening(run, view), lanes::lanes(run)];
+    let mut blocks = vec![
+        failure::opening(run, view),
+        lanes::lanes(run),
+        shrunk::section(run),
+    ];
     if view.detail == Detail::Verbose {
         blocks.push(header::about(run));
         blocks.extend(middle(run, view));

@@ -51,6 +51,23 @@ pub struct RunResult {
     pub violations_left_out: u64,
     /// How to run the same again.
     pub repro: Option<Repro>,
+    /// The smallest scenario that fails in the same way, if one was looked for and found.
+    pub shrunk: Option<ShrunkResult>,
+}
+
+/// What a failure was shrunk to.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ShrunkResult {
+    /// Its users.
+    pub users: u64,
+    /// Its steps.
+    pub steps: u64,
+    /// Its faults.
+    pub faults: u64,
+    /// The file it is in.
+    pub file: String,
+    /// How long it took, in milliseconds of real time.
+    pub wall_ms: f64,
 }
 
 /// What a run comes to.
@@ -195,8 +212,11 @@ pub struct Violation {
 /// How to see it again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Repro {
-    /// The whole command.
+    /// The whole command; of a run that was shrunk, that of the smallest scenario.
     pub command: String,
+    /// The command that shows all that it was shrunk from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub whole: Option<String>,
     /// The scenario file.
     pub file: String,
 }

@@ -5,15 +5,14 @@ mod merged;
 mod progress;
 mod verdict;
 
-use std::any::Any;
 use std::collections::BTreeMap;
 use std::num::{NonZeroU64, NonZeroUsize};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use chat_core::Span;
 
+use crate::caught::caught;
 use crate::plan::Plan;
 use crate::report::Timeline;
 use crate::result::{
@@ -25,6 +24,9 @@ pub use merged::{FailingSeed, Merged, Summary};
 pub use progress::{Progress, ProgressNow};
 pub(crate) use verdict::class_of;
 pub use verdict::{unreached, worst};
+
+/// The property of a run that broke off: what the core's own checks find.
+pub const PANIC: &str = "panic";
 
 /// How often the caller hears of progress while it waits.
 const TICK: Duration = Duration::from_millis(100);
@@ -180,8 +182,7 @@ fn work<M: Measured>(
             shared.next_to_start - 1
         };
         let seed = seeds.first.wrapping_add(index);
-        let ended = catch_unwind(AssertUnwindSafe(|| run(seed, progress)))
-            .map_err(|payload| panic_words(payload.as_ref()));
+        let ended = caught(|| run(seed, progress));
         board.lock().ready.insert(index, ended);
         board.changed.notify_all();
     }
@@ -213,15 +214,6 @@ fn wait_for<M>(
             shared = board.lock();
         }
     }
-}
-
-/// What a panic said.
-pub(crate) fn panic_words(payload: &(dyn Any + Send)) -> String {
-    let said = payload
-        .downcast_ref::<&str>()
-        .copied()
-        .or_else(|| payload.downcast_ref::<String>().map(String::as_str));
-    said.unwrap_or("a panic without words").to_owned()
 }
 
 #[cfg(test)]

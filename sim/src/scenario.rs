@@ -31,6 +31,7 @@ use chat_core::{Config, Span};
 
 pub use error::{Look, ScenarioError};
 pub use schema::schema;
+pub(crate) use surroundings::{USUAL_CLIENT, usual_capacity, usual_network};
 pub use write::{Notes, to_yaml};
 
 use crate::names::PROPERTIES;

@@ -16,6 +16,7 @@ use crate::protocol::{Agent, CallId, Op, Room, User};
 use line::Line;
 
 pub use recorder::{Recorder, SawLine};
+pub(crate) use words::answered;
 
 /// What a trace keeps of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

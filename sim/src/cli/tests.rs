@@ -5,10 +5,10 @@ fn read(line: &str) -> Result<Invocation, clap::Error> {
 }
 
 fn run_args(line: &str) -> RunArgs {
-    match read(line).unwrap() {
-        Invocation::Run(run) => run,
-        other @ (Invocation::Validate(_) | Invocation::Schema) => panic!("{other:?}"),
-    }
+    let Invocation::Run(run) = read(line).unwrap() else {
+        panic!("{line}: not a run");
+    };
+    run
 }
 
 fn refused(line: &str) -> String {
@@ -81,10 +81,8 @@ fn what_makes_no_sense_is_refused() {
             "sim explore a.yaml --for 10m",
             "`sim explore` is not available yet",
         ),
-        (
-            "sim shrink a.yaml --seed 7 -o b.yaml",
-            "`sim shrink` is not available yet",
-        ),
+        ("sim shrink a.yaml --for a-while", "invalid value 'a-while'"),
+        ("sim shrink a.yaml b.yaml", "unexpected argument"),
         (
             "sim a.yaml --report r.html",
             "`--report` is not available yet",
@@ -93,14 +91,22 @@ fn what_makes_no_sense_is_refused() {
             "sim run a.yaml --target http://localhost",
             "`--target` is not available yet",
         ),
-        (
-            "sim a.yaml --no-shrink",
-            "`--no-shrink` is not available yet",
-        ),
     ] {
         let text = refused(line);
         assert!(text.contains(says), "{line}: {text}");
     }
+}
+
+#[test]
+fn shrinking_takes_one_seed_of_one_file() {
+    let Invocation::Shrink(shrink) = read("sim shrink a.yaml --seed 7 -o b.yaml --for 2m").unwrap()
+    else {
+        panic!("shrink");
+    };
+    assert_eq!(shrink.file, Path::new("a.yaml"));
+    assert_eq!((shrink.seed, shrink.property), (Some(7), None));
+    assert_eq!(shrink.output.as_deref(), Some(Path::new("b.yaml")));
+    assert_eq!(shrink.time, Duration::from_secs(120));
 }
 
 fn help(line: &str) -> String {
@@ -135,6 +141,7 @@ fn help_is_no_wider_than_the_page_and_promises_nothing() {
         "sim --help",
         "sim -h",
         "sim run --help",
+        "sim shrink --help",
         "sim validate --help",
         "sim schema --help",
     ] {

@@ -10,11 +10,11 @@ use std::time::Duration;
 
 use chat_core::Span;
 
-use super::Console;
+use super::{Console, shrinking};
 use crate::cli::RunArgs;
 use crate::engine::Engine;
 use crate::plan::Plan;
-use crate::report::{FinishedRun, LANES, Rerun, Story, live_line, repeat_command};
+use crate::report::{FinishedRun, LANES, Rerun, Story, live_line, repeat_command, run_command};
 use crate::result::Repro;
 use crate::runner::{Measured, Merged, Progress, Seeds, run_seeds};
 use crate::trace::{Recorder, TraceWriter};
@@ -48,9 +48,14 @@ pub(super) fn run<M: Measured>(
         summary: merged.finish(&plan, wall),
         plan,
         story: None,
+        shrunk: None,
     };
     run.summary.result.repro = Some(repro(&run, seeds));
     run.story = story(&run, engine);
+    if !arguments.no_shrink {
+        run.shrunk = shrinking::after_run(&run, engine, console);
+        tell_shrunk(&mut run);
+    }
     Ok(run)
 }
 
@@ -116,8 +121,23 @@ fn repro(run: &FinishedRun, seeds: Seeds) -> Repro {
     };
     Repro {
         command: repeat_command(&run.file, seed, count),
+        whole: None,
         file: run.file.clone(),
     }
+}
+
+/// Puts what was shrunk into the result.
+fn tell_shrunk(run: &mut FinishedRun) {
+    let (Some(shrunk), result) = (&run.shrunk, &mut run.summary.result) else {
+        return;
+    };
+    result.shrunk = Some(shrunk.result());
+    let whole = result.repro.take().map(|repro| repro.command);
+    result.repro = Some(Repro {
+        command: run_command(&shrunk.file),
+        whole,
+        file: shrunk.file.clone(),
+    });
 }
 
 /// Runs the seed of the first violation again, and keeps what its clients saw.

@@ -19,6 +19,9 @@ const SEEDS: usize = 8;
 
 /// A run is repeated to see what its clients saw; that it comes to the same is worth a line.
 pub(super) fn rerun(run: &FinishedRun) -> Vec<Line> {
+    if run.shrunk.is_some() {
+        return Vec::new();
+    }
     match run.story.as_ref().map(|story| story.rerun) {
         None => Vec::new(),
         Some(Rerun::Same) => vec![Line::plain("run again: same hash")],

@@ -229,8 +229,10 @@ fn result(plan: &Plan) -> RunResult {
         stuck_left_out: 0,
         violations: Vec::new(),
         violations_left_out: 0,
+        shrunk: None,
         repro: Some(Repro {
             command: repeat_command(FILE, plan.seed, 1),
+            whole: None,
             file: FILE.to_owned(),
         }),
     }
@@ -264,6 +266,7 @@ pub(crate) fn passed() -> FinishedRun {
         },
         plan,
         story: None,
+        shrunk: None,
     }
 }
 
@@ -317,6 +320,7 @@ fn fail(run: &mut FinishedRun, property: &str, verdict: Verdict, seed: u64, deta
     });
     result.repro = Some(Repro {
         command: repeat_command(FILE, seed, 1),
+        whole: None,
         file: FILE.to_owned(),
     });
     run.summary.failing.push(FailingSeed {
@@ -366,6 +370,7 @@ pub(crate) fn stalled_run() -> FinishedRun {
     let result = &mut run.summary.result;
     result.repro = Some(Repro {
         command: repeat_command(FILE, 57, 1),
+        whole: None,
         file: FILE.to_owned(),
     });
     result.thresholds[1].met = Some(false);
@@ -467,6 +472,7 @@ pub(crate) fn overlong(mut run: FinishedRun) -> FinishedRun {
     }
     result.repro = Some(Repro {
         command: repeat_command(&run.file, u64::MAX, u64::MAX),
+        whole: None,
         file: run.file.clone(),
     });
     if let Some(story) = &mut run.story {

@@ -18,6 +18,12 @@ pub fn repeat_command(file: &str, seed: u64, seeds: u64) -> String {
     format!("{PROGRAM} {} --seed {seed}{many}", quote(file))
 }
 
+/// The command that runs a scenario with its own seed.
+#[must_use]
+pub fn run_command(file: &str) -> String {
+    format!("{PROGRAM} {}", quote(file))
+}
+
 /// After a pass: more seeds than were run, none of them again.
 pub(super) fn further_command(file: &str, result: &RunResult) -> String {
     if result.seeds == 1 {

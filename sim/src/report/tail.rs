@@ -75,6 +75,9 @@ pub(super) fn failed(run: &FinishedRun, detail: Detail) -> Vec<Line> {
     }
     if let Some(repro) = &result.repro {
         lines.extend(command_lines("repeat", &repro.command, INDENT));
+        if let Some(whole) = &repro.whole {
+            lines.extend(command_lines("whole", whole, INDENT));
+        }
     }
     let verdict = verdict_word(result.verdict);
     lines.push(

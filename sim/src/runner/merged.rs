@@ -6,7 +6,7 @@ use std::time::Duration;
 use chat_core::Span;
 
 use super::verdict::{Evidence, judge, unreached};
-use super::{Ended, Measured, SeedOutcome, Seeds};
+use super::{Ended, Measured, PANIC, SeedOutcome, Seeds};
 use crate::plan::Plan;
 use crate::report::Timeline;
 use crate::result::{Counts, PropertyResult, RunResult, Stuck, ThresholdResult, Violation};
@@ -120,7 +120,7 @@ impl<M: Measured> Merged<M> {
                     trace_hash: None,
                 });
                 self.violations.push(Violation {
-                    property: "panic".to_owned(),
+                    property: PANIC.to_owned(),
                     at_ms: 0.0,
                     users: Vec::new(),
                     detail: format!("The run panicked: {words}"),
@@ -266,6 +266,7 @@ impl<M: Measured> Merged<M> {
             violations: self.violations.items,
             violations_left_out: self.violations.left_out,
             repro: None,
+            shrunk: None,
         };
         Summary {
             result,

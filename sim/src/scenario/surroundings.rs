@@ -17,7 +17,7 @@ pub(super) const CLIENT_KEYS: [&str; 4] = ["timeout", "backoff", "max", "attempt
 pub(super) const NETWORK_KEYS: [&str; 4] = ["latency", "loss", "duplicate", "stream_break"];
 
 /// As long as a small machine with a local disk takes.
-pub(super) fn usual_capacity() -> Capacity {
+pub(crate) fn usual_capacity() -> Capacity {
     Capacity {
         service: lognormal(Span::micros(20), Span::micros(200)),
         commit: lognormal(Span::micros(300), Span::millis(2)),
@@ -26,7 +26,7 @@ pub(super) fn usual_capacity() -> Capacity {
 }
 
 /// How clients retry that are told nothing else.
-pub(super) const USUAL_CLIENT: Client = Client {
+pub(crate) const USUAL_CLIENT: Client = Client {
     timeout: Span::millis(500),
     backoff: 2,
     max: Span::secs(8),
@@ -34,7 +34,7 @@ pub(super) const USUAL_CLIENT: Client = Client {
 };
 
 /// Nothing happens by chance, and a packet takes a millisecond.
-pub(super) fn usual_network() -> Network {
+pub(crate) fn usual_network() -> Network {
     Network {
         latency: Arc::new(Quantiles::new(Shape::Fixed(Span::millis(1).0))),
         loss: Ratio::NEVER,

@@ -72,7 +72,8 @@ fn called(op: &Op) -> String {
     }
 }
 
-fn answered(op: &Op, outcome: &Outcome) -> Option<String> {
+/// What a call was answered; none for a read, whose events say more.
+pub(crate) fn answered(op: &Op, outcome: &Outcome) -> Option<String> {
     let answer = match outcome {
         Ok(answer) => answer,
         Err(refusal) => return Some(format!("{} refused: {}", op.verb(), refusal.code)),

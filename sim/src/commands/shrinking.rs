@@ -1,0 +1,170 @@
+//! Shrinks a failure, writes what is left as a scenario, and runs that again from its file.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::{Console, WRONG};
+use crate::caught::caught;
+use crate::cli::ShrinkArgs;
+use crate::engine::Engine;
+use crate::output;
+use crate::plan::Plan;
+use crate::report::{Detail, FinishedRun, Rerun, ShrunkRun, VERSION, View, shrunk_page};
+use crate::runner::{Measured, PANIC, Progress};
+use crate::shrink::{Failure, Means, Shrunk, shrink as make_smaller};
+
+/// How long a run that failed is shrunk unasked.
+const UNASKED: Duration = Duration::from_secs(15);
+
+/// The exit code when there is nothing to shrink.
+const UNJUDGED: u8 = 4;
+
+/// Shrinks the first violation of a run. None if there is none, or it cannot be; a run that fails
+/// has more to say than that.
+pub(super) fn after_run<M: Measured>(
+    run: &FinishedRun,
+    engine: &Engine<M>,
+    console: &mut Console<'_>,
+) -> Option<ShrunkRun> {
+    let violation = run.headline()?;
+    let failure = Failure {
+        plan: &run.plan,
+        seed: violation.seed,
+        property: &violation.property,
+    };
+    let file = unasked(console, &failure);
+    shrink_into(&failure, &file, UNASKED, engine, console).ok()
+}
+
+/// `target/sim/stick_exclusion-1337.yaml`
+fn unasked(console: &Console<'_>, failure: &Failure<'_>) -> PathBuf {
+    let name = format!("{}-{}.yaml", failure.property, failure.seed);
+    console.unasked.join(name)
+}
+
+/// `sim shrink`.
+pub(super) fn shrink<M: Measured>(
+    arguments: &ShrinkArgs,
+    engine: &Engine<M>,
+    console: &mut Console<'_>,
+) -> u8 {
+    let plan = match (engine.load)(&arguments.file) {
+        Ok(plan) => plan,
+        Err(problem) => {
+            console.complain_of(&problem);
+            return WRONG;
+        }
+    };
+    let seed = arguments.seed.unwrap_or(plan.seed);
+    let found = arguments
+        .property
+        .clone()
+        .or_else(|| first_violation(&plan, seed, engine));
+    let Some(property) = found else {
+        console.complain(&format!(
+            "error: nothing to shrink: seed {seed} of {} violates no property\n",
+            arguments.file.display()
+        ));
+        return UNJUDGED;
+    };
+    let failure = Failure {
+        plan: &plan,
+        seed,
+        property: &property,
+    };
+    let file = match &arguments.output {
+        Some(file) => file.clone(),
+        None => unasked(console, &failure),
+    };
+    match shrink_into(&failure, &file, arguments.time, engine, console) {
+        Ok(run) => {
+            let view = View {
+                detail: Detail::Normal,
+                paint: console.paint,
+                version: VERSION,
+            };
+            console.say(&shrunk_page(&run, &plan, &view));
+            0
+        }
+        Err(problem) => {
+            console.complain(&format!("error: {property} of seed {seed}: {problem}\n"));
+            UNJUDGED
+        }
+    }
+}
+
+/// The property that a seed violates first.
+fn first_violation<M: Measured>(plan: &Plan, seed: u64, engine: &Engine<M>) -> Option<String> {
+    match caught(|| (engine.run)(plan, seed, &Progress::default(), None)) {
+        Ok(outcome) => outcome
+            .violations
+            .into_iter()
+            .next()
+            .map(|violation| violation.property),
+        Err(_) => Some(PANIC.to_owned()),
+    }
+}
+
+/// Shrinks, writes the file, and runs it again.
+pub(super) fn shrink_into<M: Measured>(
+    failure: &Failure<'_>,
+    file: &Path,
+    time: Duration,
+    engine: &Engine<M>,
+    console: &mut Console<'_>,
+) -> Result<ShrunkRun, String> {
+    output::prepare(file).map_err(|error| format!("cannot write {}: {error}", file.display()))?;
+    let (clock, live) = (console.clock, &mut *console.live);
+    let began = clock();
+    let time_left = || clock().saturating_sub(began) < time;
+    let mut told = 0;
+    let means = Means {
+        run: engine.run,
+        start: engine.start,
+        time_left: &time_left,
+        tell: &mut |runs, steps| {
+            if runs >= told + 64 {
+                told = runs;
+                live(Some(&format!("shrinking: {steps} steps after {runs} runs")));
+            }
+        },
+    };
+    let shrunk = make_smaller(failure, means).map_err(|problem| problem.to_string());
+    (console.live)(None);
+    let shrunk = shrunk?;
+    let took = (console.clock)().saturating_sub(began);
+    output::write(file, &shrunk.to_yaml())
+        .map_err(|error| format!("cannot write {}: {error}", file.display()))?;
+    Ok(ShrunkRun {
+        rerun: run_again(&shrunk, file, engine),
+        shrunk,
+        file: file.display().to_string(),
+        took,
+    })
+}
+
+/// Reads the file, as a person would run it, and compares.
+fn run_again<M: Measured>(shrunk: &Shrunk, file: &Path, engine: &Engine<M>) -> Rerun {
+    let Ok(plan) = (engine.load)(file) else {
+        return Rerun::Different { trace_hash: 0 };
+    };
+    match caught(|| (engine.run)(&plan, plan.seed, &Progress::default(), None)) {
+        Ok(outcome) => {
+            let same = |violation: &&crate::result::Violation| {
+                violation.property == shrunk.violation.property
+                    && violation.detail == shrunk.violation.detail
+            };
+            if Some(outcome.trace_hash) == shrunk.trace_hash
+                && outcome.violations.iter().any(|violation| same(&violation))
+            {
+                Rerun::Same
+            } else {
+                Rerun::Different {
+                    trace_hash: outcome.trace_hash,
+                }
+            }
+        }
+        Err(_) if shrunk.trace_hash.is_none() => Rerun::Same,
+        Err(_) => Rerun::Different { trace_hash: 0 },
+    }
+}

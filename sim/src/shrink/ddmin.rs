@@ -1,0 +1,95 @@
+//! Delta debugging: the fewest of some things that still show what all of them show.
+
+/// Takes things away, first many at once and then one by one, as long as what is left still
+/// shows it (Zeller and Hildebrandt, "Simplifying and Isolating Failure-Inducing Input", 2002,
+/// with complements only: a part alone seldom makes sense in a conversation). At the end no single
+/// one can be taken away. `shows` is asked for each smaller list; it has been asked for all.
+pub(super) fn ddmin<T: Clone>(things: &[T], shows: &mut dyn FnMut(&[T]) -> bool) -> Vec<T> {
+    let mut kept = things.to_vec();
+    if kept.is_empty() || shows(&[]) {
+        return Vec::new();
+    }
+    let mut size = kept.len().div_ceil(2);
+    loop {
+        let mut fewer = false;
+        // From the end: what comes late depends on what came early.
+        let mut end = kept.len();
+        while end > 0 {
+            let begin = end.saturating_sub(size);
+            let without = [&kept[..begin], &kept[end..]].concat();
+            if without.len() < kept.len() && !without.is_empty() && shows(&without) {
+                kept = without;
+                fewer = true;
+            }
+            end = begin.min(kept.len());
+        }
+        if size == 1 && !fewer {
+            return kept;
+        }
+        size = (size / 2).max(1);
+    }
+}
+
+/// Takes pairs away where no single one can be: a claim and its release, a login and a leave.
+pub(super) fn without_pairs<T: Clone>(things: &[T], shows: &mut dyn FnMut(&[T]) -> bool) -> Vec<T> {
+    let mut kept = things.to_vec();
+    loop {
+        let pairs =
+            (0..kept.len()).flat_map(|second| (0..second).map(move |first| (first, second)));
+        let without = |(first, second): (usize, usize)| {
+            let mut without = kept.clone();
+            without.remove(second);
+            without.remove(first);
+            without
+        };
+        let fewer = pairs
+            .map(without)
+            .find(|some| !some.is_empty() && shows(some));
+        match fewer {
+            Some(fewer) => kept = fewer,
+            None => return kept,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_needed_is_kept_in_order() {
+        let things: Vec<u32> = (0..1_000).collect();
+        let mut asked = 0;
+        let kept = ddmin(&things, &mut |some| {
+            asked += 1;
+            [3, 500, 999].iter().all(|needed| some.contains(needed))
+        });
+        assert_eq!(kept, [3, 500, 999]);
+        assert!(asked < 200, "{asked}");
+    }
+
+    #[test]
+    fn nothing_is_kept_when_nothing_is_needed() {
+        assert!(ddmin(&[1, 2, 3], &mut |_| true).is_empty());
+        assert!(ddmin(&[] as &[u8], &mut |_| panic!("nothing to ask")).is_empty());
+    }
+
+    #[test]
+    fn no_single_one_can_be_taken_away_at_the_end() {
+        // Any three in a row of even numbers will do.
+        let things: Vec<u32> = (0..100).collect();
+        let shows = |some: &[u32]| some.iter().filter(|n| *n % 2 == 0).count() >= 3;
+        let kept = ddmin(&things, &mut |some| shows(some));
+        assert_eq!(kept.len(), 3);
+    }
+
+    #[test]
+    fn pairs_go_together() {
+        // 1 and 2 are there both or not at all.
+        let shows = |some: &[u32]| some.contains(&1) == some.contains(&2) && some.contains(&9);
+        let mut ask = |some: &[u32]| shows(some);
+        let kept = ddmin(&[0, 1, 2, 3, 9], &mut ask);
+        assert_eq!(without_pairs(&[1, 2, 7, 9], &mut ask), [7, 9]);
+        assert!(kept.contains(&9));
+    }
+}

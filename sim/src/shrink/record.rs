@@ -1,0 +1,378 @@
+//! A run as it happened, written down as steps: who called what and when, and what the network
+//! did to each request, its answer and the pushes after it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use chat_core::{Span, Time};
+
+use crate::draw::{Quantiles, Ratio, Shape};
+use crate::history::{Observer, Record, What, Wire, WorldRecord};
+use crate::plan::{
+    Argument, Delivery, Fault, FaultKind, Net, Network, OperatorAct, Plan, ScriptStep, ScriptUser,
+    Step, Text, Verb, Victims, Workload,
+};
+use crate::protocol::{Agent, CallId, Op};
+
+/// How long a packet takes that is not spelled out: the median of the scenario's network.
+fn usual_latency(latency: &Quantiles) -> u64 {
+    match latency.shape() {
+        Shape::Fixed(value) => value,
+        Shape::Uniform(low, high) => u64::midpoint(low, high),
+        Shape::Lognormal { p50, .. } => p50,
+    }
+}
+
+/// An observer who writes a run down.
+#[derive(Debug)]
+pub(super) struct Scribe {
+    start: Time,
+    users: Vec<ScriptUser>,
+    clients: Vec<Client>,
+    steps: Vec<ScriptStep>,
+    /// Which step began a call.
+    calls: BTreeMap<(Agent, CallId), usize>,
+    /// The step whose request the server took up last.
+    served: Option<usize>,
+    /// Whom each fault struck.
+    struck: BTreeMap<usize, Vec<u32>>,
+    /// Texts said, and the first step that said each.
+    said: BTreeMap<Arc<str>, usize>,
+}
+
+/// One virtual user. It may be several users one after another, when it forgets who it was.
+#[derive(Clone, Copy, Debug)]
+struct Client {
+    user: u32,
+    /// It only drains its inbox from here on.
+    finished: bool,
+}
+
+impl Scribe {
+    pub(super) fn new(start: Time) -> Self {
+        Self {
+            start,
+            users: Vec::new(),
+            clients: Vec::new(),
+            steps: Vec::new(),
+            calls: BTreeMap::new(),
+            served: None,
+            struck: BTreeMap::new(),
+            said: BTreeMap::new(),
+        }
+    }
+
+    /// The run as a plan in the steps form, as like the plan that it came from as it can be.
+    pub(super) fn into_plan(mut self, plan: &Plan) -> Plan {
+        self.steps.sort_by_key(|step| step.at);
+        let mut faults: Vec<Fault> = Vec::new();
+        for (index, fault) in plan.faults.iter().enumerate() {
+            let struck = self.struck.remove(&index);
+            faults.extend(named(fault, struck));
+        }
+        let last = self.steps.last().map_or(Span::ZERO, |step| step.at);
+        let latency = Shape::Fixed(usual_latency(&plan.network.latency));
+        Plan {
+            duration: plan.duration.max(last),
+            workload: Workload::Steps {
+                users: self.users,
+                steps: self.steps,
+            },
+            network: Network {
+                latency: Arc::new(Quantiles::new(latency)),
+                loss: Ratio::NEVER,
+                duplicate: Ratio::NEVER,
+                stream_break: Ratio::NEVER,
+            },
+            faults,
+            expect_sometimes: Vec::new(),
+            thresholds: Vec::new(),
+            ..plan.clone()
+        }
+    }
+
+    fn client(&mut self, agent: Agent) -> &mut Client {
+        while self.clients.len() <= agent.0 as usize {
+            let user = self.add_user();
+            self.clients.push(Client {
+                user,
+                finished: false,
+            });
+        }
+        &mut self.clients[agent.0 as usize]
+    }
+
+    fn add_user(&mut self) -> u32 {
+        let index = u32::try_from(self.users.len()).expect("the plan limits users");
+        self.users.push(ScriptUser {
+            name: format!("u{index}"),
+            stream: false,
+        });
+        index
+    }
+
+    fn step(&mut self, at: Time, agent: Agent, what: Step) -> usize {
+        let user = self.client(agent).user;
+        self.steps.push(ScriptStep {
+            at: at.since(self.start),
+            user,
+            what,
+            leave_out: Vec::new(),
+            net: Net::default(),
+        });
+        self.steps.len() - 1
+    }
+
+    fn called(&mut self, at: Time, agent: Agent, call: CallId, op: &Op, keyed: bool) {
+        if self.client(agent).finished {
+            return;
+        }
+        let index = self.step(at, agent, Step::Call(verb(op)));
+        let step = &mut self.steps[index];
+        step.leave_out = left_out(op);
+        if !keyed && !matches!(op, Op::Check { .. }) {
+            step.leave_out.push(Argument::Key);
+        }
+        self.calls.insert((agent, call), index);
+        let (Op::Send { text, .. } | Op::Append { text, .. }) = op else {
+            return;
+        };
+        // Drawn texts are all different, and their length says enough of them. What is said twice
+        // was written, and its words may matter.
+        match self.said.get(text) {
+            Some(first) => {
+                let first = *first;
+                for index in [first, index] {
+                    if let Step::Call(Verb::Send(words) | Verb::Append(words)) =
+                        &mut self.steps[index].what
+                    {
+                        *words = Text::Words(text.clone());
+                    }
+                }
+            }
+            None => {
+                self.said.insert(text.clone(), index);
+            }
+        }
+    }
+
+    /// Where the fate of this attempt is written.
+    fn net(&mut self, agent: Agent, call: CallId, attempt: u32) -> Option<&mut Net> {
+        let index = *self.calls.get(&(agent, call))?;
+        let net = &mut self.steps[index].net;
+        let Some(retry) = (attempt as usize).checked_sub(1) else {
+            return Some(net);
+        };
+        if net.retries.len() <= retry {
+            net.retries.resize(retry + 1, Net::default());
+        }
+        net.retries.get_mut(retry)
+    }
+}
+
+/// What the call asked for, as a step writes it.
+fn verb(op: &Op) -> Verb {
+    let drawn = |text: &str| {
+        let length = text.chars().count().max(1) as u64;
+        Text::Length(Arc::new(Quantiles::new(Shape::Fixed(length))))
+    };
+    match op {
+        Op::EnterQueue { interests, .. } => Verb::EnterQueue {
+            interests: interests.clone(),
+        },
+        Op::LeaveQueue => Verb::LeaveQueue,
+        Op::Login { room, .. } => Verb::Login {
+            room: room.clone(),
+            rooms: 1,
+        },
+        Op::Send { text, .. } => Verb::Send(drawn(text)),
+        Op::LeaveChat { .. } => Verb::LeaveChat,
+        Op::TalkingStick { .. } => Verb::TalkingStick,
+        Op::Append { text, .. } => Verb::Append(drawn(text)),
+        Op::Undo { .. } => Verb::Undo,
+        Op::Reset { .. } => Verb::Reset,
+        Op::Push { .. } => Verb::Push,
+        Op::Typing { .. } => Verb::Typing,
+        Op::Block { .. } => Verb::Block,
+        Op::Report { reason, .. } => Verb::Report {
+            reason: reason.clone(),
+        },
+        Op::Check { wait, .. } => Verb::Check { wait: *wait },
+    }
+}
+
+/// What the call went without.
+fn left_out(op: &Op) -> Vec<Argument> {
+    let mut left_out = Vec::new();
+    let (room, epoch) = match op {
+        Op::Send { room, epoch, .. }
+        | Op::Append { room, epoch, .. }
+        | Op::Push { room, epoch } => (Some(room), Some(epoch)),
+        Op::LeaveChat { room }
+        | Op::TalkingStick { room }
+        | Op::Undo { room }
+        | Op::Reset { room }
+        | Op::Typing { room } => (Some(room), None),
+        Op::EnterQueue { .. }
+        | Op::LeaveQueue
+        | Op::Login { .. }
+        | Op::Block { .. }
+        | Op::Report { .. } => (None, None),
+        Op::Check { after, .. } => {
+            if after.is_none() {
+                left_out.push(Argument::After);
+            }
+            (None, None)
+        }
+    };
+    if room.is_some_and(Option::is_none) {
+        left_out.push(Argument::Room);
+    }
+    if epoch.is_some_and(Option::is_none) {
+        left_out.push(Argument::Epoch);
+    }
+    left_out
+}
+
+/// The fault with its victims by name; none if it struck nobody.
+fn named(fault: &Fault, struck: Option<Vec<u32>>) -> Option<Fault> {
+    let of = |_: &Victims| {
+        let those = struck.clone().filter(|those| !those.is_empty());
+        those.map(Victims::Users)
+    };
+    let one = || struck.as_ref().and_then(|those| those.first().copied());
+    let kind = match &fault.kind {
+        FaultKind::Partition { victims, duration } => FaultKind::Partition {
+            victims: of(victims)?,
+            duration: *duration,
+        },
+        FaultKind::SlowReaders { victims, duration } => FaultKind::SlowReaders {
+            victims: of(victims)?,
+            duration: *duration,
+        },
+        FaultKind::Suspend { victims, duration } => FaultKind::Suspend {
+            victims: of(victims)?,
+            duration: *duration,
+        },
+        FaultKind::Operator(act) => {
+            let user = Some(one()?);
+            FaultKind::Operator(match act {
+                OperatorAct::Mute { .. } => OperatorAct::Mute { user },
+                OperatorAct::Unmute { .. } => OperatorAct::Unmute { user },
+                OperatorAct::Kick { .. } => OperatorAct::Kick { user },
+                OperatorAct::Close { .. } => OperatorAct::Close { user },
+                OperatorAct::Ban { .. } => OperatorAct::Ban { user },
+            })
+        }
+        FaultKind::Crash { .. }
+        | FaultKind::SlowDisk { .. }
+        | FaultKind::FailDisk { .. }
+        | FaultKind::ClockJump { .. } => fault.kind.clone(),
+    };
+    Some(Fault { at: fault.at, kind })
+}
+
+impl Observer for Scribe {
+    fn observe(&mut self, record: &Record<'_>) {
+        let (at, agent) = (record.at, record.agent);
+        match record.what {
+            What::Called {
+                call, op, keyed, ..
+            } => self.called(at, agent, call, op, keyed),
+            What::Abandoned { call, .. } => {
+                if let Some(index) = self.calls.get(&(agent, call)) {
+                    let step = &mut self.steps[*index];
+                    if step.net.retries.is_empty() {
+                        step.leave_out.push(Argument::Retries);
+                    }
+                }
+            }
+            What::Forgot => {
+                self.step(at, agent, Step::Disconnect(None));
+                let user = self.add_user();
+                self.client(agent).user = user;
+            }
+            What::Vanished => {
+                self.step(at, agent, Step::Disconnect(None));
+            }
+            What::Finished => self.client(agent).finished = true,
+            What::Retried { .. }
+            | What::Answered { .. }
+            | What::AnsweredAgain { .. }
+            | What::Received { .. }
+            | What::StreamOpened
+            | What::StreamClosed
+            | What::Drained
+            | What::Stuck { .. } => {}
+        }
+    }
+
+    fn observe_world(&mut self, _: &WorldRecord<'_>) {}
+
+    fn observe_wire(&mut self, wire: &Wire<'_>) {
+        match *wire {
+            Wire::Sent {
+                agent,
+                call,
+                attempt,
+                fate,
+                copy,
+                ..
+            } => {
+                if let Some(net) = self.net(agent, call, attempt) {
+                    net.request = Some(fate);
+                    net.duplicate = copy.filter(|copy| *copy != Delivery::Lost);
+                }
+            }
+            Wire::Served {
+                agent,
+                call,
+                attempt,
+                ..
+            } => {
+                if attempt == 0 {
+                    self.served = self.calls.get(&(agent, call)).copied();
+                }
+            }
+            Wire::Replied {
+                agent,
+                call,
+                attempt,
+                fate,
+                ..
+            } => {
+                if let Some(net) = self.net(agent, call, attempt) {
+                    net.reply.get_or_insert(fate);
+                }
+            }
+            Wire::Opening { agent, .. } => {
+                let user = self.client(agent).user;
+                self.users[user as usize].stream = true;
+            }
+            Wire::Pushed { agent, fate, .. } => {
+                let user = self.client(agent).user;
+                if let Some(step) = self.served {
+                    let push = &mut self.steps[step].net.push;
+                    if !push.iter().any(|(to, _)| *to == user) {
+                        push.push((user, fate));
+                    }
+                }
+            }
+            Wire::Disconnected {
+                at,
+                agent,
+                length: Some(length),
+            } => {
+                self.step(at, agent, Step::Disconnect(Some(length)));
+            }
+            Wire::Struck { fault, victims, .. } => {
+                let users: Vec<u32> = victims
+                    .iter()
+                    .map(|agent| self.client(Agent(*agent)).user)
+                    .collect();
+                self.struck.insert(fault, users);
+            }
+            Wire::StreamBroke { .. } | Wire::Disconnected { length: None, .. } => {}
+        }
+    }
+}

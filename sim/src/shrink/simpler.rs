@@ -1,0 +1,261 @@
+//! Simpler steps over a simpler network and a server that is configured as usual.
+
+use std::sync::Arc;
+
+use chat_core::Config;
+use serde_json::{Map, Value as Json};
+
+use super::lab::{Lab, steps};
+use crate::draw::{Quantiles, Shape};
+use crate::plan::{FaultKind, Net, Plan, ScriptStep, Step, Text, Verb, Victims, Workload};
+use crate::runner::Measured;
+use crate::scenario::{USUAL_CLIENT, usual_capacity, usual_network};
+
+/// What a limit is lowered to, so that it is reached in fewer steps.
+const LOWER: [u64; 6] = [1, 2, 3, 4, 6, 8];
+
+/// Limits are lowered only for the sake of plans with more steps than this.
+const MANY_STEPS: usize = 6;
+
+/// One simplification of a step; whether it changed anything.
+type Simplify = fn(&mut ScriptStep) -> bool;
+
+/// The simplest first: what one of them makes of a step, none of the others makes worse.
+const SIMPLER: [Simplify; 12] = [
+    |step| replace(&mut step.net, Net::default()),
+    |step| replace(&mut step.net.retries, Vec::new()),
+    |step| replace(&mut step.net.push, Vec::new()),
+    |step| replace(&mut step.net.duplicate, None),
+    |step| replace(&mut step.net.reply, None),
+    |step| replace(&mut step.net.request, None),
+    |step| replace(&mut step.leave_out, Vec::new()),
+    one_left_out_less,
+    |step| reword(step, &Text::Words("x".into())),
+    |step| {
+        reword(
+            step,
+            &Text::Length(Arc::new(Quantiles::new(Shape::Fixed(1)))),
+        )
+    },
+    plain_verb,
+    |step| one_push_less(&mut step.net),
+];
+
+fn replace<T: PartialEq>(place: &mut T, simple: T) -> bool {
+    let changed = *place != simple;
+    *place = simple;
+    changed
+}
+
+fn one_left_out_less(step: &mut ScriptStep) -> bool {
+    step.leave_out.pop().is_some()
+}
+
+fn one_push_less(net: &mut Net) -> bool {
+    net.push.pop().is_some()
+}
+
+/// Other words, unless they are those already.
+fn reword(step: &mut ScriptStep, words: &Text) -> bool {
+    let Step::Call(Verb::Send(text) | Verb::Append(text)) = &mut step.what else {
+        return false;
+    };
+    let length = |text: &Text| match text {
+        Text::Words(words) => words.chars().count() as u64,
+        Text::Length(length) => length.max(),
+    };
+    let longer = length(text) > length(words);
+    if longer {
+        *text = words.clone();
+    }
+    longer
+}
+
+/// No interests, no waiting, and the room that everybody knows.
+fn plain_verb(step: &mut ScriptStep) -> bool {
+    if let Step::Call(Verb::EnterQueue { interests }) = &mut step.what {
+        let some = !interests.is_empty();
+        *interests = Arc::default();
+        return some;
+    }
+    if let Step::Call(Verb::Check { wait }) = &mut step.what {
+        return replace(wait, chat_core::Span::ZERO);
+    }
+    false
+}
+
+impl<M: Measured> Lab<'_, M> {
+    pub(super) fn simpler(&mut self, plan: &mut Plan) {
+        self.usual_surroundings(plan);
+        for simplify in SIMPLER {
+            // All at once often works, and saves asking one by one.
+            let changed = simplified(plan, simplify);
+            if changed > 0
+                && self.attempt(plan, |plan| {
+                    simplified(plan, simplify);
+                })
+            {
+                continue;
+            }
+            for index in (0..steps(plan)).rev() {
+                self.simpler_step(plan, index, simplify);
+            }
+        }
+        self.one_room(plan);
+        self.usual_users(plan);
+        self.fewer_victims(plan);
+    }
+
+    fn simpler_step(&mut self, plan: &mut Plan, index: usize, simplify: Simplify) {
+        // Some take one thing away at a time.
+        loop {
+            let mut probe = plan.clone();
+            let changed = step_mut(&mut probe, index).is_some_and(simplify);
+            if !changed || !self.shows(&probe) {
+                return;
+            }
+            *plan = probe;
+        }
+    }
+
+    /// The network, the clients, the disk and the server as they are unless told otherwise.
+    fn usual_surroundings(&mut self, plan: &mut Plan) {
+        self.attempt(plan, |plan| plan.network = usual_network());
+        self.attempt(plan, |plan| plan.capacity = usual_capacity());
+        self.attempt(plan, |plan| plan.client = USUAL_CLIENT);
+        if self.attempt(plan, |plan| plan.server = Config::default()) {
+            return;
+        }
+        let all = entries(&Config::default());
+        for (key, value) in &all {
+            if entries(&plan.server).get(key) != Some(value) {
+                self.attempt(plan, |plan| set(&mut plan.server, key, value.clone()));
+            }
+        }
+    }
+
+    /// Limits so low that fewer steps reach them.
+    pub(super) fn lower_limits(&mut self, plan: &mut Plan) {
+        for (key, value) in entries(&Config::default()) {
+            // A limit may be of any size by default, and "none" is one too.
+            let number = value.is_u64() || value.as_str() == Some("none");
+            if !number || steps(plan) <= MANY_STEPS {
+                continue;
+            }
+            for lower in LOWER {
+                let now = entries(&plan.server).get(&key).and_then(Json::as_u64);
+                if now.is_some_and(|now| now <= lower) {
+                    break;
+                }
+                let mut lowered = plan.clone();
+                set(&mut lowered.server, &key, Json::from(lower));
+                if !self.shows(&lowered) {
+                    continue;
+                }
+                self.fewer_steps(&mut lowered);
+                if steps(&lowered) < steps(plan) {
+                    *plan = lowered;
+                    break;
+                }
+            }
+        }
+    }
+
+    /// Everybody in the same room, if it need not be several.
+    fn one_room(&mut self, plan: &mut Plan) {
+        let lobby = |step: &mut ScriptStep| {
+            let Step::Call(Verb::Login { room, .. }) = &mut step.what else {
+                return false;
+            };
+            replace(room, "lobby".into())
+        };
+        if simplified(plan, lobby) > 0 {
+            self.attempt(plan, |plan| {
+                simplified(plan, lobby);
+            });
+        }
+    }
+
+    /// Every user with a stream.
+    fn usual_users(&mut self, plan: &mut Plan) {
+        let Workload::Steps { users, .. } = &plan.workload else {
+            return;
+        };
+        for index in 0..users.len() {
+            self.attempt(plan, |plan| {
+                if let Workload::Steps { users, .. } = &mut plan.workload {
+                    users[index].stream = true;
+                }
+            });
+        }
+    }
+
+    /// Each fault with as few victims as will do.
+    fn fewer_victims(&mut self, plan: &mut Plan) {
+        for index in 0..plan.faults.len() {
+            let mut victim = 0;
+            while let Some(those) = victims_mut(plan, index)
+                && those.len() > 1
+                && victim < those.len()
+            {
+                let fewer = self.attempt(plan, |plan| {
+                    if let Some(those) = victims_mut(plan, index) {
+                        those.remove(victim);
+                    }
+                });
+                victim += usize::from(!fewer);
+            }
+        }
+    }
+}
+
+fn victims_mut(plan: &mut Plan, fault: usize) -> Option<&mut Vec<u32>> {
+    match &mut plan.faults.get_mut(fault)?.kind {
+        FaultKind::Partition { victims, .. }
+        | FaultKind::SlowReaders { victims, .. }
+        | FaultKind::Suspend { victims, .. } => match victims {
+            Victims::Users(those) => Some(those),
+            Victims::Share(_) => None,
+        },
+        FaultKind::Crash { .. }
+        | FaultKind::SlowDisk { .. }
+        | FaultKind::FailDisk { .. }
+        | FaultKind::ClockJump { .. }
+        | FaultKind::Operator(_) => None,
+    }
+}
+
+/// Simplifies every step, and counts those that changed.
+fn simplified(plan: &mut Plan, simplify: Simplify) -> usize {
+    match &mut plan.workload {
+        Workload::Steps { steps, .. } => steps
+            .iter_mut()
+            .filter_map(|s| simplify(s).then_some(()))
+            .count(),
+        Workload::Phases { .. } => 0,
+    }
+}
+
+pub(super) fn step_mut(plan: &mut Plan, index: usize) -> Option<&mut ScriptStep> {
+    match &mut plan.workload {
+        Workload::Steps { steps, .. } => steps.get_mut(index),
+        Workload::Phases { .. } => None,
+    }
+}
+
+/// The configuration, key by key.
+pub(super) fn entries(config: &Config) -> Map<String, Json> {
+    match serde_json::to_value(config) {
+        Ok(Json::Object(entries)) => entries,
+        Ok(_) | Err(_) => Map::new(),
+    }
+}
+
+/// Sets one key, if the configuration takes it.
+pub(super) fn set(config: &mut Config, key: &str, value: Json) {
+    let mut all = entries(config);
+    all.insert(key.to_owned(), value);
+    if let Ok(changed) = serde_json::from_value(Json::Object(all)) {
+        *config = changed;
+    }
+}

@@ -1,0 +1,239 @@
+//! Runs that fail become scenarios of a few steps that fail in the same way.
+//!
+//! The core has no bug to find here, so one is planted in what the judges say: a violation is
+//! added to the outcome of a run when its clients saw something that needs several steps.
+
+use sim::history::{Observer, Record, What, Wire, WorldRecord};
+use sim::metrics::Metrics;
+use sim::plan::{Plan, Step, Verb, Workload};
+use sim::protocol::{Answer, Saw};
+use sim::result::Violation;
+use sim::runner::{PANIC, Progress, SeedOutcome};
+use sim::scenario::{load, parse};
+use sim::shrink::{Failure, Means, Shrunk, Unshrunk, shrink};
+use sim::world;
+
+/// Looks for one thing in a run, and passes everything on.
+struct Lookout<'o> {
+    finds: fn(&Record<'_>) -> bool,
+    found: Option<f64>,
+    also: Option<&'o mut dyn Observer>,
+}
+
+impl Observer for Lookout<'_> {
+    fn observe(&mut self, record: &Record<'_>) {
+        if self.found.is_none() && (self.finds)(record) {
+            let at = record.at.since(world::START);
+            self.found = Some(f64::from(
+                u32::try_from(at.as_millis()).expect("a short run"),
+            ));
+        }
+        if let Some(also) = &mut self.also {
+            also.observe(record);
+        }
+    }
+
+    fn observe_world(&mut self, record: &WorldRecord<'_>) {
+        if let Some(also) = &mut self.also {
+            also.observe_world(record);
+        }
+    }
+
+    fn observe_wire(&mut self, wire: &Wire<'_>) {
+        if let Some(also) = &mut self.also {
+            also.observe_wire(wire);
+        }
+    }
+}
+
+/// Runs a world, and adds the violation of a rule if somebody saw what it forbids.
+fn run_by_rule(
+    finds: fn(&Record<'_>) -> bool,
+    plan: &Plan,
+    seed: u64,
+    progress: &Progress,
+    also: Option<&mut (dyn Observer + '_)>,
+) -> SeedOutcome<Metrics> {
+    let mut lookout = Lookout {
+        finds,
+        found: None,
+        also: also.map(|observer| observer as &mut dyn Observer),
+    };
+    let mut outcome = world::run(plan, seed, progress, Some(&mut lookout));
+    if let Some(at_ms) = lookout.found {
+        outcome.violations.push(Violation {
+            property: "planted".to_owned(),
+            at_ms,
+            users: Vec::new(),
+            detail: "It was seen.".to_owned(),
+            seed,
+        });
+    }
+    outcome
+}
+
+/// A stick whose lease ran out.
+fn expiry(record: &Record<'_>) -> bool {
+    matches!(record.what, What::Received { saw: Saw::Stick { change, .. }, .. }
+        if matches!(change, sim::protocol::StickChange::Expired { epoch } if *epoch >= 2))
+}
+
+fn seen_expiry(
+    plan: &Plan,
+    seed: u64,
+    progress: &Progress,
+    also: Option<&mut (dyn Observer + '_)>,
+) -> SeedOutcome<Metrics> {
+    run_by_rule(expiry, plan, seed, progress, also)
+}
+
+/// A message in a pair room that was sent for the second time.
+fn second_message(record: &Record<'_>) -> bool {
+    matches!(&record.what, What::Answered { op, outcome: Ok(Answer::Sent { room_seq: 5.., .. }), .. }
+        if op.verb() == "send")
+}
+
+fn panics_at_second(
+    plan: &Plan,
+    seed: u64,
+    progress: &Progress,
+    also: Option<&mut (dyn Observer + '_)>,
+) -> SeedOutcome<Metrics> {
+    let outcome = run_by_rule(second_message, plan, seed, progress, also);
+    let planted = outcome.violations.iter().any(|v| v.property == "planted");
+    assert!(!planted, "broken after {} steps", outcome.steps);
+    outcome
+}
+
+fn scenario(name: &str) -> Plan {
+    let path = format!("{}/../scenarios/{name}.yaml", env!("CARGO_MANIFEST_DIR"));
+    load(path.as_ref()).expect("a shipped scenario")
+}
+
+type Run = sim::engine::RunSeed<Metrics>;
+
+fn shrunk(plan: &Plan, property: &str, run: Run) -> Result<Shrunk, Unshrunk> {
+    let failure = Failure {
+        plan,
+        seed: plan.seed,
+        property,
+    };
+    let means = Means {
+        run,
+        start: world::START,
+        time_left: &|| true,
+        tell: &mut |_, _| {},
+    };
+    shrink(&failure, means)
+}
+
+fn verbs(plan: &Plan) -> Vec<&'static str> {
+    let Workload::Steps { steps, .. } = &plan.workload else {
+        panic!("no steps");
+    };
+    let verb = |step: &Step| {
+        let known = [
+            ("login", matches!(step, Step::Call(Verb::Login { .. }))),
+            (
+                "enter_queue",
+                matches!(step, Step::Call(Verb::EnterQueue { .. })),
+            ),
+            (
+                "talking_stick",
+                matches!(step, Step::Call(Verb::TalkingStick)),
+            ),
+            ("send", matches!(step, Step::Call(Verb::Send(_)))),
+        ];
+        let name = known.iter().find(|(_, is_it)| *is_it);
+        name.map_or("other", |(name, _)| *name)
+    };
+    steps.iter().map(|step| verb(&step.what)).collect()
+}
+
+#[test]
+fn a_whole_crowd_becomes_two_claims_and_what_they_need() {
+    let plan = scenario("stick_contention");
+    let shrunk = shrunk(&plan, "planted", seen_expiry).unwrap();
+    assert!(shrunk.before.users >= 30 && shrunk.before.steps > 1_000);
+    // The second grant comes after a first one, and each needs a claim of its own.
+    let mut verbs = verbs(&shrunk.plan);
+    verbs.sort_unstable();
+    assert!(verbs.len() <= 5, "{}", shrunk.to_yaml());
+    assert_eq!(
+        verbs.iter().filter(|v| **v == "talking_stick").count(),
+        2,
+        "{}",
+        shrunk.to_yaml()
+    );
+    assert!(shrunk.after.users <= 2 && shrunk.after.faults == 0);
+}
+
+#[test]
+fn the_file_runs_to_the_same_violation_and_hash() {
+    let plan = scenario("stick_contention");
+    let shrunk = shrunk(&plan, "planted", seen_expiry).unwrap();
+    let yaml = shrunk.to_yaml();
+    let again = parse("shrunk.yaml", &yaml).unwrap();
+    let outcome = seen_expiry(&again, again.seed, &Progress::default(), None);
+    assert_eq!(Some(outcome.trace_hash), shrunk.trace_hash, "{yaml}");
+    let violation = outcome.violations.iter().find(|v| v.property == "planted");
+    assert_eq!(violation.map(|v| v.at_ms), Some(shrunk.violation.at_ms));
+    assert!(yaml.starts_with("# planted: It was seen.\n"), "{yaml}");
+    assert!(yaml.contains("# holds the stick, epoch 1"), "{yaml}");
+}
+
+#[test]
+fn the_same_failure_always_becomes_the_same_file() {
+    let plan = scenario("partition");
+    let first = shrunk(&plan, "planted", |plan, seed, progress, also| {
+        run_by_rule(second_message, plan, seed, progress, also)
+    });
+    let second = shrunk(&plan, "planted", |plan, seed, progress, also| {
+        run_by_rule(second_message, plan, seed, progress, also)
+    });
+    let (first, second) = (first.unwrap(), second.unwrap());
+    assert_eq!(first.to_yaml(), second.to_yaml());
+    assert_eq!(first.runs, second.runs);
+    let mut verbs = verbs(&first.plan);
+    verbs.sort_unstable();
+    assert_eq!(verbs.iter().filter(|v| **v == "enter_queue").count(), 2);
+    assert!(verbs.len() <= 6, "{}", first.to_yaml());
+}
+
+#[test]
+fn a_run_that_breaks_off_is_shrunk_too() {
+    sim::caught::stay_silent();
+    let plan = scenario("burst");
+    let shrunk = shrunk(&plan, PANIC, panics_at_second).unwrap();
+    assert_eq!(shrunk.violation.property, PANIC);
+    assert_eq!(shrunk.trace_hash, None);
+    assert!(shrunk.after.steps <= 6, "{}", shrunk.to_yaml());
+}
+
+#[test]
+fn what_holds_is_not_shrunk() {
+    let plan = scenario("burst");
+    let refused = shrunk(&plan, "no_lost_messages", world::run);
+    assert_eq!(refused.unwrap_err(), Unshrunk::Holds);
+}
+
+#[test]
+fn without_time_the_run_is_written_down_as_it_was() {
+    let plan = scenario("stick_contention");
+    let failure = Failure {
+        plan: &plan,
+        seed: plan.seed,
+        property: "planted",
+    };
+    let means = Means {
+        run: seen_expiry as Run,
+        start: world::START,
+        time_left: &|| false,
+        tell: &mut |_, _| {},
+    };
+    let shrunk = shrink(&failure, means).unwrap();
+    assert!(shrunk.cut_short);
+    assert!(shrunk.after.steps > 100);
+    // Whole as it is, the file can be read again.
+    parse("whole.yaml", &shrunk.to_yaml()).unwrap();
+}

@@ -62,10 +62,10 @@ SIM_SEEDS and SIM_JOBS stand for --seeds and --jobs.";
 const SHRINK_EXAMPLES: &str = "\
 Examples:
   sim shrink scenarios/stick_contention.yaml --seed 1337
-  sim shrink scenarios/burst.yaml --seed 7 --property no_lost_messages -o lost.yaml
+  sim shrink burst.yaml --seed 7 --property no_lost_messages -o lost.yaml
 
 What is written is a scenario in the steps form with the network's decisions
-spelled out; run it with `sim FILE.yaml`. Runs that fail are shrunk by themselves
+spelled out; run it with `sim FILE.yaml`. Runs that fail are shrunk unasked,
 unless told --no-shrink.
 
 Exit codes: 0 it was shrunk and written, 2 the command line or the scenario is
@@ -170,7 +170,7 @@ pub struct ShrinkArgs {
     /// The seed that fails, in place of the scenario's own
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
-    /// The property to violate (the first that the seed does)
+    /// The property to violate (the seed's first)
     #[arg(long, value_name = "NAME")]
     pub property: Option<String>,
     /// Where to write it (target/sim/PROPERTY-SEED.yaml)

@@ -32,7 +32,7 @@ pub use error::{Look, ScenarioError};
 pub use schema::schema;
 
 use crate::names::PROPERTIES;
-use crate::plan::{Fault, Plan, Workload};
+use crate::plan::{Fault, Plan, Schedule, Workload};
 use ends::End;
 use error::{Problem, Read};
 use fields::Fields;
@@ -42,7 +42,7 @@ use script::Users;
 use tables::Tables;
 
 /// The keys of a scenario.
-const KEYS: [&str; 17] = [
+const KEYS: [&str; 18] = [
     "name",
     "about",
     "seed",
@@ -56,6 +56,7 @@ const KEYS: [&str; 17] = [
     "users",
     "steps",
     "network",
+    "schedule",
     "faults",
     "properties",
     "expect_sometimes",
@@ -170,6 +171,9 @@ fn plan(node: &Node, stem: &str) -> Read<Plan> {
         capacity: surroundings::capacity(fields.get("capacity"), &mut tables)?,
         client: surroundings::client(fields.get("client"))?,
         network: surroundings::network(fields.get("network"), &mut tables)?,
+        schedule: fields
+            .get("schedule")
+            .map_or(Ok(Schedule::Plain), surroundings::schedule)?,
         server,
         workload,
         faults,

@@ -1,5 +1,7 @@
 //! The command line: what may be written there, and what it means.
 
+mod explore;
+
 use std::ffi::{OsStr, OsString};
 use std::num::NonZeroU64;
 use std::num::NonZeroUsize;
@@ -10,8 +12,10 @@ use clap::{Args, CommandFactory as _, Parser, Subcommand};
 
 use crate::trace::Follow;
 
+pub use explore::ExploreArgs;
+
 /// Words of the design that later versions will know.
-const COMING_COMMANDS: [&str; 5] = ["compare", "exhaust", "explore", "replay", "shrink"];
+const COMING_COMMANDS: [&str; 4] = ["compare", "exhaust", "replay", "shrink"];
 const COMING_OPTIONS: [&str; 5] = [
     "--no-shrink",
     "--protocol",
@@ -25,6 +29,8 @@ const COMING_OPTIONS: [&str; 5] = [
 pub enum Invocation {
     /// Run scenarios and judge them.
     Run(RunArgs),
+    /// Look for a seed that breaks something.
+    Explore(ExploreArgs),
     /// Check scenarios without running them.
     Validate(ValidateArgs),
     /// Print the schema of scenarios.
@@ -36,6 +42,7 @@ Examples:
   sim scenarios/burst.yaml                    run one scenario with its own seed
   sim scenarios/burst.yaml --seed 7           run it with another
   sim scenarios/*.yaml --seeds 200            run 200 seeds of each
+  sim explore scenarios/*.yaml --for 10m      look for what breaks, draw anew each time
   sim run burst.yaml --json - | jq .verdict   read the verdict by program
   sim validate scenarios/*.yaml               check scenarios, run nothing
 
@@ -102,6 +109,9 @@ enum Command {
     /// Run scenarios and judge them; `run` may be left out
     #[command(after_help = RUN_EXAMPLES)]
     Run(RunArgs),
+    /// Look for a seed that breaks something, with the configuration drawn from each seed
+    #[command(after_help = explore::EXAMPLES)]
+    Explore(ExploreArgs),
     /// Check scenarios without running them
     #[command(after_help = VALIDATE_EXAMPLES)]
     Validate(ValidateArgs),
@@ -171,6 +181,7 @@ where
     let invocation = match cli.command {
         None => Invocation::Run(cli.run),
         Some(Command::Run(run)) => Invocation::Run(run),
+        Some(Command::Explore(explore)) => Invocation::Explore(explore),
         Some(Command::Validate(validate)) => Invocation::Validate(validate),
         Some(Command::Schema) => Invocation::Schema,
     };

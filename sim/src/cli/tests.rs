@@ -7,7 +7,9 @@ fn read(line: &str) -> Result<Invocation, clap::Error> {
 fn run_args(line: &str) -> RunArgs {
     match read(line).unwrap() {
         Invocation::Run(run) => run,
-        other @ (Invocation::Validate(_) | Invocation::Schema) => panic!("{other:?}"),
+        other @ (Invocation::Explore(_) | Invocation::Validate(_) | Invocation::Schema) => {
+            panic!("{other:?}")
+        }
     }
 }
 

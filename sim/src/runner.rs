@@ -20,9 +20,9 @@ use crate::result::{
 };
 use crate::sometimes::Tally;
 
-pub(crate) use in_order::{Ended, in_order};
 #[cfg(test)]
 pub(crate) use in_order::panic_words;
+pub(crate) use in_order::{Ended, in_order};
 pub use merged::{FailingSeed, Merged, Summary};
 pub use progress::{Progress, ProgressNow};
 pub(crate) use verdict::class_of;

@@ -61,6 +61,9 @@ pub struct ExploreArgs {
     /// Write what was found as JSON (- is the standard output)
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+    /// Write all that clients of the first failing seed did and saw, line by line
+    #[arg(long, value_name = "FILE.jsonl")]
+    pub trace: Option<PathBuf>,
     /// Do not look for a smaller scenario after a failure
     #[arg(long)]
     pub no_shrink: bool,

@@ -1,7 +1,10 @@
 //! `sim explore`: tries seeds until one fails, their number is reached or time is up.
 
+use std::fs::File;
+use std::io::BufWriter;
 use std::num::NonZeroU64;
 use std::ops::ControlFlow;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -16,7 +19,8 @@ use crate::output;
 use crate::report::{
     Detail, Exploring, VERSION, View, exploration, exploration_json, exploring_line,
 };
-use crate::runner::Measured;
+use crate::runner::{Measured, Progress};
+use crate::trace::TraceWriter;
 
 /// Between two looks of the live line.
 const LOOK: Duration = Duration::from_millis(100);
@@ -30,11 +34,12 @@ pub(super) fn run<M: Measured>(
     let Some(plans) = load_all(&arguments.files, engine, console) else {
         return WRONG;
     };
-    if let Some(path) = arguments.json.as_deref()
-        && !is_stdout(Some(path))
-        && let Err(problem) = output::prepare(path)
-    {
-        return cannot_write(path, &problem, console);
+    for path in [&arguments.json, &arguments.trace].into_iter().flatten() {
+        if !is_stdout(Some(path))
+            && let Err(problem) = output::prepare(path)
+        {
+            return cannot_write(path, &problem, console);
+        }
     }
     let guide = if arguments.unguided {
         Guide::Nowhere
@@ -60,6 +65,12 @@ pub(super) fn run<M: Measured>(
     let found = explore(&what, engine, &mut Ear::new(arguments, &what, console));
     let wall = (console.clock)().saturating_sub(began);
     (console.live)(None);
+    if let Some(path) = &arguments.trace
+        && let Some(failure) = found.failures.iter().next()
+        && let Err(problem) = trace(path, &what, failure, engine)
+    {
+        return cannot_write(path, &problem, console);
+    }
     let kept: Vec<_> = found
         .failures
         .iter()
@@ -100,6 +111,24 @@ fn keep(
         Some(path.display().to_string())
     });
     (file, shrunk.filter(|_| !arguments.no_shrink))
+}
+
+/// Tries the failure's seed again, and writes down what its clients did and saw.
+fn trace<M: Measured>(
+    path: &Path,
+    what: &Explored<'_>,
+    failure: &Failure,
+    engine: &Engine<M>,
+) -> std::io::Result<()> {
+    let file = BufWriter::new(File::create(path)?);
+    let mut writer = TraceWriter::new(file, engine.start, None);
+    let plan = what.varied(&failure.trial).plan;
+    // A run that broke off leaves what it wrote until then.
+    let _ = catch_unwind(AssertUnwindSafe(|| {
+        let progress = Progress::default();
+        (engine.run)(&plan, failure.trial.seed, &progress, Some(&mut writer))
+    }));
+    writer.finish().map(drop)
 }
 
 /// Shows the page, writes the JSON, and returns the exit code.

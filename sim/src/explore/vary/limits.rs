@@ -112,7 +112,13 @@ fn memory(server: &mut Config, dice: &mut Dice) {
     limit(&mut server.inbox_limit, "inbox_limit", (2, 30), dice);
     limit(&mut server.history_limit, "history_limit", (1, 5), dice);
     limit(&mut server.max_answer, "max_answer", (1, 4), dice);
-    limit(&mut server.remembered_keys, "remembered_keys", (1, 4), dice);
+    // Fewer would be too few for what a slow network delivers late: a retry must be known as one.
+    limit(
+        &mut server.remembered_keys,
+        "remembered_keys",
+        (32, 64),
+        dice,
+    );
     limit(&mut server.max_blocks, "max_blocks", (1, 2), dice);
     limit(&mut server.max_reports, "max_reports", (1, 2), dice);
     limit(&mut server.max_bans, "max_bans", (1, 2), dice);

@@ -3,7 +3,7 @@
 use chat_core::Span;
 
 use super::dice::{Dice, ratio, table, written};
-use crate::draw::{Ratio, Shape};
+use crate::draw::{Quantiles, Ratio, Shape};
 use crate::plan::{Client, Plan};
 
 /// Latencies, from nearly none to hardly bearable. Most have a spread, without which there is
@@ -59,6 +59,10 @@ fn chance(name: &str, own: Ratio, one_in: &[u32], dice: &mut Dice) -> Ratio {
 /// Draws how long the server takes, and how clients retry.
 pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
     capacity(plan, dice);
+    client(plan, dice);
+}
+
+fn client(plan: &mut Plan, dice: &mut Dice) {
     let ms = Span::millis;
     let own = plan.client;
     if dice.coin() {
@@ -68,6 +72,16 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
             max: dice.pick(&[own.max, ms(200), ms(1_000), ms(4_000)]),
             attempts: dice.pick(&[own.attempts, 1, 2, 4, 20]),
         };
+        // Who never waits for as long as a usual round trip takes never hears an answer.
+        let usual = |table: &Quantiles| table.at(u64::MAX / 100 * 99);
+        let capacity = &plan.capacity;
+        let served = usual(&capacity.service) + usual(&capacity.commit);
+        let round_trip = Span(2 * usual(&plan.network.latency) + served);
+        let growth = u64::from(plan.client.backoff).saturating_pow(plan.client.attempts - 1);
+        let longest = plan.client.timeout.times(growth).min(plan.client.max);
+        if longest.max(plan.client.timeout) < round_trip {
+            plan.client.timeout = Span::millis(round_trip.as_millis() + 1);
+        }
         let Client {
             timeout,
             backoff,

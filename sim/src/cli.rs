@@ -1,5 +1,7 @@
 //! The command line: what may be written there, and what it means.
 
+mod explore;
+
 use std::ffi::{OsStr, OsString};
 use std::num::NonZeroU64;
 use std::num::NonZeroUsize;
@@ -12,8 +14,10 @@ use clap::{Args, CommandFactory as _, Parser, Subcommand};
 
 use crate::trace::Follow;
 
+pub use explore::ExploreArgs;
+
 /// Words of the design that later versions will know.
-const COMING_COMMANDS: [&str; 4] = ["compare", "exhaust", "explore", "replay"];
+const COMING_COMMANDS: [&str; 3] = ["compare", "exhaust", "replay"];
 const COMING_OPTIONS: [&str; 4] = ["--protocol", "--rate-scale", "--report", "--target"];
 
 /// What a user asks for.
@@ -21,6 +25,8 @@ const COMING_OPTIONS: [&str; 4] = ["--protocol", "--rate-scale", "--report", "--
 pub enum Invocation {
     /// Run scenarios and judge them.
     Run(RunArgs),
+    /// Look for a seed that breaks something.
+    Explore(ExploreArgs),
     /// Make the smallest scenario that still fails.
     Shrink(ShrinkArgs),
     /// Check scenarios without running them.
@@ -34,6 +40,7 @@ Examples:
   sim scenarios/burst.yaml                    run one scenario with its own seed
   sim scenarios/burst.yaml --seed 7           run it with another
   sim scenarios/*.yaml --seeds 200            run 200 seeds of each
+  sim explore scenarios/*.yaml --for 10m      look for what breaks, draw anew each time
   sim run burst.yaml --json - | jq .verdict   read the verdict by program
   sim validate scenarios/*.yaml               check scenarios, run nothing
 
@@ -112,6 +119,9 @@ enum Command {
     /// Run scenarios and judge them; `run` may be left out
     #[command(after_help = RUN_EXAMPLES)]
     Run(RunArgs),
+    /// Look for a seed that breaks something, with the configuration drawn from each seed
+    #[command(after_help = explore::EXAMPLES)]
+    Explore(ExploreArgs),
     /// Make the smallest scenario that still fails
     #[command(after_help = SHRINK_EXAMPLES)]
     Shrink(ShrinkArgs),
@@ -212,6 +222,7 @@ where
     let invocation = match cli.command {
         None => Invocation::Run(cli.run),
         Some(Command::Run(run)) => Invocation::Run(run),
+        Some(Command::Explore(explore)) => Invocation::Explore(explore),
         Some(Command::Shrink(shrink)) => Invocation::Shrink(shrink),
         Some(Command::Validate(validate)) => Invocation::Validate(validate),
         Some(Command::Schema) => Invocation::Schema,

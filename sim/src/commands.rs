@@ -1,11 +1,12 @@
 //! What each subcommand does, from its arguments to the exit code.
 
+mod exploring;
 mod scenario_run;
 mod shrinking;
 
 use std::io::Write;
 use std::num::NonZeroUsize;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use miette::{GraphicalReportHandler, GraphicalTheme};
@@ -73,6 +74,7 @@ pub fn execute<M: Measured>(
 ) -> u8 {
     match invocation {
         Invocation::Run(arguments) => run(arguments, engine, console),
+        Invocation::Explore(arguments) => exploring::run(arguments, engine, console),
         Invocation::Shrink(arguments) => shrinking::shrink(arguments, engine, console),
         Invocation::Validate(arguments) => validate(arguments, engine, console),
         Invocation::Schema => schema(engine, console),
@@ -104,7 +106,7 @@ fn validate<M: Measured>(
 
 /// Everything that can be wrong is found before anything runs.
 fn run<M: Measured>(arguments: &RunArgs, engine: &Engine<M>, console: &mut Console<'_>) -> u8 {
-    let Some(plans) = load_all(arguments, engine, console) else {
+    let Some(plans) = load_all(&arguments.files, engine, console) else {
         return WRONG;
     };
     if !prepare_all(arguments, console) {
@@ -179,18 +181,18 @@ fn summary(runs: &[FinishedRun], code: u8, view: &View<'_>) -> String {
 
 /// All plans, or none if one of them is wrong; all that is wrong is told at once.
 fn load_all<M: Measured>(
-    arguments: &RunArgs,
+    files: &[PathBuf],
     engine: &Engine<M>,
     console: &mut Console<'_>,
 ) -> Option<Vec<Plan>> {
     let mut plans = Vec::new();
-    for path in &arguments.files {
+    for path in files {
         match (engine.load)(path) {
             Ok(plan) => plans.push(plan),
             Err(problem) => console.complain_of(&problem),
         }
     }
-    (plans.len() == arguments.files.len()).then_some(plans)
+    (plans.len() == files.len()).then_some(plans)
 }
 
 /// Whether every file that will be written can be.

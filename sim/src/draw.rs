@@ -96,6 +96,10 @@ pub enum Actor {
     Swaps,
     /// The same in a run's twin, so that the two swap at different steps.
     TwinSwaps,
+    /// Which order a race schedule gives to what is concurrent.
+    Schedule,
+    /// What exploring changes in a scenario.
+    Vary,
     /// A virtual user's own choices.
     User(u32),
     /// What the network does to a virtual user's packets.
@@ -110,6 +114,8 @@ impl Actor {
             Self::Faults => 2,
             Self::Swaps => 3,
             Self::TwinSwaps => 4,
+            Self::Schedule => 5,
+            Self::Vary => 6,
             Self::User(n) => (1 << 32) | u64::from(n),
             Self::Link(n) => (2 << 32) | u64::from(n),
         }
@@ -205,9 +211,20 @@ impl Quantiles {
     pub fn draw(&self, draw: &mut Draw) -> u64 {
         match self.shape {
             Shape::Fixed(value) => value,
-            Shape::Uniform(low, high) => low + draw.below((high - low).saturating_add(1)),
+            Shape::Uniform(..) | Shape::Lognormal { .. } => self.at(draw.bits()),
+        }
+    }
+
+    /// The quantile at this probability, a fraction of 2^64.
+    #[must_use]
+    pub fn at(&self, bits: u64) -> u64 {
+        match self.shape {
+            Shape::Fixed(value) => value,
+            Shape::Uniform(low, high) => {
+                let width = (high - low).saturating_add(1);
+                low + ((u128::from(bits) * u128::from(width)) >> 64) as u64
+            }
             Shape::Lognormal { .. } => {
-                let bits = draw.bits();
                 let bin = (bits >> 54) as usize;
                 let (table, bin, rest) = if bin == BINS - 1 {
                     (

@@ -6,6 +6,7 @@ pub mod commands;
 mod disk;
 pub mod draw;
 pub mod engine;
+pub mod explore;
 pub mod history;
 pub mod metrics;
 pub mod names;

@@ -27,6 +27,7 @@ use crate::history::{Observer, Path, Record, What, WorldRecord};
 use crate::plan::Plan;
 use crate::properties::Overtaken;
 use crate::protocol::{Agent, Answer, Op, Outcome, Saw, StickChange, User};
+use crate::runner::Worst;
 
 pub use self::verdict::judged_by_thresholds;
 
@@ -57,6 +58,8 @@ pub struct Metrics {
     merged_turns: Shares,
     merged_matches: Shares,
     overtaken: Overtaken,
+    worst_in_line: Worst,
+    worst_claim: Worst,
     refusals: Vec<(&'static str, u64)>,
     calls: u64,
     retries: u64,
@@ -113,6 +116,8 @@ impl Metrics {
             merged_turns: Shares::default(),
             merged_matches: Shares::default(),
             overtaken: Overtaken::default(),
+            worst_in_line: Worst::default(),
+            worst_claim: Worst::default(),
             refusals: Vec::new(),
             calls: 0,
             retries: 0,
@@ -154,11 +159,25 @@ impl Metrics {
         self.merged_turns.merge(&other.turns());
         self.merged_matches.merge(&other.matches());
         self.add_overtaken(other.overtaken);
+        self.worst_in_line.take(other.worst_in_line);
+        self.worst_claim.take(other.worst_claim);
         for &(code, count) in &other.refusals {
             self.refuse(code, count);
         }
         self.calls += other.calls;
         self.retries += other.retries;
+    }
+
+    fn waited_in_line(&mut self, user: Option<User>, took: Span) {
+        self.queue_wait.record(took.0);
+        let figure = took.0;
+        self.worst_in_line.take(Worst { figure, user });
+    }
+
+    fn waited_for_stick(&mut self, user: Option<User>, took: Span) {
+        self.stick_wait.record(took.0);
+        let figure = took.0;
+        self.worst_claim.take(Worst { figure, user });
     }
 
     fn waits(&mut self, agent: Agent) -> &mut Waits {
@@ -221,7 +240,7 @@ impl Metrics {
                 // The answer says that the match came of this very call.
                 waits.in_line_since.get_or_insert(intended);
                 if let Some(since) = waits.matched(room) {
-                    self.queue_wait.record(at.since(since).0);
+                    self.waited_in_line(record.user, at.since(since));
                 } else {
                     waits.in_line_since = None;
                 }
@@ -248,7 +267,7 @@ impl Metrics {
                 if place == 0
                     && let Some(since) = waits.granted(room, epoch)
                 {
-                    self.stick_wait.record(at.since(since).0);
+                    self.waited_for_stick(record.user, at.since(since));
                 }
             }
             Ok(
@@ -297,7 +316,7 @@ impl Metrics {
             }
             Saw::Found { room, .. } => {
                 if let Some(since) = waits.matched(room) {
-                    self.queue_wait.record(at.since(since).0);
+                    self.waited_in_line(record.user, at.since(since));
                 }
             }
             Saw::Stick {
@@ -318,14 +337,14 @@ impl Metrics {
         &mut self,
         agent: Agent,
         at: Time,
-        (room, _): (crate::protocol::Room, User),
+        (room, user): (crate::protocol::Room, User),
         change: StickChange,
     ) {
         let waits = self.waits(agent);
         match change {
             StickChange::Granted { epoch, .. } => {
                 if let Some(since) = waits.granted(room, epoch) {
-                    self.stick_wait.record(at.since(since).0);
+                    self.waited_for_stick(Some(user), at.since(since));
                 }
             }
             StickChange::Released { epoch } | StickChange::Expired { epoch } => {

@@ -29,6 +29,8 @@ pub struct Plan {
     pub workload: Workload,
     /// What the network does.
     pub network: Network,
+    /// In which order it delivers what is under way at once.
+    pub schedule: Schedule,
     /// What goes wrong, and when; ordered by `at`.
     pub faults: Vec<Fault>,
     /// Names of the properties to judge by, in the order of the table.
@@ -319,6 +321,37 @@ pub struct Network {
     pub duplicate: Ratio,
     /// Pushes at which the stream breaks instead.
     pub stream_break: Ratio,
+}
+
+/// In which order concurrent packets are delivered, and waiting requests served.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Schedule {
+    /// As it comes: each packet's delay is drawn for itself, and requests are served in turn.
+    #[default]
+    Plain,
+    /// Perturbed on purpose, within what the network could do by chance. Ends with the heal.
+    Race(Race),
+}
+
+/// How the order of deliveries is perturbed: by priorities of clients, as in probabilistic
+/// concurrency testing (Burckhardt et al., "A randomized scheduler with probabilistic guarantees
+/// of finding bugs", ASPLOS 2010), and by deliveries moved close to deadlines and to one another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Race {
+    /// How many ordering constraints a race is expected to need: at one moment fewer than this,
+    /// whoever sends next becomes the slowest of all.
+    pub depth: u32,
+    /// How often a delivery is moved close to a deadline or to another delivery.
+    pub hug: Ratio,
+}
+
+impl Default for Race {
+    fn default() -> Self {
+        Self {
+            depth: 3,
+            hug: Ratio::new(1, 6).unwrap_or_default(),
+        }
+    }
 }
 
 /// Something that goes wrong, as data.

@@ -3,6 +3,7 @@
 mod accounts;
 mod aftermath;
 mod checks;
+mod exploration;
 mod failure;
 mod figures;
 mod header;
@@ -25,6 +26,7 @@ use crate::result::{Class, RunResult, Verdict, Violation};
 use crate::runner::{Summary, unreached};
 use crate::trace::SawLine;
 
+pub use exploration::{Exploring, Kept, exploration, exploration_json, exploring_line};
 pub use json::json;
 pub use junit::junit;
 pub(crate) use lanes::LANES;

@@ -1,18 +1,18 @@
 //! Runs the seeds of one scenario over several threads, and merges what they come to in the order
 //! of the seeds, so that nothing but the time it takes depends on the number of threads.
 
+mod in_order;
 mod merged;
 mod progress;
 mod verdict;
+mod worst;
 
 use std::collections::BTreeMap;
 use std::num::{NonZeroU64, NonZeroUsize};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::ops::ControlFlow;
 
 use chat_core::Span;
 
-use crate::caught::caught;
 use crate::plan::Plan;
 use crate::report::Timeline;
 use crate::result::{
@@ -20,16 +20,15 @@ use crate::result::{
 };
 use crate::sometimes::Tally;
 
+pub(crate) use in_order::{Ended, in_order};
 pub use merged::{FailingSeed, Merged, Summary};
 pub use progress::{Progress, ProgressNow};
 pub(crate) use verdict::class_of;
 pub use verdict::{unreached, worst};
+pub use worst::{Seek, Worst};
 
 /// The property of a run that broke off: what the core's own checks find.
 pub const PANIC: &str = "panic";
-
-/// How often the caller hears of progress while it waits.
-const TICK: Duration = Duration::from_millis(100);
 
 /// What one seed's run comes to.
 #[derive(Clone, Debug)]
@@ -85,6 +84,8 @@ pub trait Measured: Send + Sized {
     ) -> BTreeMap<&'static str, PropertyResult>;
     /// Refusals by code.
     fn refusals(&self) -> BTreeMap<String, u64>;
+    /// The worst wait, or passing over, of anyone.
+    fn worst(&self, of: Seek) -> Worst;
 }
 
 /// Which seeds to run, and how many at a time.
@@ -98,30 +99,7 @@ pub struct Seeds {
     pub jobs: NonZeroUsize,
 }
 
-/// What became of one seed: its outcome, or the words with which the run broke off.
-type Ended<M> = Result<SeedOutcome<M>, String>;
-
-/// Between the workers and the caller, who merges.
-struct Shared<M> {
-    next_to_start: u64,
-    next_to_merge: u64,
-    ready: BTreeMap<u64, Ended<M>>,
-}
-
-struct Board<M> {
-    shared: Mutex<Shared<M>>,
-    changed: Condvar,
-}
-
-impl<M> Board<M> {
-    /// A worker that panics does so outside of the lock, so what the lock guards is whole.
-    fn lock(&self) -> MutexGuard<'_, Shared<M>> {
-        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Runs all seeds and merges their outcomes in order. At most a few outcomes per thread are held
-/// at once: a thread that is far ahead of the slowest seed waits.
+/// Runs all seeds and merges their outcomes in order.
 ///
 /// A seed whose run panics (the core does on a broken invariant) counts as a safety violation.
 /// `tick` is called now and then on the calling thread.
@@ -130,90 +108,14 @@ pub fn run_seeds<M: Measured>(
     run: &(dyn Fn(u64, &Progress) -> SeedOutcome<M> + Sync),
     tick: &mut dyn FnMut(&Progress),
 ) -> Merged<M> {
-    let count = seeds.count.get();
-    let progress = Progress::default();
-    let board = Board {
-        shared: Mutex::new(Shared {
-            next_to_start: 0,
-            next_to_merge: 0,
-            ready: BTreeMap::new(),
-        }),
-        changed: Condvar::new(),
-    };
-    let jobs = count.min(seeds.jobs.get() as u64);
     let mut merged = Merged::new(seeds);
-    std::thread::scope(|scope| {
-        for _ in 0..jobs {
-            scope.spawn(|| work(seeds, jobs * 2, &board, run, &progress));
-        }
-        for index in 0..count {
-            let ended = wait_for(index, &board, &progress, tick);
-            merged.add(seeds.first.wrapping_add(index), ended);
-            progress.finish_seed();
-        }
-    });
+    let run_one = |index: u64, progress: &Progress| run(seeds.first.wrapping_add(index), progress);
+    let mut take = |index: u64, ended, _: &Progress| {
+        merged.add(seeds.first.wrapping_add(index), ended);
+        ControlFlow::Continue(())
+    };
+    in_order(seeds.count.get(), seeds.jobs, &run_one, &mut take, tick);
     merged
-}
-
-/// Takes one seed after another until none is left.
-fn work<M: Measured>(
-    seeds: Seeds,
-    window: u64,
-    board: &Board<M>,
-    run: &(dyn Fn(u64, &Progress) -> SeedOutcome<M> + Sync),
-    progress: &Progress,
-) {
-    loop {
-        let index = {
-            let mut shared = board.lock();
-            loop {
-                if shared.next_to_start >= seeds.count.get() {
-                    return;
-                }
-                if shared.next_to_start < shared.next_to_merge + window {
-                    break;
-                }
-                shared = board
-                    .changed
-                    .wait(shared)
-                    .unwrap_or_else(PoisonError::into_inner);
-            }
-            shared.next_to_start += 1;
-            shared.next_to_start - 1
-        };
-        let seed = seeds.first.wrapping_add(index);
-        let ended = caught(|| run(seed, progress));
-        board.lock().ready.insert(index, ended);
-        board.changed.notify_all();
-    }
-}
-
-/// Waits for the outcome of one seed, and lets the workers know that it is taken.
-fn wait_for<M>(
-    index: u64,
-    board: &Board<M>,
-    progress: &Progress,
-    tick: &mut dyn FnMut(&Progress),
-) -> Ended<M> {
-    let mut shared = board.lock();
-    loop {
-        if let Some(ended) = shared.ready.remove(&index) {
-            shared.next_to_merge = index + 1;
-            drop(shared);
-            board.changed.notify_all();
-            return ended;
-        }
-        let (guard, timeout) = board
-            .changed
-            .wait_timeout(shared, TICK)
-            .unwrap_or_else(PoisonError::into_inner);
-        shared = guard;
-        if timeout.timed_out() {
-            drop(shared);
-            tick(progress);
-            shared = board.lock();
-        }
-    }
 }
 
 #[cfg(test)]

@@ -35,7 +35,7 @@ pub(crate) use surroundings::{USUAL_CLIENT, usual_capacity, usual_network};
 pub use write::{Notes, to_yaml};
 
 use crate::names::PROPERTIES;
-use crate::plan::{Fault, Plan, Workload};
+use crate::plan::{Fault, Plan, Schedule, Workload};
 use ends::End;
 use error::{Problem, Read};
 use fields::Fields;
@@ -45,7 +45,7 @@ use script::Users;
 use tables::Tables;
 
 /// The keys of a scenario.
-const KEYS: [&str; 17] = [
+const KEYS: [&str; 18] = [
     "name",
     "about",
     "seed",
@@ -59,6 +59,7 @@ const KEYS: [&str; 17] = [
     "users",
     "steps",
     "network",
+    "schedule",
     "faults",
     "properties",
     "expect_sometimes",
@@ -173,6 +174,9 @@ fn plan(node: &Node, stem: &str) -> Read<Plan> {
         capacity: surroundings::capacity(fields.get("capacity"), &mut tables)?,
         client: surroundings::client(fields.get("client"))?,
         network: surroundings::network(fields.get("network"), &mut tables)?,
+        schedule: fields
+            .get("schedule")
+            .map_or(Ok(Schedule::Plain), surroundings::schedule)?,
         server,
         workload,
         faults,

@@ -4,14 +4,15 @@
 //! events were scheduled. One event handled is one step. Nothing else moves time.
 //!
 //! `agenda.rs` is the clock and the heap, `arrivals.rs` says when users come, `clients.rs` is their
-//! side, `network.rs` and `streams.rs` are what lies between, `server.rs` is the Node with its disk and the time it takes, `faults.rs`
-//! makes things go wrong, `script.rs` performs the steps form, and `watch.rs` is told of it all.
+//! side, `network.rs` and `streams.rs` are what lies between, `race.rs` perturbs the order of what is
+//! under way, `server.rs` is the Node with its disk and the time it takes, `faults.rs` makes things go wrong, `script.rs` performs the steps form, and `watch.rs` is told of it all.
 
 mod agenda;
 mod arrivals;
 mod clients;
 mod faults;
 mod network;
+mod race;
 mod script;
 mod server;
 mod slots;
@@ -36,6 +37,7 @@ use agenda::{Agenda, Event};
 use arrivals::Arrival;
 use clients::Client;
 use faults::Weather;
+use race::Racing;
 use server::Server;
 use slots::Slots;
 use watch::Watch;
@@ -66,6 +68,7 @@ struct World<'a, 'o> {
     server: Server,
     slots: Slots,
     weather: Weather,
+    race: Option<Racing>,
     watch: Watch<'o>,
     timeline: Timeline,
     swaps: Draw,
@@ -153,6 +156,7 @@ impl<'a, 'o> World<'a, 'o> {
             server: Server::new(plan, seed),
             slots: Slots::default(),
             weather: Weather::new(seed),
+            race: Racing::new(plan, seed),
             watch,
             timeline: Timeline::new(bucket),
             swaps: Draw::new(seed, swaps),

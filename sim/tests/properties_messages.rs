@@ -67,6 +67,48 @@ mod no_lost_messages {
         story.holds("no_lost_messages");
     }
 
+    /// Found by exploring `churn`, seed 101: one in line spoke, named no room, and was matched
+    /// meanwhile. The answer was the first that anyone heard of the room.
+    #[test]
+    fn an_answer_may_be_the_first_that_anyone_hears_of_a_room() {
+        let pair = Room(7);
+        let mut story = Story::new();
+        story.waits_in_line(ANN);
+        let early = Op::Send {
+            room: None,
+            text: "one moment".into(),
+            epoch: None,
+        };
+        let call = story.calls(ANN, early);
+        story.answers(call, sent(pair, 2));
+        story.waits_in_line(BOB);
+        story.sees(BOB, found(pair, ANN));
+        story.sees(BOB, message(pair, 2, ANN, "one moment"));
+        story.sees(ANN, found(pair, BOB));
+        story.drains(&[ANN, BOB]);
+        let judgement = story.ends();
+        assert!(judgement.violations.is_empty(), "{judgement:?}");
+    }
+
+    #[test]
+    fn what_nobody_said_is_a_phantom_in_a_room_first_heard_of_by_an_answer() {
+        let pair = Room(7);
+        let mut story = Story::new();
+        story.waits_in_line(ANN);
+        let early = Op::Send {
+            room: None,
+            text: "one moment".into(),
+            epoch: None,
+        };
+        let call = story.calls(ANN, early);
+        story.answers(call, sent(pair, 2));
+        story.waits_in_line(BOB);
+        story.sees(BOB, found(pair, ANN));
+        story.sees(BOB, message(pair, 2, ANN, "another word"));
+        story.drains(&[ANN, BOB]);
+        story.breaks(&["no_phantoms"]);
+    }
+
     #[test]
     fn a_gap_that_tells_of_it_excuses_a_missing_message() {
         let mut story = open_lobby();

@@ -32,12 +32,21 @@ pub(super) fn after_run<M: Measured>(
         seed: violation.seed,
         property: &violation.property,
     };
-    let file = unasked(console, &failure);
-    shrink_into(&failure, &file, UNASKED, engine, console).ok()
+    unasked(&failure, engine, console)
+}
+
+/// Shrinks a failure that nobody asked to shrink.
+pub(super) fn unasked<M: Measured>(
+    failure: &Failure<'_>,
+    engine: &Engine<M>,
+    console: &mut Console<'_>,
+) -> Option<ShrunkRun> {
+    let file = usual_file(console, failure);
+    shrink_into(failure, &file, UNASKED, engine, console).ok()
 }
 
 /// `target/sim/stick_exclusion-1337.yaml`
-fn unasked(console: &Console<'_>, failure: &Failure<'_>) -> PathBuf {
+fn usual_file(console: &Console<'_>, failure: &Failure<'_>) -> PathBuf {
     let name = format!("{}-{}.yaml", failure.property, failure.seed);
     console.unasked.join(name)
 }
@@ -74,7 +83,7 @@ pub(super) fn shrink<M: Measured>(
     };
     let file = match &arguments.output {
         Some(file) => file.clone(),
-        None => unasked(console, &failure),
+        None => usual_file(console, &failure),
     };
     match shrink_into(&failure, &file, arguments.time, engine, console) {
         Ok(run) => {
@@ -106,7 +115,7 @@ fn first_violation<M: Measured>(plan: &Plan, seed: u64, engine: &Engine<M>) -> O
 }
 
 /// Shrinks, writes the file, and runs it again.
-pub(super) fn shrink_into<M: Measured>(
+fn shrink_into<M: Measured>(
     failure: &Failure<'_>,
     file: &Path,
     time: Duration,

@@ -15,7 +15,7 @@ use crate::report::{Timeline, samples};
 use crate::result::{
     Class, Counts, FairnessResult, MetricResult, PropertyResult, ThresholdResult, Violation,
 };
-use crate::runner::{Progress, SeedOutcome};
+use crate::runner::{Progress, SeedOutcome, Seek, Worst};
 use crate::sometimes::{Point, Tally};
 
 /// Counts the seeds it is of.
@@ -52,6 +52,10 @@ impl Measured for Seen {
 
     fn refusals(&self) -> BTreeMap<String, u64> {
         BTreeMap::new()
+    }
+
+    fn worst(&self, _: Seek) -> Worst {
+        Worst::default()
     }
 }
 

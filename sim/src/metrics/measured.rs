@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{Metrics, judged_by_thresholds};
 use crate::plan::Plan;
 use crate::result::{Counts, FairnessResult, MetricResult, PropertyResult, ThresholdResult};
-use crate::runner::Measured;
+use crate::runner::{Measured, Seek, Worst};
 
 impl Measured for Metrics {
     fn merge(&mut self, other: &Self) {
@@ -34,5 +34,16 @@ impl Measured for Metrics {
 
     fn refusals(&self) -> BTreeMap<String, u64> {
         Self::refusals(self)
+    }
+
+    fn worst(&self, of: Seek) -> Worst {
+        match of {
+            Seek::QueueWait => self.worst_in_line,
+            Seek::StickWait => self.worst_claim,
+            Seek::Overtaking => Worst {
+                figure: self.overtaken.queue.max(self.overtaken.stick),
+                user: None,
+            },
+        }
     }
 }

@@ -10,7 +10,8 @@ use super::{FinishedRun, Rerun, Story, Timeline, repeat_command};
 use crate::draw::{Quantiles, Ratio, Shape};
 use crate::names::PROPERTIES;
 use crate::plan::{
-    Capacity, Client, Compare, Figure, Habits, Network, Persona, Plan, Threshold, Workload,
+    Capacity, Client, Compare, Figure, Habits, Network, Persona, Plan, Schedule, Threshold,
+    Workload,
 };
 use crate::result::{
     Class, Counts, FairnessResult, MetricResult, PropertyResult, Repro, RunResult, Stuck,
@@ -95,6 +96,7 @@ pub(crate) fn plan(name: &str) -> Plan {
             duplicate: ratio(200),
             stream_break: ratio(500),
         },
+        schedule: Schedule::Plain,
         faults: Vec::new(),
         properties: PROPERTIES.to_vec(),
         expect_sometimes: vec![

@@ -3,6 +3,7 @@
 use unicode_width::UnicodeWidthStr as _;
 
 use super::line::{Line, PAGE, Style};
+use crate::explore::{Mix, Trial};
 use crate::result::RunResult;
 
 const PROGRAM: &str = "cargo run --release -p sim --";
@@ -22,6 +23,23 @@ pub fn repeat_command(file: &str, seed: u64, seeds: u64) -> String {
 #[must_use]
 pub fn run_command(file: &str) -> String {
     format!("{PROGRAM} {}", quote(file))
+}
+
+/// The command that tries one seed again: as it was drawn, or as `draw` was.
+#[must_use]
+pub(super) fn explore_command(file: &str, trial: &Trial, mix: Mix) -> String {
+    let draw = if trial.draw == trial.seed {
+        String::new()
+    } else {
+        format!(" --draw {}", trial.draw)
+    };
+    let schedule = match mix {
+        Mix::Plain => " --schedule plain",
+        Mix::Race => " --schedule race",
+        Mix::Mixed => "",
+    };
+    let (file, seed) = (quote(file), trial.seed);
+    format!("{PROGRAM} explore {file} --seeds 1 --seed {seed}{draw}{schedule}")
 }
 
 /// After a pass: more seeds than were run, none of them again.

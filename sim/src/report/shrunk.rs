@@ -81,7 +81,13 @@ pub(super) fn lines(run: &ShrunkRun) -> Vec<Line> {
     );
     let first = 3 + 2 + time + 2 + who.min(12) + 2;
     // Rows without a note may be as wide as the page.
-    let noted = |row: &Row| if row.note.is_empty() { 0 } else { row.what.width() };
+    let noted = |row: &Row| {
+        if row.note.is_empty() {
+            0
+        } else {
+            row.what.width()
+        }
+    };
     let what = width(&noted).min(PAGE.saturating_sub(first + 24));
     for (number, row) in (1..).zip(rows.iter().take(MOST)) {
         let at = row.at.to_string();

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use chat_core::Span;
 
+use super::in_order::Ended;
 use super::verdict::{Evidence, judge, unreached};
-use super::{Ended, Measured, PANIC, SeedOutcome, Seeds};
+use super::{Measured, PANIC, SeedOutcome, Seeds};
 use crate::plan::Plan;
 use crate::report::Timeline;
 use crate::result::{Counts, PropertyResult, RunResult, Stuck, ThresholdResult, Violation};
@@ -110,7 +111,7 @@ impl<M: Measured> Merged<M> {
     }
 
     /// Adds the next seed.
-    pub(super) fn add(&mut self, seed: u64, ended: Ended<M>) {
+    pub(super) fn add(&mut self, seed: u64, ended: Ended<SeedOutcome<M>>) {
         match ended {
             Ok(outcome) => self.add_outcome(seed, outcome),
             Err(words) => {

@@ -1,4 +1,5 @@
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use super::*;
 use crate::result::{Class, Verdict};
@@ -39,6 +40,10 @@ impl Measured for Order {
 
     fn refusals(&self) -> BTreeMap<String, u64> {
         BTreeMap::new()
+    }
+
+    fn worst(&self, _: Seek) -> Worst {
+        Worst::default()
     }
 }
 

@@ -14,8 +14,10 @@ use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
 use super::KEYS;
-use super::surroundings::{CAPACITY_KEYS, CLIENT_KEYS, NETWORK_KEYS};
-use forms::{closed, count, described, named, refer};
+use super::surroundings::{
+    CAPACITY_KEYS, CLIENT_KEYS, MAX_DEPTH, NETWORK_KEYS, RACE_KEYS, SCHEDULES,
+};
+use forms::{closed, count, described, named, one_of, refer};
 
 /// The schema, as draft 2020-12 has it.
 #[must_use]
@@ -60,7 +62,7 @@ fn merge(into: &mut Value, from: &Value) {
 }
 
 /// In the order of `KEYS`.
-fn top_level(server: &Value) -> [Value; 17] {
+fn top_level(server: &Value) -> [Value; 18] {
     [
         described(named(), "The scenario's name; by default the file's."),
         json!({
@@ -93,6 +95,7 @@ fn top_level(server: &Value) -> [Value; 17] {
         workload::users(),
         workload::script(),
         network(),
+        schedule(),
         fault::faults(),
         verdict::properties(),
         verdict::expect_sometimes(),
@@ -180,4 +183,29 @@ fn network() -> Value {
         ],
         &[],
     )
+}
+
+fn schedule() -> Value {
+    let race = closed(
+        "Perturbed on purpose: by clients' priorities, and by deliveries that hug deadlines.",
+        RACE_KEYS,
+        [
+            described(
+                count(1, u64::from(MAX_DEPTH)),
+                "At one moment fewer than this, whoever sends next becomes the slowest; 3 by default.",
+            ),
+            described(
+                refer("Ratio"),
+                "How often a delivery is moved close to a deadline or to another delivery; 1/6 by default.",
+            ),
+        ],
+        &[],
+    );
+    json!({
+        "description": "In which order concurrent packets are delivered, until the scenario's duration is over; plain by default.",
+        "anyOf": [
+            one_of(&SCHEDULES),
+            closed("", ["race"], [race], &["race"])
+        ]
+    })
 }

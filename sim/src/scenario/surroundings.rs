@@ -6,14 +6,18 @@ use chat_core::Span;
 
 use super::error::Read;
 use super::fields::Fields;
-use super::forms::{count, ratio, some_time};
-use super::node::Node;
+use super::forms::{count, ratio, some_time, word};
+use super::node::{Node, Value};
 use super::tables::Tables;
 use crate::draw::{Quantiles, Ratio, Shape};
-use crate::plan::{Capacity, Client, Network};
+use crate::plan::{Capacity, Client, Network, Race, Schedule};
 
 pub(super) const CAPACITY_KEYS: [&str; 3] = ["service", "commit", "queue"];
 pub(super) const CLIENT_KEYS: [&str; 4] = ["timeout", "backoff", "max", "attempts"];
+pub(super) const SCHEDULES: [&str; 2] = ["plain", "race"];
+pub(super) const RACE_KEYS: [&str; 2] = ["depth", "hug"];
+/// The most ordering constraints that a race schedule is asked for.
+pub(super) const MAX_DEPTH: u32 = 100;
 pub(super) const NETWORK_KEYS: [&str; 4] = ["latency", "loss", "duplicate", "stream_break"];
 
 /// As long as a small machine with a local disk takes.
@@ -104,6 +108,25 @@ pub(super) fn network(node: Option<&Node>, tables: &mut Tables) -> Read<Network>
         network.stream_break = ratio(node)?;
     }
     Ok(network)
+}
+
+/// In which order concurrent packets are delivered: `plain`, `race`, or a race with parameters.
+pub(super) fn schedule(node: &Node) -> Read<Schedule> {
+    if !matches!(node.value, Value::Map(_)) {
+        let kinds = [Schedule::Plain, Schedule::Race(Race::default())];
+        let words: Vec<_> = SCHEDULES.into_iter().zip(kinds).collect();
+        return word(node, "a schedule", &words);
+    }
+    let race = Fields::read(node, "`schedule`", &["race"])?.need("race", "race: { depth: 3 }")?;
+    let fields = Fields::read(race, "`race`", &RACE_KEYS)?;
+    let mut race = Race::default();
+    if let Some(node) = fields.get("depth") {
+        race.depth = count(node, 1..=MAX_DEPTH)?;
+    }
+    if let Some(node) = fields.get("hug") {
+        race.hug = ratio(node)?;
+    }
+    Ok(Schedule::Race(race))
 }
 
 fn lognormal(p50: Span, p99: Span) -> Arc<Quantiles> {

@@ -13,8 +13,8 @@ use crate::draw::{Quantiles, Ratio, Shape};
 use crate::names::PROPERTIES;
 use crate::plan::{
     ArrivalMode, Arrivals, Capacity, Client, Delivery, Fault, FaultKind, Habits, Net, Network,
-    OperatorAct, Persona, Phase, Plan, ScriptStep, ScriptUser, Step, Text, Threshold, Verb,
-    Victims, Workload,
+    OperatorAct, Persona, Phase, Plan, Race, Schedule, ScriptStep, ScriptUser, Step, Text,
+    Threshold, Verb, Victims, Workload,
 };
 
 /// Columns of a line of comment.
@@ -56,6 +56,7 @@ impl Notes {
         capacity(&mut file, &plan.capacity);
         client(&mut file, &plan.client);
         network(&mut file, &plan.network);
+        schedule(&mut file, plan.schedule);
         let users = self.workload(&mut file, &plan.workload);
         let faults: Vec<String> = plan.faults.iter().map(|f| fault(f, users)).collect();
         list(&mut file, "faults", &faults, &self.faults);
@@ -234,6 +235,21 @@ fn network(file: &mut String, network: &Network) {
             chance("stream_break", network.stream_break),
         ],
     );
+}
+
+fn schedule(file: &mut String, schedule: Schedule) {
+    let Schedule::Race(race) = schedule else {
+        return;
+    };
+    if race == Race::default() {
+        line(file, format_args!("schedule: race"));
+    } else {
+        let Race { depth, hug } = race;
+        line(
+            file,
+            format_args!("schedule: {{ race: {{ depth: {depth}, hug: {hug} }} }}"),
+        );
+    }
 }
 
 fn spans(table: &Quantiles) -> String {

@@ -9,8 +9,8 @@ use chat_core::{Span, Time};
 use crate::draw::{Quantiles, Ratio, Shape};
 use crate::history::{Observer, Record, What, Wire, WorldRecord};
 use crate::plan::{
-    Argument, Delivery, Fault, FaultKind, Net, Network, OperatorAct, Plan, ScriptStep, ScriptUser,
-    Step, Text, Verb, Victims, Workload,
+    Argument, Delivery, Fault, FaultKind, Net, Network, OperatorAct, Plan, Schedule, ScriptStep,
+    ScriptUser, Step, Text, Verb, Victims, Workload,
 };
 use crate::protocol::{Agent, CallId, Op};
 
@@ -84,6 +84,7 @@ impl Scribe {
                 duplicate: Ratio::NEVER,
                 stream_break: Ratio::NEVER,
             },
+            schedule: Schedule::Plain,
             faults,
             expect_sometimes: Vec::new(),
             thresholds: Vec::new(),

@@ -7,7 +7,9 @@ use serde_json::{Map, Value as Json};
 
 use super::lab::{Lab, steps};
 use crate::draw::{Quantiles, Shape};
-use crate::plan::{FaultKind, Net, Plan, ScriptStep, Step, Text, Verb, Victims, Workload};
+use crate::plan::{
+    FaultKind, Net, Plan, Schedule, ScriptStep, Step, Text, Verb, Victims, Workload,
+};
 use crate::runner::Measured;
 use crate::scenario::{USUAL_CLIENT, usual_capacity, usual_network};
 
@@ -120,6 +122,7 @@ impl<M: Measured> Lab<'_, M> {
 
     /// The network, the clients, the disk and the server as they are unless told otherwise.
     fn usual_surroundings(&mut self, plan: &mut Plan) {
+        self.attempt(plan, |plan| plan.schedule = Schedule::Plain);
         self.attempt(plan, |plan| plan.network = usual_network());
         self.attempt(plan, |plan| plan.capacity = usual_capacity());
         self.attempt(plan, |plan| plan.client = USUAL_CLIENT);

@@ -6,6 +6,7 @@ use chat_core::{Page, Response, Seq, Span, Time, UserId, mix};
 
 use super::World;
 use super::agenda::Event;
+use super::race::Toward;
 use super::slots::{Slot, Thing, Whose};
 use super::streams::CUT_NOTICED;
 use crate::draw::Draw;
@@ -222,7 +223,7 @@ impl World<'_, '_> {
 
     /// The server will notice that the connection is gone: soon, or when the link's silence tells.
     fn drop_connection(&mut self, agent: u32, slot: Slot) {
-        let latency = self.latency(agent);
+        let latency = self.latency(agent, Toward::Server);
         let client = &self.clients[agent as usize];
         let now = self.agenda.now();
         let cut = if client.cut_until > now {

@@ -3,6 +3,7 @@
 use chat_core::{Reject, Response, Span};
 
 use super::agenda::Event;
+use super::race::Toward;
 use super::slots::{Place, Slot, Thing, Whose, spelled_reply};
 use super::{Phase, World};
 use crate::draw::Ratio;
@@ -12,7 +13,11 @@ use crate::protocol::Agent;
 use crate::sometimes::Point;
 
 impl World<'_, '_> {
-    pub(super) fn latency(&mut self, agent: u32) -> Span {
+    /// How long the client's next packet takes.
+    pub(super) fn latency(&mut self, agent: u32, toward: Toward) -> Span {
+        if let Some(raced) = self.raced(agent, toward) {
+            return raced;
+        }
         Span(
             self.plan
                 .network
@@ -28,7 +33,12 @@ impl World<'_, '_> {
     }
 
     /// What becomes of one packet, unless it is spelled out.
-    pub(super) fn fate(&mut self, agent: u32, spelled: Option<Delivery>) -> Delivery {
+    pub(super) fn fate(
+        &mut self,
+        agent: u32,
+        toward: Toward,
+        spelled: Option<Delivery>,
+    ) -> Delivery {
         if self.clients[agent as usize].cut_until > self.agenda.now() {
             return Delivery::Lost;
         }
@@ -41,7 +51,7 @@ impl World<'_, '_> {
         if self.strikes(agent, self.plan.network.loss) {
             return Delivery::Lost;
         }
-        Delivery::After(self.latency(agent))
+        Delivery::After(self.latency(agent, toward))
     }
 
     /// Sends a request, which may get lost or be doubled on the way.
@@ -88,7 +98,7 @@ impl World<'_, '_> {
         spelled: Option<Delivery>,
     ) -> Delivery {
         let agent = whose.agent();
-        let fate = self.fate(agent, spelled);
+        let fate = self.fate(agent, Toward::Server, spelled);
         match fate {
             Delivery::Lost => {
                 if let Whose::Stream { agent, stream } = whose {
@@ -156,7 +166,7 @@ impl World<'_, '_> {
             Whose::Stream { .. } => client.stream_slot = None,
         }
         let spelled = spelled_reply(net.as_deref());
-        let fate = self.fate(agent, spelled);
+        let fate = self.fate(agent, Toward::Client, spelled);
         if let Whose::Call { call, attempt, .. } = whose {
             let (at, agent) = (self.now(), Agent(agent));
             self.watch.observe_wire(&Wire::Replied {

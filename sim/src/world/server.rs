@@ -4,6 +4,7 @@
 use chat_core::{Address, Entry, Node, Output, Reject, Span, Time};
 
 use super::agenda::Event;
+use super::race::Toward;
 use super::slots::{Flow, Place, Slot, Thing, Whose};
 use super::{START, World};
 use crate::disk::{Disk, Keep, Unsynced};
@@ -32,6 +33,9 @@ pub(super) struct Server {
     busy_until: Time,
     /// How many are in that line.
     queued: u32,
+    /// Under a race schedule: who is in that line, and whose turns they would be.
+    line: Vec<Slot>,
+    turns: Vec<Slot>,
     /// How far its clock is ahead.
     pub(super) clock_ahead: Span,
     append_began: Time,
@@ -58,6 +62,8 @@ impl Server {
             life: 0,
             busy_until: START,
             queued: 0,
+            line: Vec::new(),
+            turns: Vec::new(),
             clock_ahead: Span::ZERO,
             append_began: START,
             appending: false,
@@ -110,11 +116,36 @@ impl World<'_, '_> {
         let took = Span(self.plan.capacity.service.draw(&mut self.server.draw));
         self.server.busy_until = self.server.busy_until.max(self.now()) + took;
         self.server.queued += 1;
+        if self.race.is_some() {
+            self.server.line.push(slot);
+            self.server.turns.push(slot);
+        }
         self.agenda.at(self.server.busy_until, Event::Served(slot));
+    }
+
+    /// Whose turn it is at the end of this one's: under a race schedule, anybody's who waits.
+    fn whose_turn(&mut self, slot: Slot) -> Option<Slot> {
+        let Some(race) = &mut self.race else {
+            return Some(slot);
+        };
+        let server = &mut self.server;
+        // A crash takes the turns of those who waited.
+        let turn = server.turns.iter().position(|turn| *turn == slot)?;
+        server.turns.remove(turn);
+        let chosen = match self.phase {
+            super::Phase::Safety => race.next_of(server.line.len()),
+            super::Phase::Liveness | super::Phase::Over => 0,
+        };
+        let next = server.line.remove(chosen);
+        self.hash = chat_core::mix(self.hash, u64::from(next.index));
+        Some(next)
     }
 
     pub(super) fn request_served(&mut self, slot: Slot) {
         let now = self.server_now();
+        let Some(slot) = self.whose_turn(slot) else {
+            return;
+        };
         let Some(Thing::Request {
             whose, call, net, ..
         }) = self.slots.get_mut(slot)
@@ -316,6 +347,8 @@ impl World<'_, '_> {
         self.server.life += 1;
         self.server.appending = false;
         self.server.queued = 0;
+        self.server.line.clear();
+        self.server.turns.clear();
         self.server.busy_until = now;
         self.server.due_at = Time::MAX;
         let lose_unsynced = unsynced == Unsynced::Lost;
@@ -350,7 +383,7 @@ impl World<'_, '_> {
             return;
         };
         if let Whose::Stream { agent, stream } = whose {
-            let at = self.now() + self.latency(agent);
+            let at = self.now() + self.latency(agent, Toward::Client);
             self.agenda.at(at, Event::StreamDown { agent, stream });
         }
     }

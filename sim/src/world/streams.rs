@@ -4,6 +4,7 @@ use chat_core::{Span, Time};
 
 use super::World;
 use super::agenda::Event;
+use super::race::Toward;
 use super::server::WRITE_STALL;
 use super::slots::{Flow, Slot, Thing};
 use crate::history::{Observer as _, Path, Wire};
@@ -17,7 +18,7 @@ pub(super) const CUT_NOTICED: Span = Span::secs(1);
 impl World<'_, '_> {
     /// The server opened a stream: it is there at once, and the client hears of it.
     pub(super) fn stream_opened(&mut self, slot: Slot, agent: u32, stream: u32) {
-        let latency = self.latency(agent);
+        let latency = self.latency(agent, Toward::Client);
         let now = self.now();
         let up_at = now + latency;
         if let Some(thing) = self.slots.get_mut(slot) {
@@ -101,7 +102,7 @@ impl World<'_, '_> {
         *state = Flow::Broken;
         let (agent, stream, up_at) = (*agent, *stream, *up_at);
         self.watch.reach(Point::StreamBroken);
-        let latency = self.latency(agent);
+        let latency = self.latency(agent, Toward::Client);
         let now = self.now();
         self.watch.observe_wire(&Wire::StreamBroke {
             at: now,
@@ -164,7 +165,7 @@ impl World<'_, '_> {
             } else if let Some(spelled) = self.clients[agent as usize].next_push.take() {
                 spelled
             } else {
-                Delivery::After(self.latency(agent))
+                Delivery::After(self.latency(agent, Toward::Client))
             };
             let now = self.now();
             self.watch.observe_wire(&Wire::Pushed {

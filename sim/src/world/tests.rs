@@ -3,6 +3,7 @@
 
 use super::*;
 use crate::history::Record;
+use crate::plan::{Race, Schedule};
 use crate::scenario::parse;
 
 const STORM: &str = "
@@ -102,6 +103,105 @@ fn the_first_step_at_which_twins_differ_is_named() {
     world.step();
     other.step();
     world.compare(&other);
+}
+
+/// Runs a world and its twin in lock step; `plant` may tamper with the twin at one step.
+fn in_lock_step(plan: &Plan, seed: u64, plant_at: u64, plant: impl Fn(&mut World<'_, '_>)) {
+    let mut world = World::new(plan, seed, Watch::new(plan, None), Actor::Swaps);
+    let mut twin = World::new(plan, seed, Watch::new(plan, None), Actor::TwinSwaps);
+    world.begin();
+    twin.begin();
+    while world.phase != Phase::Over {
+        world.step();
+        twin.step();
+        world.compare(&twin);
+        if twin.steps == plant_at {
+            plant(&mut twin);
+        }
+    }
+}
+
+#[test]
+fn a_difference_planted_in_a_raced_run_is_named_by_its_first_step() {
+    let mut plan = storm();
+    plan.schedule = Schedule::Race(Race::default());
+    in_lock_step(&plan, 5, u64::MAX, |_| {});
+    let broken = crate::caught::caught(|| {
+        in_lock_step(&plan, 5, 300, |twin| {
+            for client in &mut twin.clients {
+                client.link.bits();
+            }
+            if let Some(race) = &mut twin.race {
+                race.next_of(7);
+            }
+        });
+    });
+    let words = broken.unwrap_err();
+    let step: u64 = words
+        .strip_prefix("seed 5 has two histories: step ")
+        .and_then(|rest| rest.split(' ').next())
+        .and_then(|step| step.parse().ok())
+        .unwrap_or_else(|| panic!("{words}"));
+    assert!((301..=340).contains(&step), "{words}");
+}
+
+/// Notes how long each packet takes, and what became of a stream's order.
+#[derive(Default)]
+struct Delays {
+    spans: Vec<u64>,
+    streams: std::collections::BTreeMap<u32, u64>,
+    disorder: u64,
+}
+
+impl Observer for Delays {
+    fn observe(&mut self, record: &Record<'_>) {
+        if let crate::history::What::Received {
+            seq,
+            path: crate::history::Path::Stream,
+            first: true,
+            ..
+        } = record.what
+        {
+            let last = self.streams.insert(record.agent.0, seq);
+            self.disorder += u64::from(last.is_some_and(|last| last > seq));
+        }
+    }
+
+    fn observe_world(&mut self, _: &WorldRecord<'_>) {}
+
+    fn observe_wire(&mut self, wire: &crate::history::Wire<'_>) {
+        use crate::history::Wire;
+        let (Wire::Sent { fate, .. } | Wire::Replied { fate, .. } | Wire::Pushed { fate, .. }) =
+            wire
+        else {
+            return;
+        };
+        if let crate::plan::Delivery::After(span) = fate {
+            self.spans.push(span.0);
+        }
+    }
+}
+
+#[test]
+fn a_race_keeps_within_what_the_network_can_do() {
+    let mut plan = storm();
+    let plain = hash(&plan, 3);
+    plan.schedule = Schedule::Race(Race::default());
+    let latency = Arc::clone(&plan.network.latency);
+    let mut delays = Delays::default();
+    let raced = run(&plan, 3, &Progress::default(), Some(&mut delays));
+    assert_ne!(raced.trace_hash, plain);
+    assert_eq!(raced.violations, []);
+    assert_eq!(delays.disorder, 0);
+    assert!(delays.spans.len() > 500, "{}", delays.spans.len());
+    let (least, most) = (delays.spans.iter().min(), delays.spans.iter().max());
+    assert!(*least.unwrap() >= latency.at(0), "{least:?}");
+    assert!(*most.unwrap() <= latency.max(), "{most:?}");
+    // It goes to the ends of what is possible far more often than chance would.
+    let slow = |spans: &[u64]| spans.iter().filter(|span| **span > 80_000).count();
+    let mut usual = Delays::default();
+    run(&storm(), 3, &Progress::default(), Some(&mut usual));
+    assert!(slow(&delays.spans) > 3 * slow(&usual.spans));
 }
 
 #[test]

@@ -11,7 +11,7 @@ use sim::draw::{Quantiles, Ratio, Shape};
 use sim::history::{Observer, Path, Record, What, WorldRecord};
 use sim::metrics::Metrics;
 use sim::names::PROPERTIES;
-use sim::plan::{Capacity, Client, Network, Plan, Workload};
+use sim::plan::{Capacity, Client, Network, Plan, Schedule, Workload};
 use sim::properties::{Judge, Judgement};
 use sim::protocol::{Agent, Answer, CallId, Op, Outcome, Presence, Room, Saw, User};
 use sim::sometimes::{Sightings, Tally};
@@ -85,6 +85,7 @@ pub(crate) fn plan() -> Plan {
             duplicate: Ratio::NEVER,
             stream_break: Ratio::NEVER,
         },
+        schedule: Schedule::Plain,
         faults: Vec::new(),
         properties: PROPERTIES.to_vec(),
         expect_sometimes: Vec::new(),

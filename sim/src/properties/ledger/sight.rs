@@ -124,11 +124,17 @@ impl Ledger {
     /// of it before; none if the room or the place is no longer remembered.
     pub(crate) fn claim(&mut self, room: Room, seq: u64, user: User, claim: Claim) -> Claimed {
         let Clock { now, era, .. } = self.clock;
-        let Some(slot) = self.room_known(room) else {
-            return Claimed {
-                slot: None,
-                before: None,
-            };
+        // A sender who named no room may be told of it by this very answer, before anyone else.
+        let forgotten = self.last_forgotten.is_some_and(|last| room <= last);
+        let slot = match self.room_known(room) {
+            Some(slot) => slot,
+            None if !forgotten => self.room(room),
+            None => {
+                return Claimed {
+                    slot: None,
+                    before: None,
+                };
+            }
         };
         let Some(entry) = self.rooms[slot].entry_mut(seq) else {
             return Claimed {

@@ -1,0 +1,84 @@
+//! What may be written after `sim explore`.
+
+use std::num::{NonZeroU64, NonZeroUsize};
+use std::path::PathBuf;
+
+use chat_core::Span;
+use clap::Args;
+
+use crate::explore::Mix;
+use crate::runner::Seek;
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  sim explore scenarios/*.yaml --seeds 2000
+  sim explore scenarios/*.yaml --for 10m --keep-going --json explored.json
+  sim explore scenarios/churn.yaml --seeds 1 --seed 1337 --verbose
+  sim explore scenarios/stick_contention.yaml --seeds 2000 --seek stick-wait
+
+Each seed draws a configuration of its own around a scenario: faults, limits,
+lengths of time, personas, habits, the network, the schedule. Thresholds and
+expect_sometimes are not judged, for they were made for the scenario as it is.
+Of N seeds over several files, seed I goes to file I mod the number of files.
+The same seeds find the same, with any --jobs; --for decides only how many.
+
+Exit codes: 0 nothing was violated, 1 a safety property (or a panic),
+3 a liveness property, 2 a wrong command line or scenario.";
+
+/// What to explore, and for how long.
+#[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
+pub struct ExploreArgs {
+    /// Scenario files, taken in turn
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
+    /// How many seeds to try in all
+    #[arg(long, value_name = "N", required_unless_present = "time")]
+    pub seeds: Option<NonZeroU64>,
+    /// How long to go on, as in 90s or 10m
+    #[arg(long = "for", id = "time", value_name = "TIME", conflicts_with = "seeds", value_parser = some_time)]
+    pub time: Option<Span>,
+    /// The first seed
+    #[arg(long, value_name = "FIRST", default_value_t = 1)]
+    pub seed: u64,
+    /// Draw every configuration from this seed, and only the rest from each
+    #[arg(long, value_name = "SEED")]
+    pub draw: Option<u64>,
+    /// Go on after a failure
+    #[arg(long)]
+    pub keep_going: bool,
+    /// Which schedules to explore
+    #[arg(long, value_enum, value_name = "WHICH", default_value_t = Mix::Mixed)]
+    pub schedule: Mix,
+    /// Look for the worst of this instead of the first failure
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pub seek: Option<Seek>,
+    /// With --seek: only at random, not near the worst so far
+    #[arg(long, requires = "seek")]
+    pub unguided: bool,
+    /// How many seeds to try at a time (one for each core)
+    #[arg(long, value_name = "N", env = "SIM_JOBS", hide_env = true)]
+    pub jobs: Option<NonZeroUsize>,
+    /// Write what was found as JSON (- is the standard output)
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Write all that clients of the first failing seed did and saw, line by line
+    #[arg(long, value_name = "FILE.jsonl")]
+    pub trace: Option<PathBuf>,
+    /// Do not look for a smaller scenario after a failure
+    #[arg(long)]
+    pub no_shrink: bool,
+    /// Show what every seed drew
+    #[arg(long, short, conflicts_with = "quiet")]
+    pub verbose: bool,
+    /// Show the verdict only
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+fn some_time(text: &str) -> Result<Span, String> {
+    let span = Span::parse(text)?;
+    if span == Span::ZERO {
+        return Err("no time at all; write for example 10m".to_owned());
+    }
+    Ok(span)
+}

@@ -1,0 +1,233 @@
+//! `sim explore`: tries seeds until one fails, their number is reached or time is up.
+
+use std::fs::File;
+use std::io::BufWriter;
+use std::num::NonZeroU64;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::time::Duration;
+
+use super::{Console, WRONG, is_stdout, load_all, shrinking};
+use crate::caught::caught;
+use crate::cli::ExploreArgs;
+use crate::engine::Engine;
+use crate::explore::{Exploration, Explored, Failure, Guide, Listener, Patience, Trial, explore};
+use crate::output;
+use crate::report::{
+    Detail, Exploring, Kept, VERSION, View, exploration, exploration_json, exploring_line,
+};
+use crate::runner::{Measured, Progress};
+use crate::scenario::to_yaml;
+use crate::shrink;
+use crate::trace::TraceWriter;
+
+/// Between two looks of the live line.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Does what was asked for, and returns the exit code.
+pub(super) fn run<M: Measured>(
+    arguments: &ExploreArgs,
+    engine: &Engine<M>,
+    console: &mut Console<'_>,
+) -> u8 {
+    let Some(plans) = load_all(&arguments.files, engine, console) else {
+        return WRONG;
+    };
+    for path in [&arguments.json, &arguments.trace].into_iter().flatten() {
+        if !is_stdout(Some(path))
+            && let Err(problem) = output::prepare(path)
+        {
+            return cannot_write(path, &problem, console);
+        }
+    }
+    let guide = if arguments.unguided {
+        Guide::Nowhere
+    } else {
+        Guide::NearWorst
+    };
+    let patience = if arguments.keep_going || arguments.seek.is_some() {
+        Patience::KeepGoing
+    } else {
+        Patience::FirstFailure
+    };
+    let what = Explored {
+        plans: &plans,
+        first: arguments.seed,
+        count: arguments.seeds.map_or(u64::MAX, NonZeroU64::get),
+        draw: arguments.draw,
+        mix: arguments.schedule,
+        jobs: arguments.jobs.unwrap_or(console.cores),
+        patience,
+        seek: arguments.seek.map(|seek| (seek, guide)),
+    };
+    let began = (console.clock)();
+    let found = explore(&what, engine, &mut Ear::new(arguments, &what, console));
+    let wall = (console.clock)().saturating_sub(began);
+    (console.live)(None);
+    if let Some(path) = &arguments.trace
+        && let Some(failure) = found.failures.iter().next()
+        && let Err(problem) = trace(path, &what, failure, engine)
+    {
+        return cannot_write(path, &problem, console);
+    }
+    let kept: Vec<_> = found
+        .failures
+        .iter()
+        .map(|failure| keep(arguments, &what, failure, engine, console))
+        .collect();
+    let files: Vec<String> = arguments
+        .files
+        .iter()
+        .map(|file| file.display().to_string())
+        .collect();
+    let run = Exploring {
+        files: &files,
+        what: &what,
+        found: &found,
+        kept: &kept,
+        wall,
+    };
+    tell(arguments, &run, console)
+}
+
+/// Writes the drawn scenario of a failure, and the smallest one that fails in the same way.
+fn keep<M: Measured>(
+    arguments: &ExploreArgs,
+    what: &Explored<'_>,
+    failure: &Failure,
+    engine: &Engine<M>,
+    console: &mut Console<'_>,
+) -> Kept {
+    let mut plan = what.varied(&failure.trial).plan;
+    plan.seed = failure.trial.seed;
+    let name = format!("{}-{}", failure.property, plan.seed);
+    let drawn = console.unasked.join(format!("{name}-drawn.yaml"));
+    let written = output::prepare(&drawn).and_then(|()| output::write(&drawn, &to_yaml(&plan)));
+    if let Err(problem) = &written {
+        cannot_write(&drawn, problem, console);
+    }
+    let failed = shrink::Failure {
+        plan: &plan,
+        seed: plan.seed,
+        property: &failure.property,
+    };
+    let shrunk = (!arguments.no_shrink)
+        .then(|| shrinking::unasked(&failed, engine, console))
+        .flatten();
+    Kept {
+        drawn: written.ok().map(|()| drawn.display().to_string()),
+        shrunk,
+    }
+}
+
+/// Tries the failure's seed again, and writes down what its clients did and saw.
+fn trace<M: Measured>(
+    path: &Path,
+    what: &Explored<'_>,
+    failure: &Failure,
+    engine: &Engine<M>,
+) -> std::io::Result<()> {
+    let file = BufWriter::new(File::create(path)?);
+    let mut writer = TraceWriter::new(file, engine.start, None);
+    let plan = what.varied(&failure.trial).plan;
+    // A run that broke off leaves what it wrote until then.
+    let _ = caught(|| {
+        let progress = Progress::default();
+        (engine.run)(&plan, failure.trial.seed, &progress, Some(&mut writer))
+    });
+    writer.finish().map(drop)
+}
+
+/// Shows the page, writes the JSON, and returns the exit code.
+fn tell(arguments: &ExploreArgs, run: &Exploring<'_>, console: &mut Console<'_>) -> u8 {
+    let view = View {
+        detail: match (arguments.quiet, arguments.verbose) {
+            (true, _) => Detail::Quiet,
+            (false, true) => Detail::Verbose,
+            (false, false) => Detail::Normal,
+        },
+        paint: console.paint,
+        version: VERSION,
+    };
+    let page = exploration(run, &view);
+    let json = arguments.json.as_deref();
+    if is_stdout(json) {
+        console.complain(&page);
+    } else {
+        console.say(&page);
+    }
+    let code = run.found.exit_code();
+    let Some(path) = json else {
+        return code;
+    };
+    match exploration_json(run) {
+        Ok(text) if is_stdout(Some(path)) => console.say(&text),
+        Ok(text) => {
+            if let Err(problem) = output::write(path, &text) {
+                return cannot_write(path, &problem, console);
+            }
+        }
+        Err(problem) => console.complain(&format!("error: no JSON: {problem}\n")),
+    }
+    code
+}
+
+fn cannot_write(path: &Path, problem: &std::io::Error, console: &mut Console<'_>) -> u8 {
+    let path = path.display();
+    console.complain(&format!("error: cannot write {path}: {problem}\n"));
+    WRONG
+}
+
+/// Hears how far the exploration is, and ends it when time is up.
+struct Ear<'a, 'c> {
+    arguments: &'a ExploreArgs,
+    what: &'a Explored<'a>,
+    console: &'a mut Console<'c>,
+    began: Duration,
+    looked: Duration,
+}
+
+impl<'a, 'c> Ear<'a, 'c> {
+    fn new(
+        arguments: &'a ExploreArgs,
+        what: &'a Explored<'a>,
+        console: &'a mut Console<'c>,
+    ) -> Self {
+        let began = (console.clock)();
+        Self {
+            arguments,
+            what,
+            console,
+            began,
+            looked: began,
+        }
+    }
+}
+
+impl Listener for Ear<'_, '_> {
+    fn tried(&mut self, trial: &Trial) {
+        if self.arguments.verbose {
+            let name = &self.what.plans[trial.scenario].name;
+            let drew = self.what.varied(trial).drew();
+            let line = format!("{name} · seed {} · drew {drew}\n", trial.seed);
+            if is_stdout(self.arguments.json.as_deref()) {
+                self.console.complain(&line);
+            } else {
+                self.console.say(&line);
+            }
+        }
+    }
+
+    fn tick(&mut self, so_far: &Exploration) -> ControlFlow<()> {
+        let now = (self.console.clock)();
+        let wall = now.saturating_sub(self.began);
+        if now.saturating_sub(self.looked) >= LOOK {
+            self.looked = now;
+            (self.console.live)(Some(&exploring_line(so_far, wall)));
+        }
+        match self.arguments.time {
+            Some(time) if wall >= Duration::from_micros(time.0) => ControlFlow::Break(()),
+            Some(_) | None => ControlFlow::Continue(()),
+        }
+    }
+}

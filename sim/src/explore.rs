@@ -1,0 +1,240 @@
+//! Many seeds over the given scenarios, with the configuration itself drawn from each seed.
+//!
+//! A *trial* is one run: a scenario, the seed that its configuration is drawn from (`vary`), and
+//! the seed of its world, which is the same one unless a search says otherwise. Trials run in
+//! parallel and are taken in their order, so that what is found depends on nothing but the seeds.
+
+mod cause;
+mod found;
+mod hunt;
+mod vary;
+
+use std::num::NonZeroUsize;
+use std::ops::ControlFlow;
+
+use crate::engine::Engine;
+use crate::plan::Plan;
+use crate::result::{Class, Violation};
+use crate::runner::{Ended, Measured, Progress, Seek, Worst, in_order};
+use crate::sometimes::{Point, Tally};
+
+pub use cause::cause;
+pub use found::{Failure, Failures};
+pub use hunt::{Guide, Hunted};
+pub use vary::{Mix, Varied, vary};
+
+/// What to explore.
+#[derive(Clone, Copy, Debug)]
+pub struct Explored<'a> {
+    /// The scenarios, taken in turn.
+    pub plans: &'a [Plan],
+    /// The first seed; they go on upward.
+    pub first: u64,
+    /// How many trials at most.
+    pub count: u64,
+    /// The seed that all configurations are drawn from, instead of each trial's own.
+    pub draw: Option<u64>,
+    /// Which schedules.
+    pub mix: Mix,
+    /// Trials at a time.
+    pub jobs: NonZeroUsize,
+    /// Whether the first failure ends it.
+    pub patience: Patience,
+    /// What to look for besides failures, and how.
+    pub seek: Option<(Seek, Guide)>,
+}
+
+/// Whether a failure ends the exploration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Patience {
+    /// It does.
+    FirstFailure,
+    /// It goes on, and tells of all failures at the end.
+    KeepGoing,
+}
+
+/// One run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Trial {
+    /// How many came before it.
+    pub index: u64,
+    /// Which scenario.
+    pub scenario: usize,
+    /// What its configuration is drawn from.
+    pub draw: u64,
+    /// What all else is drawn from.
+    pub seed: u64,
+}
+
+/// What an exploration came to.
+#[derive(Clone, Debug, Default)]
+pub struct Exploration {
+    /// Trials taken.
+    pub tried: u64,
+    /// Events of the virtual worlds handled.
+    pub steps: u64,
+    /// `sometimes` points reached.
+    pub tally: Tally,
+    /// What was violated.
+    pub failures: Failures,
+    /// The worst first, if a search was asked for.
+    pub hunted: Option<Hunted>,
+}
+
+/// What one trial came to, as far as it is kept.
+struct Tried {
+    steps: u64,
+    trace_hash: u64,
+    violations: Vec<(Class, Violation)>,
+    tally: Tally,
+    worst: Worst,
+}
+
+/// Who is told while it goes on, and says whether it should.
+pub trait Listener {
+    /// A trial was taken.
+    fn tried(&mut self, trial: &Trial);
+    /// Now and then. `Break` ends the exploration after the trials taken so far.
+    fn tick(&mut self, so_far: &Exploration) -> ControlFlow<()>;
+}
+
+impl Explored<'_> {
+    /// The scenario of a trial, as drawn.
+    #[must_use]
+    pub fn varied(&self, trial: &Trial) -> Varied {
+        vary(&self.plans[trial.scenario], trial.draw, self.mix)
+    }
+
+    /// The trial of this number, if it is drawn like any other.
+    fn fresh(&self, index: u64) -> Trial {
+        let seed = self.first.wrapping_add(index);
+        let scenarios = self.plans.len() as u64;
+        Trial {
+            index,
+            scenario: usize::try_from(index % scenarios).unwrap_or(0),
+            draw: self.draw.unwrap_or(seed),
+            seed,
+        }
+    }
+
+    fn attempt<M: Measured>(
+        &self,
+        trial: &Trial,
+        engine: &Engine<M>,
+        progress: &Progress,
+    ) -> Tried {
+        let plan = self.varied(trial).plan;
+        let outcome = (engine.run)(&plan, trial.seed, progress, None);
+        let seek = self.seek.map_or(Seek::QueueWait, |(seek, _)| seek);
+        let class_of = |violation: &Violation| {
+            let property = outcome.properties.get(violation.property.as_str());
+            property.map_or(Class::Safety, |property| property.class)
+        };
+        let violations = outcome.violations.iter().cloned();
+        Tried {
+            steps: outcome.steps,
+            trace_hash: outcome.trace_hash,
+            violations: violations.map(|one| (class_of(&one), one)).collect(),
+            worst: outcome.metrics.worst(seek),
+            tally: outcome.tally,
+        }
+    }
+}
+
+/// Explores.
+pub fn explore<M: Measured>(
+    what: &Explored<'_>,
+    engine: &Engine<M>,
+    listener: &mut dyn Listener,
+) -> Exploration {
+    let mut all = Exploration {
+        hunted: what.seek.map(|(seek, guide)| Hunted::new(seek, guide)),
+        ..Exploration::default()
+    };
+    while all.tried < what.count {
+        // Without a search there is one round. A search looks at each round before the next.
+        let (base, left) = (all.tried, what.count - all.tried);
+        let round: Vec<Trial> = match &all.hunted {
+            None => Vec::new(),
+            Some(hunted) => hunted.round(left, base, &|index| what.fresh(index)),
+        };
+        let trial_of = |index: u64| match usize::try_from(index).ok().and_then(|i| round.get(i)) {
+            Some(trial) => *trial,
+            None => what.fresh(base + index),
+        };
+        let count = if round.is_empty() {
+            left
+        } else {
+            round.len() as u64
+        };
+        let attempt =
+            |index: u64, progress: &Progress| what.attempt(&trial_of(index), engine, progress);
+        let mut flow = ControlFlow::Continue(());
+        let mut take = |index: u64, ended: Ended<Tried>, _: &Progress| {
+            let trial = trial_of(index);
+            let failed = all.take(&trial, ended);
+            listener.tried(&trial);
+            let enough = failed && what.patience == Patience::FirstFailure;
+            flow = if enough {
+                ControlFlow::Break(())
+            } else {
+                listener.tick(&all)
+            };
+            flow
+        };
+        in_order(count, what.jobs, &attempt, &mut take, &mut |_| {});
+        if flow.is_break() {
+            break;
+        }
+    }
+    all
+}
+
+impl Exploration {
+    /// Adds the next trial. Whether it failed.
+    fn take(&mut self, trial: &Trial, ended: Ended<Tried>) -> bool {
+        self.tried += 1;
+        match ended {
+            Err(words) => {
+                let detail = format!("The run panicked: {words}");
+                self.failures
+                    .add(trial, None, Class::Safety, "panic", &detail);
+                true
+            }
+            Ok(tried) => {
+                self.steps += tried.steps;
+                self.tally.add(&tried.tally);
+                if let Some(hunted) = &mut self.hunted {
+                    hunted.take(trial, tried.worst);
+                }
+                for (class, violation) in &tried.violations {
+                    let (name, detail) = (&violation.property, &violation.detail);
+                    self.failures
+                        .add(trial, Some(tried.trace_hash), *class, name, detail);
+                }
+                !tried.violations.is_empty()
+            }
+        }
+    }
+
+    /// The `sometimes` points that no trial reached.
+    #[must_use]
+    pub fn unreached(&self) -> Vec<&'static str> {
+        let never = |point: &&Point| self.tally.count(**point) == 0;
+        let points = Point::ALL.iter().filter(never);
+        points.map(|point| point.name()).collect()
+    }
+
+    /// 1 if a safety property was violated, else 3 if a liveness property was, else 0.
+    #[must_use]
+    pub fn exit_code(&self) -> u8 {
+        let any = |class| self.failures.iter().any(|failure| failure.class == class);
+        if any(Class::Safety) {
+            1
+        } else if any(Class::Liveness) {
+            3
+        } else {
+            0
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! What goes wrong, and when.
+
+use chat_core::Span;
+
+use super::dice::{Dice, ratio};
+use crate::plan::{Fault, FaultKind, OperatorAct, Plan, Victims};
+
+/// Draws the faults: some of the scenario's own, at other moments, and some more. All of them end
+/// within the plan's duration.
+pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
+    let own = std::mem::take(&mut plan.faults);
+    if dice.one_in(3) {
+        dice.say("no faults");
+        return;
+    }
+    let end = plan.duration;
+    let mut faults = Vec::new();
+    for fault in own {
+        if dice.one_in(3) {
+            faults.push(fault.kind);
+        }
+    }
+    let server = &plan.server;
+    let edges = [
+        Span::millis(200),
+        server.reconnect_grace.min(end),
+        server.stick_lease.min(end),
+        server.idle_timeout.min(end),
+    ];
+    for _ in 0..dice.between(0, 3) {
+        faults.push(fault(&edges, dice));
+    }
+    for kind in faults {
+        // Most of what happens happens early.
+        let within = if dice.coin() { end } else { Span(end.0 / 4) };
+        // In whole milliseconds, so that at least one of them is left.
+        let at = Span::millis(dice.before(within).as_millis());
+        let kind = within_time(kind, Span(end.0 - at.0));
+        dice.say(format!("{at} {}", words(&kind)));
+        plan.faults.push(Fault { at, kind });
+    }
+    plan.faults.sort_by_key(|fault| fault.at);
+}
+
+fn fault(edges: &[Span], dice: &mut Dice) -> FaultKind {
+    let duration = dice.around(edges);
+    let share = dice.pick(&[ratio(1, 8), ratio(1, 3), ratio(2, 3), ratio(1, 1)]);
+    let victims = Victims::Share(share);
+    match dice.between(0, 8) {
+        0 | 1 => FaultKind::Crash {
+            down_for: duration,
+            lose_unsynced: dice.coin(),
+        },
+        2 | 3 => FaultKind::Partition { victims, duration },
+        4 => FaultKind::SlowReaders { victims, duration },
+        5 => FaultKind::Suspend { victims, duration },
+        6 => FaultKind::SlowDisk {
+            factor: dice.pick(&[5, 50, 500]),
+            duration,
+        },
+        7 if dice.coin() => FaultKind::FailDisk {
+            duration,
+            unknown: dice.coin(),
+        },
+        7 => FaultKind::ClockJump { by: duration },
+        _ => FaultKind::Operator(act(dice)),
+    }
+}
+
+fn act(dice: &mut Dice) -> OperatorAct {
+    let user = None;
+    match dice.between(0, 5) {
+        0 => OperatorAct::Mute { user },
+        1 => OperatorAct::Unmute { user },
+        2 | 3 => OperatorAct::Kick { user },
+        4 => OperatorAct::Close { user },
+        _ => OperatorAct::Ban { user },
+    }
+}
+
+/// The fault, over before so much time is.
+fn within_time(kind: FaultKind, most: Span) -> FaultKind {
+    let fit = |span: Span| span.min(most);
+    match kind {
+        FaultKind::Crash {
+            down_for,
+            lose_unsynced,
+        } => FaultKind::Crash {
+            down_for: fit(down_for),
+            lose_unsynced,
+        },
+        FaultKind::Partition { victims, duration } => FaultKind::Partition {
+            victims,
+            duration: fit(duration),
+        },
+        FaultKind::SlowReaders { victims, duration } => FaultKind::SlowReaders {
+            victims,
+            duration: fit(duration),
+        },
+        FaultKind::Suspend { victims, duration } => FaultKind::Suspend {
+            victims,
+            duration: fit(duration),
+        },
+        FaultKind::SlowDisk { factor, duration } => FaultKind::SlowDisk {
+            factor,
+            duration: fit(duration),
+        },
+        FaultKind::FailDisk { duration, unknown } => FaultKind::FailDisk {
+            duration: fit(duration),
+            unknown,
+        },
+        FaultKind::ClockJump { .. } | FaultKind::Operator(_) => kind,
+    }
+}
+
+fn words(kind: &FaultKind) -> String {
+    let whom = |victims: &Victims| match victims {
+        Victims::Share(share) => share.to_string(),
+        Victims::Users(users) => format!("{} users", users.len()),
+    };
+    match kind {
+        FaultKind::Crash {
+            down_for,
+            lose_unsynced,
+        } => {
+            let lost = if *lose_unsynced {
+                ", unsynced lost"
+            } else {
+                ""
+            };
+            format!("crash for {down_for}{lost}")
+        }
+        FaultKind::Partition { victims, duration } => {
+            format!("partition {} for {duration}", whom(victims))
+        }
+        FaultKind::SlowReaders { victims, duration } => {
+            format!("slow readers {} for {duration}", whom(victims))
+        }
+        FaultKind::Suspend { victims, duration } => {
+            format!("suspend {} for {duration}", whom(victims))
+        }
+        FaultKind::SlowDisk { factor, duration } => format!("slow disk ×{factor} for {duration}"),
+        FaultKind::FailDisk { duration, unknown } => {
+            let fate = if *unknown { ", fate unknown" } else { "" };
+            format!("disk fails for {duration}{fate}")
+        }
+        FaultKind::ClockJump { by } => format!("clock jumps {by}"),
+        FaultKind::Operator(act) => match act {
+            OperatorAct::Mute { .. } => "mute",
+            OperatorAct::Unmute { .. } => "unmute",
+            OperatorAct::Kick { .. } => "kick",
+            OperatorAct::Close { .. } => "close",
+            OperatorAct::Ban { .. } => "ban",
+        }
+        .to_owned(),
+    }
+}

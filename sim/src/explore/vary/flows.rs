@@ -1,0 +1,294 @@
+//! What users do: whole classes of operations left out, other paces, other words, and a persona
+//! who does anything at all.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use chat_core::Span;
+
+use super::dice::{Dice, table, written};
+use crate::draw::Shape;
+use crate::plan::{Choice, Habits, Persona, Plan, Step, Text, Verb, Workload};
+
+/// Classes of operations that a seed may leave out. What a flow begins with is not among them.
+const CLASSES: [&str; 12] = [
+    "check",
+    "disconnect",
+    "typing",
+    "undo",
+    "reset",
+    "leave_queue",
+    "leave_chat",
+    "block",
+    "report",
+    "append",
+    "await",
+    "think",
+];
+
+/// Topics that are few enough for users to share some.
+const TOPICS: [&str; 3] = ["rust", "chess", "music"];
+
+/// How flows are rewritten.
+struct Rewrite {
+    without: BTreeSet<&'static str>,
+    think: Option<Shape>,
+    words: Words,
+    topics: Option<u32>,
+    rooms: Option<u32>,
+    rounds: u32,
+    max_wait: Span,
+}
+
+/// What is said.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Words {
+    /// What the scenario says.
+    Own,
+    /// All say the same: what was sent twice must not be taken for what was doubled.
+    Alike,
+    /// A few characters, down to one.
+    Short,
+    /// As long as a message or a draft may be, and a little more.
+    AtLimit(u32),
+}
+
+/// Draws how the flows are rewritten, and rewrites them.
+pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
+    let server = &plan.server;
+    let lengths = [server.max_message, server.max_draft, server.max_append];
+    let rewrite = Rewrite {
+        without: without(dice),
+        think: think(server.stick_lease, dice),
+        words: words(lengths, dice),
+        topics: dice.one_in(3).then(|| dice.between(0, 2)),
+        rooms: dice.one_in(3).then(|| dice.between(1, 3)),
+        rounds: dice.pick(&[1, 3, 6, 20]),
+        max_wait: server.max_wait,
+    };
+    if let Some(rooms) = rewrite.rooms {
+        dice.say(format!("{rooms} to a room name"));
+    }
+    let Workload::Phases { personas, .. } = &mut plan.workload else {
+        return;
+    };
+    for persona in personas {
+        let steps = rewrite.steps(&persona.flow, dice);
+        if !steps.is_empty() {
+            Arc::make_mut(persona).flow = steps;
+        }
+    }
+}
+
+fn without(dice: &mut Dice) -> BTreeSet<&'static str> {
+    if dice.coin() {
+        return BTreeSet::new();
+    }
+    let without: BTreeSet<_> = CLASSES.into_iter().filter(|_| dice.one_in(5)).collect();
+    for class in &without {
+        dice.say(format!("no {class}"));
+    }
+    without
+}
+
+fn think(lease: Span, dice: &mut Dice) -> Option<Shape> {
+    let shape = match dice.between(0, 6) {
+        0 | 1 => return None,
+        2 => Shape::Fixed(0),
+        3 => Shape::Uniform(0, Span::millis(20).0),
+        4 => Shape::Uniform(0, Span::millis(300).0),
+        5 => Shape::Uniform(0, Span::secs(2).0),
+        // A turn that lasts as long as the lease, or nearly.
+        _ => Shape::Uniform(lease.0 / 2, lease.0 + lease.0 / 4),
+    };
+    dice.say(format!("think {}", written(shape)));
+    Some(shape)
+}
+
+fn words(lengths: [u32; 3], dice: &mut Dice) -> Words {
+    match dice.between(0, 6) {
+        0 => {
+            dice.say("all say hello");
+            Words::Alike
+        }
+        1 => {
+            dice.say("few words");
+            Words::Short
+        }
+        2 => {
+            // Beyond a few hundred characters a run only gets slower.
+            let limit = dice.pick(&lengths).min(400);
+            dice.say(format!("texts about {limit} long"));
+            Words::AtLimit(limit)
+        }
+        _ => Words::Own,
+    }
+}
+
+impl Rewrite {
+    fn steps(&self, steps: &[Step], dice: &mut Dice) -> Arc<[Step]> {
+        steps
+            .iter()
+            .filter(|step| !self.without.contains(class(step)))
+            .map(|step| self.step(step, dice))
+            .collect()
+    }
+
+    fn step(&self, step: &Step, dice: &mut Dice) -> Step {
+        match step {
+            Step::Call(verb) => Step::Call(self.verb(verb, dice)),
+            Step::Think(own) => {
+                let shape = self.think;
+                Step::Think(shape.map_or_else(|| Arc::clone(own), table))
+            }
+            Step::Loop { count, steps } => Step::Loop {
+                count: (*count).min(self.rounds),
+                steps: self.steps(steps, dice),
+            },
+            Step::Choose(choices) => {
+                let rewritten = choices.iter().map(|choice| Choice {
+                    weight: choice.weight,
+                    steps: self.steps(&choice.steps, dice),
+                });
+                Step::Choose(rewritten.collect())
+            }
+            Step::Await { .. } | Step::Disconnect(_) => step.clone(),
+        }
+    }
+
+    fn verb(&self, verb: &Verb, dice: &mut Dice) -> Verb {
+        match verb {
+            Verb::EnterQueue { interests } => Verb::EnterQueue {
+                interests: match self.topics {
+                    None => Arc::clone(interests),
+                    Some(most) => topics(most, dice),
+                },
+            },
+            Verb::Login { room, rooms } => Verb::Login {
+                room: Arc::clone(room),
+                rooms: self.rooms.unwrap_or((*rooms).min(3)),
+            },
+            Verb::Send(text) => Verb::Send(self.text(text, dice)),
+            Verb::Append(text) => Verb::Append(self.text(text, dice)),
+            Verb::Check { wait } => Verb::Check {
+                wait: (*wait).min(self.max_wait),
+            },
+            Verb::LeaveQueue
+            | Verb::TalkingStick
+            | Verb::Undo
+            | Verb::Reset
+            | Verb::Push
+            | Verb::LeaveChat
+            | Verb::Typing
+            | Verb::Block
+            | Verb::Report { .. } => verb.clone(),
+        }
+    }
+
+    fn text(&self, own: &Text, dice: &mut Dice) -> Text {
+        match self.words {
+            Words::Own => own.clone(),
+            Words::Alike => Text::Words("hello".into()),
+            Words::Short => Text::Length(table(Shape::Uniform(1, 3))),
+            Words::AtLimit(limit) => {
+                let limit = u64::from(limit.max(2));
+                let about = [(1, limit), (limit - 1, limit + 1), (limit, limit)];
+                let (low, high) = dice.pick(&about);
+                Text::Length(table(Shape::Uniform(low, high)))
+            }
+        }
+    }
+}
+
+fn topics(most: u32, dice: &mut Dice) -> Arc<[Arc<str>]> {
+    let some = dice.between(0, most);
+    (0..some).map(|_| dice.pick(&TOPICS).into()).collect()
+}
+
+fn class(step: &Step) -> &'static str {
+    match step {
+        Step::Await { .. } => "await",
+        Step::Think(_) => "think",
+        Step::Disconnect(_) => "disconnect",
+        Step::Loop { .. } | Step::Choose(_) => "",
+        Step::Call(verb) => match verb {
+            Verb::Check { .. } => "check",
+            Verb::Typing => "typing",
+            Verb::Undo => "undo",
+            Verb::Reset => "reset",
+            Verb::LeaveQueue => "leave_queue",
+            Verb::LeaveChat => "leave_chat",
+            Verb::Block => "block",
+            Verb::Report { .. } => "report",
+            Verb::Append(_) => "append",
+            Verb::EnterQueue { .. }
+            | Verb::Login { .. }
+            | Verb::Send(_)
+            | Verb::TalkingStick
+            | Verb::Push => "",
+        },
+    }
+}
+
+/// A persona who does anything, in any order: races that no story would have thought of.
+pub(super) fn rambler(dice: &mut Dice) -> Persona {
+    let queue = || {
+        Step::Call(Verb::EnterQueue {
+            interests: Arc::default(),
+        })
+    };
+    let lobby = || {
+        Step::Call(Verb::Login {
+            room: "lobby".into(),
+            rooms: 1,
+        })
+    };
+    let say = || Text::Length(table(Shape::Uniform(1, 60)));
+    let check = |wait| Step::Call(Verb::Check { wait });
+    let away = Step::Disconnect(Some(dice.pick(&[Span::millis(100), Span::millis(700)])));
+    let pause = || Step::Think(table(Shape::Uniform(0, Span::millis(200).0)));
+    let whole: [Vec<Step>; 17] = [
+        vec![queue()],
+        vec![Step::Call(Verb::LeaveQueue)],
+        vec![lobby()],
+        vec![Step::Call(Verb::Send(say()))],
+        vec![Step::Call(Verb::Send(say())), Step::Call(Verb::Send(say()))],
+        vec![check(Span::ZERO)],
+        vec![check(Span::millis(400))],
+        vec![Step::Call(Verb::TalkingStick)],
+        vec![Step::Call(Verb::Append(say()))],
+        vec![Step::Call(Verb::Push)],
+        vec![Step::Call(Verb::Undo)],
+        vec![Step::Call(Verb::Reset)],
+        vec![Step::Call(Verb::LeaveChat)],
+        vec![Step::Call(Verb::Typing)],
+        vec![Step::Call(Verb::Block)],
+        vec![away],
+        vec![pause()],
+    ];
+    let mut choices: Vec<Choice> = Vec::new();
+    for steps in whole {
+        // Swarm again: a third of all is left out.
+        if !dice.one_in(3) {
+            let weight = dice.between(1, 4);
+            let steps = steps.into();
+            choices.push(Choice { weight, steps });
+        }
+    }
+    choices.push(Choice {
+        weight: 2,
+        steps: [Step::Call(Verb::Send(say())), pause()].into(),
+    });
+    let first = if dice.coin() { queue() } else { lobby() };
+    let ramble = Step::Loop {
+        count: dice.pick(&[10, 30]),
+        steps: [Step::Choose(choices.into()), pause()].into(),
+    };
+    Persona {
+        name: "rambler".to_owned(),
+        weight: dice.between(1, 5),
+        habits: Habits::default(),
+        stream: !dice.one_in(4),
+        flow: [first, ramble].into(),
+    }
+}

@@ -1,0 +1,149 @@
+//! The server's limits and lengths of time: small enough to be met.
+
+use chat_core::config::{Bucket, Limit, Matching, RateLimit, StickRule};
+use chat_core::{Config, Span};
+
+use super::dice::Dice;
+
+/// Draws the server's configuration.
+pub(super) fn draw(server: &mut Config, dice: &mut Dice) {
+    matching(server, dice);
+    times(server, dice);
+    if dice.coin() {
+        rooms(server, dice);
+        words(server, dice);
+        memory(server, dice);
+        load(server, dice);
+    }
+}
+
+fn matching(server: &mut Config, dice: &mut Dice) {
+    server.matching = dice.pick(&[
+        server.matching,
+        server.matching,
+        Matching::Fifo,
+        Matching::Random,
+        Matching::Interests,
+    ]);
+    match server.matching {
+        Matching::Fifo => {}
+        Matching::Random => dice.say("random matching"),
+        Matching::Interests => {
+            let none = Span::ZERO;
+            server.interest_patience = dice.pick(&[none, Span::millis(300), Span::secs(1)]);
+            dice.say(format!("interests, patience {}", server.interest_patience));
+        }
+    }
+    server.stick = dice.pick(&[
+        server.stick,
+        server.stick,
+        StickRule::Required,
+        StickRule::Optional,
+    ]);
+    if server.stick == StickRule::Optional {
+        dice.say("stick optional");
+    }
+}
+
+/// The lengths of time that races are about.
+fn times(server: &mut Config, dice: &mut Dice) {
+    let ms = Span::millis;
+    server.stick_lease = dice.pick(&[server.stick_lease, ms(100), ms(300), ms(1_000), ms(2_000)]);
+    server.reconnect_grace = dice.pick(&[
+        server.reconnect_grace,
+        ms(50),
+        ms(200),
+        ms(1_000),
+        ms(2_000),
+    ]);
+    server.idle_timeout = dice.pick(&[
+        server.idle_timeout,
+        ms(500),
+        ms(1_000),
+        ms(2_000),
+        ms(5_000),
+    ]);
+    server.unused_timeout = dice.pick(&[server.unused_timeout, ms(200), ms(1_000), ms(5_000)]);
+    dice.say(format!(
+        "lease {} · grace {} · idle {} · unused {}",
+        server.stick_lease, server.reconnect_grace, server.idle_timeout, server.unused_timeout
+    ));
+    if dice.one_in(6) {
+        server.forget_after = dice.pick(&[ms(500), ms(2_000), ms(5_000)]);
+        dice.say(format!("forget after {}", server.forget_after));
+    }
+}
+
+/// Draws a limit one time in four, and says so.
+fn limit(value: &mut u32, name: &str, (low, high): (u32, u32), dice: &mut Dice) {
+    if dice.one_in(4) {
+        *value = dice.between(low, high);
+        dice.say(format!("{name} {value}"));
+    }
+}
+
+fn rooms(server: &mut Config, dice: &mut Dice) {
+    if dice.one_in(3) {
+        let turns = dice.between(1, 6);
+        server.turn_limit = dice.pick(&[Limit::None, Limit::At(1), Limit::At(turns)]);
+        dice.say(format!("turn_limit {}", server.turn_limit));
+    }
+    limit(
+        &mut server.max_participants,
+        "max_participants",
+        (3, 30),
+        dice,
+    );
+    limit(&mut server.max_rooms, "max_rooms", (1, 10), dice);
+    limit(&mut server.max_queue, "max_queue", (1, 4), dice);
+    limit(&mut server.max_members, "max_members", (2, 6), dice);
+    limit(&mut server.max_rooms_each, "max_rooms_each", (1, 3), dice);
+    limit(&mut server.max_ended_rooms, "max_ended_rooms", (1, 2), dice);
+}
+
+fn words(server: &mut Config, dice: &mut Dice) {
+    limit(&mut server.max_message, "max_message", (1, 40), dice);
+    limit(&mut server.max_draft, "max_draft", (1, 60), dice);
+    limit(&mut server.max_append, "max_append", (1, 40), dice);
+    limit(&mut server.max_interests, "max_interests", (1, 2), dice);
+}
+
+fn memory(server: &mut Config, dice: &mut Dice) {
+    limit(&mut server.inbox_limit, "inbox_limit", (2, 30), dice);
+    limit(&mut server.history_limit, "history_limit", (1, 5), dice);
+    limit(&mut server.max_answer, "max_answer", (1, 4), dice);
+    // Fewer would be too few for what a slow network delivers late: a retry must be known as one.
+    limit(
+        &mut server.remembered_keys,
+        "remembered_keys",
+        (32, 64),
+        dice,
+    );
+    limit(&mut server.max_blocks, "max_blocks", (1, 2), dice);
+    limit(&mut server.max_reports, "max_reports", (1, 2), dice);
+    limit(&mut server.max_bans, "max_bans", (1, 2), dice);
+    limit(&mut server.max_streams, "max_streams", (1, 2), dice);
+    if dice.one_in(4) {
+        server.max_wait = dice.pick(&[Span::ZERO, Span::millis(300), Span::secs(2)]);
+        dice.say(format!("max_wait {}", server.max_wait));
+    }
+}
+
+fn load(server: &mut Config, dice: &mut Dice) {
+    limit(&mut server.max_pending, "max_pending", (1, 8), dice);
+    limit(&mut server.max_batch, "max_batch", (1, 4), dice);
+    if dice.one_in(4) {
+        server.rate_limit = RateLimit::Bucket(Bucket {
+            per_second: dice.pick(&[5, 10, 20]),
+            burst: dice.between(1, 8),
+        });
+        dice.say(format!("rate_limit {}", server.rate_limit));
+    }
+    if dice.one_in(8) {
+        server.address_rate_limit = RateLimit::Bucket(Bucket {
+            per_second: dice.pick(&[5, 10, 20]),
+            burst: dice.between(1, 8),
+        });
+        dice.say(format!("address_rate_limit {}", server.address_rate_limit));
+    }
+}

@@ -1,0 +1,334 @@
+//! What an exploration shows: each failure once, with what it drew and how to try it again; what
+//! was never reached; and how fast it went. As a page, and as JSON.
+
+use std::time::Duration;
+
+use serde::Serialize;
+
+use super::ShrunkRun;
+use super::line::{Line, Style, flow, paragraph};
+use super::numbers::{count, milliseconds, plural, short};
+use super::shell::{command_lines, explore_command, run_command};
+use super::shrunk;
+use super::tail::INDENT;
+use super::{Detail, View};
+use crate::explore::{Exploration, Explored, Failure, Hunted, Trial};
+use crate::result::{Class, ShrunkResult};
+use crate::runner::{Seek, Worst};
+
+/// How many of the worst are shown.
+const WORST: usize = 5;
+
+/// An exploration that is over, and all that a report says of it.
+#[derive(Clone, Debug)]
+pub struct Exploring<'a> {
+    /// The scenario files as the command line names them.
+    pub files: &'a [String],
+    /// What was explored.
+    pub what: &'a Explored<'a>,
+    /// What it came to.
+    pub found: &'a Exploration,
+    /// For each failure, what was kept of it.
+    pub kept: &'a [Kept],
+    /// How long it took.
+    pub wall: Duration,
+}
+
+/// What is kept of a failure besides its words.
+#[derive(Clone, Debug, Default)]
+pub struct Kept {
+    /// The file of the scenario as it was drawn, if it could be written.
+    pub drawn: Option<String>,
+    /// The smallest scenario that fails in the same way.
+    pub shrunk: Option<ShrunkRun>,
+}
+
+/// What a terminal shows while it goes on.
+#[must_use]
+pub fn exploring_line(found: &Exploration, wall: Duration) -> String {
+    let seconds = wall.as_secs_f64().max(0.001);
+    let failures = match found.failures.count() {
+        0 => String::new(),
+        n => format!(" · {}", plural(n as u64, "failure", "failures")),
+    };
+    format!(
+        "explore · {} · {} seeds/s · {} steps/s{failures}",
+        plural(found.tried, "seed", "seeds"),
+        short(found.tried as f64 / seconds),
+        short(found.steps as f64 / seconds),
+    )
+}
+
+/// The page that a terminal shows, at most 80 columns wide.
+#[must_use]
+pub fn exploration(run: &Exploring<'_>, view: &View<'_>) -> String {
+    let mut lines = Vec::new();
+    if view.detail != Detail::Quiet {
+        lines.push(title(run, view));
+        for (failure, kept) in run.found.failures.iter().zip(run.kept) {
+            lines.push(Line::new());
+            lines.extend(failed(run, failure, kept));
+        }
+        if let Some(hunted) = &run.found.hunted {
+            lines.push(Line::new());
+            lines.extend(worst(run, hunted));
+        }
+        lines.push(Line::new());
+        lines.extend(unreached(run.found));
+    }
+    lines.push(verdict(run));
+    let mut out = String::new();
+    for line in lines {
+        line.render(view.paint, &mut out);
+    }
+    out
+}
+
+fn title(run: &Exploring<'_>, view: &View<'_>) -> Line {
+    let scenarios = plural(run.files.len() as u64, "scenario", "scenarios");
+    Line::new().with(Style::Strong, "explore").text(&format!(
+        " · {scenarios} · {} from {} · sim {}",
+        plural(run.found.tried, "seed", "seeds"),
+        run.what.first,
+        view.version
+    ))
+}
+
+fn scenario<'a>(run: &'a Exploring<'_>, trial: &Trial) -> &'a str {
+    &run.what.plans[trial.scenario].name
+}
+
+fn failed(run: &Exploring<'_>, failure: &Failure, kept: &Kept) -> Vec<Line> {
+    let trial = &failure.trial;
+    let mut lines = vec![
+        Line::new()
+            .with(Style::Bad, "FAIL")
+            .with(Style::Strong, &format!(" {}", failure.property))
+            .text(&format!(
+                " · {} · seed {} · number {} tried",
+                scenario(run, trial),
+                trial.seed,
+                count(trial.index + 1)
+            )),
+    ];
+    lines.extend(paragraph("", &failure.detail, 0));
+    lines.extend(flow("drew", &run.what.varied(trial).drew, " · ", INDENT));
+    if let Some(shrunk) = &kept.shrunk {
+        lines.push(Line::new());
+        lines.extend(shrunk::lines(shrunk));
+        lines.push(Line::new());
+    }
+    if failure.trials > 1 {
+        let times = format!("in {} seeds", count(failure.trials));
+        lines.extend(paragraph("seen", &times, INDENT));
+    }
+    if let Some(file) = &kept.drawn {
+        lines.extend(paragraph("as drawn", file, INDENT));
+    }
+    if let Some(shrunk) = &kept.shrunk {
+        lines.extend(command_lines("repeat", &run_command(&shrunk.file), INDENT));
+    }
+    let label = if kept.shrunk.is_some() {
+        "whole"
+    } else {
+        "repeat"
+    };
+    let again = explore_command(&run.files[trial.scenario], trial, run.what.mix);
+    lines.extend(command_lines(label, &again, INDENT));
+    if let Some(hash) = failure.trace_hash {
+        lines.push(Line::plain("trace hash ").with(Style::Faint, &format!("{hash:016x}")));
+    }
+    lines
+}
+
+fn figure(seek: Seek, worst: &Worst) -> String {
+    match seek {
+        Seek::QueueWait | Seek::StickWait => milliseconds(worst.figure as f64 / 1_000.0),
+        Seek::Overtaking => plural(worst.figure, "time", "times"),
+    }
+}
+
+fn worst(run: &Exploring<'_>, hunted: &Hunted) -> Vec<Line> {
+    let title = format!("worst {}", hunted.seek.name());
+    let mut lines = vec![Line::new().with(Style::Strong, &title)];
+    if hunted.worst().is_empty() {
+        lines.push(Line::plain("none: nobody waited, or nobody was overtaken"));
+    }
+    for (trial, worst) in hunted.worst().iter().take(WORST) {
+        let user = worst
+            .user
+            .map_or_else(String::new, |user| format!(" · user_{}", user.0));
+        lines.push(Line::new());
+        lines.push(
+            Line::new()
+                .with(Style::Strong, &figure(hunted.seek, worst))
+                .text(&format!(
+                    " · {} · seed {}{user}",
+                    scenario(run, trial),
+                    trial.seed
+                )),
+        );
+        lines.extend(flow("drew", &run.what.varied(trial).drew, " · ", INDENT));
+        let again = explore_command(&run.files[trial.scenario], trial, run.what.mix);
+        let again = format!("{again} --seek {}", hunted.seek.name());
+        lines.extend(command_lines("repeat", &again, INDENT));
+    }
+    lines
+}
+
+fn unreached(found: &Exploration) -> Vec<Line> {
+    let never: Vec<String> = found
+        .unreached()
+        .iter()
+        .map(|&name| name.to_owned())
+        .collect();
+    if never.is_empty() {
+        return vec![Line::plain("reached   every sometimes point")];
+    }
+    flow("unreached", &never, ", ", INDENT)
+}
+
+fn verdict(run: &Exploring<'_>) -> Line {
+    let (found, code) = (run.found, run.found.exit_code());
+    let seconds = run.wall.as_secs_f64().max(0.001);
+    let speed = format!(
+        "{} in {}, {}/s · {} steps/s",
+        plural(found.tried, "seed", "seeds"),
+        milliseconds(seconds * 1_000.0),
+        short(found.tried as f64 / seconds),
+        short(found.steps as f64 / seconds),
+    );
+    match found.failures.count() {
+        0 => Line::new()
+            .with(Style::Good, "PASS")
+            .text(&format!(" · {speed} · exit {code}")),
+        n => Line::new().with(Style::Bad, "FAIL").text(&format!(
+            " · {} · {speed} · exit {code}",
+            plural(n as u64, "failure", "failures")
+        )),
+    }
+}
+
+/// The exploration for programs.
+#[derive(Serialize)]
+struct Told<'a> {
+    scenarios: &'a [String],
+    seed: u64,
+    seeds: u64,
+    wall_ms: f64,
+    seeds_per_second: f64,
+    steps: u64,
+    exit_code: u8,
+    failures: Vec<ToldFailure<'a>>,
+    unreached: Vec<&'static str>,
+    seek: Option<ToldHunt>,
+}
+
+#[derive(Serialize)]
+struct ToldFailure<'a> {
+    property: &'a str,
+    class: Class,
+    cause: &'a str,
+    detail: &'a str,
+    scenario: &'a str,
+    file: &'a str,
+    seed: u64,
+    /// How many seeds were tried up to this one, itself included.
+    index: u64,
+    /// How many seeds showed it.
+    seeds: u64,
+    trace_hash: Option<String>,
+    drew: String,
+    drawn_file: Option<&'a str>,
+    command: String,
+    shrunk: Option<ShrunkResult>,
+}
+
+#[derive(Serialize)]
+struct ToldHunt {
+    what: &'static str,
+    worst: Vec<ToldWorst>,
+}
+
+#[derive(Serialize)]
+struct ToldWorst {
+    /// Milliseconds, or how many times.
+    figure: f64,
+    user: Option<String>,
+    scenario: String,
+    file: String,
+    seed: u64,
+    draw: u64,
+    drew: String,
+    command: String,
+}
+
+/// The exploration as one JSON object. Ends with a line break.
+///
+/// # Errors
+/// None that a result could cause; serialisation says so in its type.
+pub fn exploration_json(run: &Exploring<'_>) -> serde_json::Result<String> {
+    let found = run.found;
+    let seconds = run.wall.as_secs_f64().max(0.001);
+    let told = Told {
+        scenarios: run.files,
+        seed: run.what.first,
+        seeds: found.tried,
+        wall_ms: seconds * 1_000.0,
+        seeds_per_second: found.tried as f64 / seconds,
+        steps: found.steps,
+        exit_code: found.exit_code(),
+        failures: told_failures(run),
+        unreached: found.unreached(),
+        seek: found.hunted.as_ref().map(|hunted| told_hunt(run, hunted)),
+    };
+    Ok(format!("{}\n", serde_json::to_string_pretty(&told)?))
+}
+
+fn told_failures<'a>(run: &'a Exploring<'_>) -> Vec<ToldFailure<'a>> {
+    let failures = run.found.failures.iter().zip(run.kept);
+    let told = failures.map(|(failure, kept)| {
+        let trial = &failure.trial;
+        let file = &run.files[trial.scenario];
+        ToldFailure {
+            property: &failure.property,
+            class: failure.class,
+            cause: &failure.cause,
+            detail: &failure.detail,
+            scenario: scenario(run, trial),
+            file,
+            seed: trial.seed,
+            index: trial.index + 1,
+            seeds: failure.trials,
+            trace_hash: failure.trace_hash.map(|hash| format!("{hash:016x}")),
+            drew: run.what.varied(trial).drew(),
+            drawn_file: kept.drawn.as_deref(),
+            command: explore_command(file, trial, run.what.mix),
+            shrunk: kept.shrunk.as_ref().map(ShrunkRun::result),
+        }
+    });
+    told.collect()
+}
+
+fn told_hunt(run: &Exploring<'_>, hunted: &Hunted) -> ToldHunt {
+    let worst = hunted.worst().iter().take(WORST).map(|(trial, worst)| {
+        let file = &run.files[trial.scenario];
+        ToldWorst {
+            figure: match hunted.seek {
+                Seek::QueueWait | Seek::StickWait => worst.figure as f64 / 1_000.0,
+                Seek::Overtaking => worst.figure as f64,
+            },
+            user: worst.user.map(|user| format!("user_{}", user.0)),
+            scenario: scenario(run, trial).to_owned(),
+            file: file.clone(),
+            seed: trial.seed,
+            draw: trial.draw,
+            drew: run.what.varied(trial).drew(),
+            command: explore_command(file, trial, run.what.mix),
+        }
+    });
+    ToldHunt {
+        what: hunted.seek.name(),
+        worst: worst.collect(),
+    }
+}

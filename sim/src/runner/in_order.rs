@@ -1,0 +1,140 @@
+//! Work done by several threads at once, and taken in its order by one.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+use std::ops::ControlFlow;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use super::Progress;
+use crate::caught::caught;
+
+/// How often the caller hears of progress while it waits.
+const TICK: Duration = Duration::from_millis(100);
+
+/// What became of one piece of work: what it came to, or the words with which it broke off.
+pub(crate) type Ended<T> = Result<T, String>;
+
+/// Takes one result after another, and says whether it wants more.
+pub(crate) type Take<'a, T> = dyn FnMut(u64, Ended<T>, &Progress) -> ControlFlow<()> + 'a;
+
+/// Between the workers and the caller, who takes.
+struct Shared<T> {
+    next_to_start: u64,
+    next_to_take: u64,
+    /// How many there are; fewer once the caller has had enough.
+    count: u64,
+    ready: BTreeMap<u64, Ended<T>>,
+}
+
+struct Board<T> {
+    shared: Mutex<Shared<T>>,
+    changed: Condvar,
+}
+
+impl<T> Board<T> {
+    /// A worker that panics does so outside of the lock, so what the lock guards is whole.
+    fn lock(&self) -> MutexGuard<'_, Shared<T>> {
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Runs pieces 0 to `count` and hands each to `take` in order, until that breaks off. At most a
+/// few results per thread are held at once: a thread that is far ahead of the slowest waits. What
+/// was begun when `take` breaks off is finished and forgotten, so that what it has taken does not
+/// depend on the number of threads.
+///
+/// `tick` is called now and then on the calling thread.
+pub(crate) fn in_order<T: Send>(
+    count: u64,
+    jobs: NonZeroUsize,
+    run: &(dyn Fn(u64, &Progress) -> T + Sync),
+    take: &mut Take<'_, T>,
+    tick: &mut dyn FnMut(&Progress),
+) {
+    let progress = Progress::default();
+    let board = Board {
+        shared: Mutex::new(Shared {
+            next_to_start: 0,
+            next_to_take: 0,
+            count,
+            ready: BTreeMap::new(),
+        }),
+        changed: Condvar::new(),
+    };
+    let jobs = count.min(jobs.get() as u64);
+    std::thread::scope(|scope| {
+        for _ in 0..jobs {
+            scope.spawn(|| work(jobs * 2, &board, run, &progress));
+        }
+        for index in 0..count {
+            let ended = wait_for(index, &board, &progress, tick);
+            let taken = take(index, ended, &progress);
+            progress.finish_seed();
+            if taken.is_break() {
+                board.lock().count = 0;
+                board.changed.notify_all();
+                break;
+            }
+        }
+    });
+}
+
+/// Takes one piece after another until none is left.
+fn work<T: Send>(
+    window: u64,
+    board: &Board<T>,
+    run: &(dyn Fn(u64, &Progress) -> T + Sync),
+    progress: &Progress,
+) {
+    loop {
+        let index = {
+            let mut shared = board.lock();
+            loop {
+                if shared.next_to_start >= shared.count {
+                    return;
+                }
+                if shared.next_to_start < shared.next_to_take + window {
+                    break;
+                }
+                shared = board
+                    .changed
+                    .wait(shared)
+                    .unwrap_or_else(PoisonError::into_inner);
+            }
+            shared.next_to_start += 1;
+            shared.next_to_start - 1
+        };
+        let ended = caught(|| run(index, progress));
+        board.lock().ready.insert(index, ended);
+        board.changed.notify_all();
+    }
+}
+
+/// Waits for the result of one piece, and lets the workers know that it is taken.
+fn wait_for<T>(
+    index: u64,
+    board: &Board<T>,
+    progress: &Progress,
+    tick: &mut dyn FnMut(&Progress),
+) -> Ended<T> {
+    let mut shared = board.lock();
+    loop {
+        if let Some(ended) = shared.ready.remove(&index) {
+            shared.next_to_take = index + 1;
+            drop(shared);
+            board.changed.notify_all();
+            return ended;
+        }
+        let (guard, timeout) = board
+            .changed
+            .wait_timeout(shared, TICK)
+            .unwrap_or_else(PoisonError::into_inner);
+        shared = guard;
+        if timeout.timed_out() {
+            drop(shared);
+            tick(progress);
+            shared = board.lock();
+        }
+    }
+}

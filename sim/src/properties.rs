@@ -280,6 +280,7 @@ impl Judge {
         let Some(person) = self.ledger.who(record) else {
             return;
         };
+        self.heard(person, None, record.at);
         self.ledger.people[person].streaming = open;
         if !open && self.ledger.people[person].in_line {
             self.line.unsettle(person);

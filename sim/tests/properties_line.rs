@@ -4,6 +4,7 @@
 #[path = "history/story.rs"]
 mod story;
 
+use chat_core::Span;
 use chat_core::config::Matching;
 use sim::protocol::{Agent, Answer, EndReason, Op, Room};
 use story::*;
@@ -171,6 +172,26 @@ mod fifo_matching {
         comes_and_meets(&mut story, CAT, BOB, PAIR);
         story.drains(&[ANN]);
         story.breaks(&["fifo_matching"]);
+    }
+
+    /// Found by exploring `forgetful`, seed 290: an answer that was a second under way told of a
+    /// place in line that was lost meanwhile, for the handle was not used in time.
+    #[test]
+    fn whose_answer_was_slow_may_have_lost_its_place_before_it_spoke_again() {
+        let slow = |answer_took: Span| {
+            let mut story = Story::with(|plan| plan.server.unused_timeout = Span::millis(400));
+            let enter = story.calls(ANN, enter_queue(&[]));
+            story.later(answer_took);
+            story.answers(enter, waiting(ANN));
+            story.reads_to_the_end(ANN);
+            story.waits_in_line(BOB);
+            story.reads_to_the_end(BOB);
+            comes_and_meets(&mut story, CAT, BOB, PAIR);
+            story.reads_to_the_end(ANN);
+            story.ends()
+        };
+        assert_eq!(broken(&slow(Span::secs(1))), Vec::<&str>::new());
+        assert_eq!(broken(&slow(Span::ZERO)), ["fifo_matching"]);
     }
 
     #[test]

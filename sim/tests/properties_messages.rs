@@ -8,7 +8,7 @@ use chat_core::{Span, Time};
 use sim::draw::Ratio;
 use sim::history::What;
 use sim::plan::Plan;
-use sim::protocol::{EndReason, LostRange, Op, Presence, Room, Saw};
+use sim::protocol::{Answer, EndReason, LostRange, Moderated, Op, Presence, Room, Saw};
 use story::*;
 
 /// A lobby in which anyone may speak at any time.
@@ -65,6 +65,38 @@ mod no_lost_messages {
         story.sees_as(BOB, 2, sent_at, message(LOBBY, 3, ANN, "one"), true);
         story.drains(&[ANN, BOB]);
         story.holds("no_lost_messages");
+    }
+
+    /// Found by exploring `partition`, seed 512: the answer to a login came seconds late, when the
+    /// room had been closed and the others had seen it.
+    #[test]
+    fn an_answer_to_a_login_may_come_after_the_end_of_the_stay() {
+        let mut story = Story::new();
+        story.joins(ANN, 1, &[ANN]);
+        let login = Op::Login {
+            username: "bob".into(),
+            room: "lobby".into(),
+        };
+        let call = story.calls(BOB, login);
+        story.sees(ANN, member(2, BOB, Presence::Joined));
+        story.says(ANN, LOBBY, 3, "hello");
+        story.sees(ANN, moderation(4, None, Moderated::Closed));
+        story.answers(
+            call,
+            Answer::LoggedIn {
+                user: user(BOB),
+                room: LOBBY,
+            },
+        );
+        let seen = |story: &mut Story| {
+            story.sees(BOB, member(2, BOB, Presence::Joined));
+            story.sees(BOB, message(LOBBY, 3, ANN, "hello"));
+            story.sees(BOB, moderation(4, None, Moderated::Closed));
+        };
+        seen(&mut story);
+        story.drains(&[ANN, BOB]);
+        let judgement = story.ends();
+        assert!(judgement.violations.is_empty(), "{judgement:?}");
     }
 
     /// Found by exploring `churn`, seed 101: one in line spoke, named no room, and was matched

@@ -9,7 +9,7 @@ use chat_core::config::Matching;
 use sim::history::What;
 use sim::metrics::judged_by_thresholds;
 use sim::plan::{Compare, Figure, Threshold};
-use sim::protocol::{Answer, EndReason, Op, Presence, Room};
+use sim::protocol::{Answer, EndReason, LostRange, Op, Presence, Room, Saw};
 use sim::result::Class;
 use sim::sometimes::Point;
 use story::*;
@@ -137,6 +137,32 @@ mod stick_progress {
         story.all_see(&[ANN, BOB], granted(6, BOB, 2));
         story.drains(&[ANN, BOB]);
         story.breaks(&["stick_progress"]);
+    }
+
+    /// Found by exploring `stick_contention`, seed 792: the grant fell out of a full inbox.
+    #[test]
+    fn a_gap_may_have_swallowed_the_grant() {
+        let gap = |room| {
+            let mut story = bob_is_next(Span::secs(1));
+            let lost = LostRange {
+                room,
+                from: 5,
+                to: 9,
+            };
+            let now = story.now();
+            let saw = Saw::Gap {
+                from: 100,
+                to: 104,
+                lost: 5,
+                rooms: &[lost],
+            };
+            story.sees_as(BOB, 104, now, saw, true);
+            story.later(Span::secs(300));
+            story.reads_to_the_end(BOB);
+            story.ends()
+        };
+        assert!(!broken(&gap(LOBBY)).contains(&"stick_progress"));
+        assert!(broken(&gap(Room(77))).contains(&"stick_progress"));
     }
 
     #[test]

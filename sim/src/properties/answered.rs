@@ -23,6 +23,9 @@ impl Judge {
         outcome: &Outcome,
     ) {
         let person = self.ledger.who(record);
+        if let Some(person) = person {
+            self.heard(person, Some(called_at), record.at);
+        }
         if let Op::Check { after, .. } = op {
             self.read(record.agent, person, called_at, (op, *after), outcome);
             return;
@@ -128,7 +131,7 @@ impl Judge {
             Answer::LoggedIn { room, .. } => {
                 let slot = self.ledger.room(room);
                 self.ledger.rooms[slot].kind = RoomKind::Named;
-                self.ledger.promise(person, slot);
+                self.ledger.promise(person, slot, call.at);
             }
             Answer::Sent { room, room_seq, .. } => {
                 self.counts.accepted += 1;

@@ -53,6 +53,21 @@ impl Judge {
         }
     }
 
+    /// A call that left at `called_at` was answered, or a stream is open: the server heard from
+    /// somebody between then and now. It may have heard nothing since the call before left, however
+    /// soon that was followed by the next: what is slow on its way may come too late.
+    pub(super) fn heard(&mut self, person: usize, called_at: Option<Time>, now: Time) {
+        let config = &self.ledger.config;
+        let idle = config.idle_timeout.min(config.unused_timeout);
+        let someone = &mut self.ledger.people[person];
+        let silence = someone.heard_at.map(|before| now.since(before));
+        someone.heard_at = someone.heard_at.max(called_at);
+        let too_long = silence.is_some_and(|silence| silence.times(4) > idle.times(3));
+        if someone.in_line && !someone.streaming && too_long {
+            self.line.doubt_place(person);
+        }
+    }
+
     fn ask(&mut self, person: usize, op: &Op, key: Key) -> Ask {
         let now = self.ledger.clock.now;
         match op {

@@ -197,6 +197,8 @@ impl Judge {
         l.people[person].inbox.seen.cover(from, to);
         for range in rooms {
             self.counts.gapped += l.gap(person, range);
+            // What it was granted, or that it was taken for gone, may be among what is lost.
+            self.stick_progress.drop(l, person, Some(range.room));
         }
     }
 }

@@ -212,6 +212,8 @@ pub(crate) struct Person {
     pub(crate) read_at: Time,
     pub(crate) empty_at: Time,
     pub(crate) last_call: Time,
+    /// When the last call left that was answered.
+    pub(crate) heard_at: Option<Time>,
     /// When it last was taken for gone, or silenced, by the server's clock.
     pub(crate) dropped_at: Time,
     /// When the last call of any kind succeeded.
@@ -245,6 +247,7 @@ impl Person {
             read_at: Time(0),
             empty_at: Time(0),
             last_call: Time(0),
+            heard_at: None,
             dropped_at: Time(0),
             served_at: Time(0),
             streaming: false,

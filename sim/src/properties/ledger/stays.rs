@@ -66,14 +66,19 @@ impl Ledger {
         self.belongs(person, slot);
     }
 
-    /// Somebody was told to be in a room; from which place on is not known yet.
-    pub(crate) fn promise(&mut self, person: usize, slot: usize) {
+    /// Somebody was told to be in a room, by a call that left at `called_at`; from which place on
+    /// is not known yet.
+    pub(crate) fn promise(&mut self, person: usize, slot: usize, called_at: Time) {
         let room = self.rooms[slot].room;
         let someone = &mut self.people[person];
-        let open = someone
-            .latest_stay(room)
-            .is_some_and(|index| someone.memberships[index].left.is_none());
-        if !open {
+        let latest = someone.latest_stay(room);
+        let known = latest.is_some_and(|index| {
+            let stay = &someone.memberships[index];
+            // The answer may come after others have seen the join, and even the end of the stay.
+            let joined = stay.joined.and_then(|seq| self.rooms[slot].entry(seq));
+            stay.left.is_none() || joined.is_some_and(|entry| entry.sent_at >= called_at)
+        });
+        if !known {
             someone.memberships.push(Membership::new(room, slot));
             self.belongs(person, slot);
         }

@@ -119,7 +119,7 @@ enum Command {
     /// Run scenarios and judge them; `run` may be left out
     #[command(after_help = RUN_EXAMPLES)]
     Run(RunArgs),
-    /// Look for a seed that breaks something, with the configuration drawn from each seed
+    /// Look for a seed that breaks something, each with a configuration of its own
     #[command(after_help = explore::EXAMPLES)]
     Explore(ExploreArgs),
     /// Make the smallest scenario that still fails

@@ -200,6 +200,33 @@ fn the_same_failure_always_becomes_the_same_file() {
     assert!(verbs.len() <= 6, "{}", first.to_yaml());
 }
 
+/// A message that was accepted at the third attempt.
+fn third_time(record: &Record<'_>) -> bool {
+    let What::Answered {
+        op,
+        called_at,
+        outcome: Ok(_),
+        ..
+    } = &record.what
+    else {
+        return false;
+    };
+    // Two attempts of the scenario's clients time out within this.
+    op.verb() == "send" && record.at.since(*called_at) > chat_core::Span::millis(450)
+}
+
+#[test]
+fn what_the_network_did_is_kept_where_it_matters() {
+    let plan = scenario("retry_storm");
+    let shrunk = shrunk(&plan, "planted", |plan, seed, progress, also| {
+        run_by_rule(third_time, plan, seed, progress, also)
+    });
+    let shrunk = shrunk.unwrap();
+    let yaml = shrunk.to_yaml();
+    assert!(yaml.contains("net: { "), "{yaml}");
+    assert!(shrunk.after.steps <= 4, "{yaml}");
+}
+
 #[test]
 fn a_run_that_breaks_off_is_shrunk_too() {
     sim::caught::stay_silent();

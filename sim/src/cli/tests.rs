@@ -77,10 +77,6 @@ fn what_makes_no_sense_is_refused() {
         ("sim a.yaml --trace -", "only --json"),
         ("sim a.yaml --json x --junit x", "name the same file"),
         ("sim a.yaml --unheard-of", "unexpected argument"),
-        (
-            "sim explore a.yaml --for 10m",
-            "`sim explore` is not available yet",
-        ),
         ("sim shrink a.yaml --for a-while", "invalid value 'a-while'"),
         ("sim shrink a.yaml b.yaml", "unexpected argument"),
         (

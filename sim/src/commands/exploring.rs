@@ -70,11 +70,17 @@ pub(super) fn run<M: Measured>(
     {
         return cannot_write(path, &problem, console);
     }
-    let kept: Vec<_> = found
-        .failures
-        .iter()
-        .map(|failure| keep(arguments, &what, failure, engine, console))
-        .collect();
+    let mut kept: Vec<Kept> = Vec::new();
+    for failure in found.failures.iter() {
+        // One seed may violate one property in several ways; one scenario shows it.
+        let same =
+            |other: &Failure| other.property == failure.property && other.trial == failure.trial;
+        let before = found.failures.iter().take(kept.len()).position(same);
+        kept.push(match before {
+            Some(before) => kept[before].clone(),
+            None => keep(arguments, &what, failure, engine, console),
+        });
+    }
     let files: Vec<String> = arguments
         .files
         .iter()

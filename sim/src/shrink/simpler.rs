@@ -91,12 +91,7 @@ impl<M: Measured> Lab<'_, M> {
         self.usual_surroundings(plan);
         for simplify in SIMPLER {
             // All at once often works, and saves asking one by one.
-            let changed = simplified(plan, simplify);
-            if changed > 0
-                && self.attempt(plan, |plan| {
-                    simplified(plan, simplify);
-                })
-            {
+            if self.all_simpler(plan, simplify) {
                 continue;
             }
             for index in (0..steps(plan)).rev() {
@@ -106,6 +101,19 @@ impl<M: Measured> Lab<'_, M> {
         self.one_room(plan);
         self.usual_users(plan);
         self.fewer_victims(plan);
+    }
+
+    /// Simplifies every step at once; whether there is nothing left to simplify.
+    fn all_simpler(&mut self, plan: &mut Plan, simplify: Simplify) -> bool {
+        let mut probe = plan.clone();
+        if simplified(&mut probe, simplify) == 0 {
+            return true;
+        }
+        let shows = self.shows(&probe);
+        if shows {
+            *plan = probe;
+        }
+        shows
     }
 
     fn simpler_step(&mut self, plan: &mut Plan, index: usize, simplify: Simplify) {
@@ -172,11 +180,7 @@ impl<M: Measured> Lab<'_, M> {
             };
             replace(room, "lobby".into())
         };
-        if simplified(plan, lobby) > 0 {
-            self.attempt(plan, |plan| {
-                simplified(plan, lobby);
-            });
-        }
+        self.all_simpler(plan, lobby);
     }
 
     /// Every user with a stream.

@@ -65,7 +65,7 @@ impl Judge {
         someone.heard_at = someone.heard_at.max(called_at);
         let too_long = silence.is_some_and(|silence| silence.times(4) > idle.times(3));
         if someone.in_line && !someone.streaming && too_long {
-            self.line.doubt_place(person);
+            self.line.lapse(person);
         }
     }
 

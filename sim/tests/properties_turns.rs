@@ -150,6 +150,29 @@ mod stick_order {
         assert_eq!(judgement.overtaken.stick, 1);
     }
 
+    /// Found by exploring `forgetful`, seed 2028: claims fell out of full inboxes, so that nobody
+    /// saw them, and a grant to one of the unseen said nothing of the other.
+    #[test]
+    fn claims_that_nobody_saw_may_stand_before_those_that_are_known() {
+        let mut story = Story::two_in_lobby();
+        story.joins(CAT, 3, &[ANN, BOB, CAT]);
+        story.joins(DAN, 4, &[ANN, BOB, CAT, DAN]);
+        story.takes_stick(ANN, 5, 1, &[ANN, BOB, CAT, DAN]);
+        // Places 6 and 7 are the claims of Bob and of Dan.
+        story.all_see(&[CAT], released(8, ANN, 1));
+        story.all_see(&[CAT], granted(9, BOB, 2));
+        let call = story.calls(CAT, talking_stick());
+        story.answers(call, stick(2, 2));
+        story.all_see(&[CAT], claimed(10, CAT, 2));
+        story.all_see(&[CAT], released(11, BOB, 2));
+        story.all_see(&[CAT], granted(12, DAN, 3));
+        let judgement = story.ends();
+        assert!(
+            !broken(&judgement).contains(&"stick_order"),
+            "{judgement:?}"
+        );
+    }
+
     #[test]
     fn claims_are_granted_in_order() {
         let mut story = bob_before_cat();

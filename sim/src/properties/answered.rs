@@ -31,7 +31,14 @@ impl Judge {
             return;
         }
         let Some(person) = person else {
-            self.ledger.client(record.agent).close(id);
+            let copies = self.ledger.copies;
+            let client = self.ledger.client(record.agent);
+            if let Some(call) = client.close(id)
+                && call.attempts * copies > 1
+            {
+                // One copy was refused, and that is remembered for nobody: another may yet mint.
+                client.leave_unsure(call);
+            }
             return;
         };
         let client = self.ledger.client(record.agent);
@@ -42,6 +49,7 @@ impl Judge {
         let mut call = closed.unwrap_or(Call {
             id,
             by: record.user,
+            mints: false,
             at: called_at,
             key: Key::Keyed,
             attempts: 1,
@@ -60,7 +68,10 @@ impl Judge {
         match outcome {
             Ok(answer) => {
                 call.used = 1;
-                self.ledger.client(record.agent).settle(call, *outcome);
+                let copies = self.ledger.copies;
+                self.ledger
+                    .client(record.agent)
+                    .settle(call, *outcome, copies);
                 self.accepted((record.agent, person), &call, op, answer);
             }
             Err(refusal) => self.refused((record.agent, person), call, op, refusal),
@@ -355,7 +366,8 @@ impl Judge {
             return;
         }
         call.used = 1;
-        l.client(agent).settle(call, Err(*refusal));
+        let copies = l.copies;
+        l.client(agent).settle(call, Err(*refusal), copies);
         // Unless an earlier call already stood for it, one did not ask to stand in line after all.
         let since = &mut l.people[person].enters.since;
         if call.ask == Ask::EnterQueue && *since == Some(call.at) {

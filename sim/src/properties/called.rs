@@ -31,6 +31,7 @@ impl Judge {
         let call = Call {
             id,
             by: record.user,
+            mints: record.user.is_none(),
             at: record.at,
             key,
             attempts: 1,
@@ -64,7 +65,7 @@ impl Judge {
         someone.heard_at = someone.heard_at.max(called_at);
         let too_long = silence.is_some_and(|silence| silence.times(4) > idle.times(3));
         if someone.in_line && !someone.streaming && too_long {
-            self.line.doubt_place(person);
+            self.line.lapse(person);
         }
     }
 
@@ -132,6 +133,10 @@ impl Judge {
         drafts.called(room);
         if doubled {
             drafts.doubt(room);
+        }
+        // A push that is still under way may come after this call, and say what it makes of it.
+        if let Some(owner) = self.ledger.people[person].owner {
+            self.ledger.client(owner).doubt_drafts();
         }
     }
 

@@ -17,7 +17,12 @@ impl Judge {
         (room, seq): (Room, u64),
     ) {
         let (said, floor) = match call.ask {
-            Ask::Speak { said, floor, .. } => (said, floor),
+            // The floor is that of the room that the call meant, for all its sender knew.
+            Ask::Speak {
+                said,
+                floor,
+                room: meant,
+            } => (said, if meant == Some(room) { floor } else { 0 }),
             Ask::EnterQueue | Ask::LeaveQueue | Ask::Other => (Said::Anything, 0),
         };
         let (l, f) = (&mut self.ledger, &mut self.findings);

@@ -34,6 +34,10 @@ impl IdempotentRequests {
         if settled.call.key == Key::Unkeyed || exempt(&settled.outcome) || exempt(outcome) {
             return;
         }
+        // Keys are remembered for participants: a refused mint made none.
+        if settled.call.mints && (settled.outcome.is_err() || outcome.is_err()) {
+            return;
+        }
         self.checks += 1;
         if settled.outcome != *outcome {
             let users: Vec<User> = settled.call.by.into_iter().collect();

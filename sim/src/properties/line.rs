@@ -34,6 +34,8 @@ pub(crate) struct Standing {
     pub(crate) answered_at: Time,
     /// Whether nothing happened since that may have put the person out of the line unseen.
     pub(crate) steady: bool,
+    /// Whether a later call, or news that were lost, may have ended this wait and begun another.
+    doubted: bool,
     /// When the match came, by the server's clock.
     matched_at: Option<Time>,
     passed: Vec<Passed>,
@@ -67,6 +69,7 @@ impl Line {
             person,
             answered_at,
             steady: true,
+            doubted: false,
             matched_at: None,
             passed: Vec::new(),
             overtaken: 0,
@@ -92,6 +95,18 @@ impl Line {
     /// Somebody who was told to wait asks to stand in line once more: the first place may be lost,
     /// so that nothing is known of who was passed over.
     pub(crate) fn doubt_place(&mut self, person: usize) {
+        for standing in &mut self.standing {
+            if standing.person == person {
+                standing.steady = false;
+                standing.doubted = true;
+                standing.passed.clear();
+            }
+        }
+    }
+
+    /// Nothing was heard of somebody for so long that the place may be lost: nothing is known of
+    /// who was passed over until now. A match out of the same wait proves that it was not lost.
+    pub(crate) fn lapse(&mut self, person: usize) {
         for standing in &mut self.standing {
             if standing.person == person {
                 standing.steady = false;
@@ -148,12 +163,13 @@ impl Line {
                 matched_at,
             };
             for standing in &mut self.standing {
-                if is_passed_over(ledger, standing, with, by) {
+                if !standing.doubted && is_passed_over(ledger, standing, with, by) {
                     standing.passed.push(passed);
                 }
             }
             for standing in &mut self.past {
-                let waited_on = standing.matched_at.is_some_and(|at| at > matched_at);
+                let waited_on =
+                    !standing.doubted && standing.matched_at.is_some_and(|at| at > matched_at);
                 if waited_on && is_passed_over(ledger, standing, with, by) {
                     standing.overtaken += 1;
                     self.most_overtaken = self.most_overtaken.max(standing.overtaken);

@@ -195,6 +195,10 @@ impl Judge {
         let user = l.people[person].user;
         self.bounded.gap(l, user, (from, to, lost), rooms, f);
         l.people[person].inbox.seen.cover(from, to);
+        // The news of a match may be among what is lost.
+        if l.people[person].in_line {
+            self.line.doubt_place(person);
+        }
         for range in rooms {
             self.counts.gapped += l.gap(person, range);
             // What it was granted, or that it was taken for gone, may be among what is lost.

@@ -133,7 +133,7 @@ impl StickOrder {
             (None, Front::Known) => lineup.claimants.len(),
             (None, Front::Unknown) => 0,
         };
-        if place.is_some() || lineup.claimants.is_empty() {
+        if place.is_some() {
             // Whoever stood before the known ones is served.
             lineup.known_from = Front::Known;
         }

@@ -111,7 +111,8 @@ fn words(server: &mut Config, dice: &mut Dice) {
 fn memory(server: &mut Config, dice: &mut Dice) {
     limit(&mut server.inbox_limit, "inbox_limit", (2, 30), dice);
     limit(&mut server.history_limit, "history_limit", (1, 5), dice);
-    limit(&mut server.max_answer, "max_answer", (1, 4), dice);
+    // Fewer would take a user behind a slow link longer to drain than is promised.
+    limit(&mut server.max_answer, "max_answer", (10, 20), dice);
     // Fewer would be too few for what a slow network delivers late: a retry must be known as one.
     limit(
         &mut server.remembered_keys,

@@ -36,6 +36,8 @@ pub(crate) enum Key {
 pub(crate) struct Call {
     pub(crate) id: CallId,
     pub(crate) by: Option<User>,
+    /// Whether its caller had no handle: what comes of it is remembered only if it mints one.
+    pub(crate) mints: bool,
     pub(crate) at: Time,
     pub(crate) key: Key,
     pub(crate) attempts: u32,
@@ -91,6 +93,8 @@ pub(crate) struct Client {
     pub(crate) unsure: Vec<Call>,
     pub(crate) settled: VecDeque<Settled>,
     pub(crate) unexplained: Vec<Unexplained>,
+    /// Whether an answered call without a key may have said more than its answer tells.
+    pub(crate) said_more: bool,
     /// Whether calls of unknown fate had to be dropped, so that nothing unexplained is judged.
     pub(crate) lost_count: bool,
     pub(crate) last_id: CallId,
@@ -123,6 +127,17 @@ impl Client {
         Some(self.open.swap_remove(index))
     }
 
+    /// What pushes under way will say is not sure any more.
+    pub(crate) fn doubt_drafts(&mut self) {
+        for call in self.open.iter_mut().chain(&mut self.unsure) {
+            if let Ask::Speak { said, .. } = &mut call.ask
+                && matches!(said, Said::Drafted(_))
+            {
+                *said = Said::Anything;
+            }
+        }
+    }
+
     /// The call may take effect at any time, or never.
     pub(crate) fn leave_unsure(&mut self, call: Call) {
         if self.unsure.len() == UNSURE {
@@ -133,7 +148,8 @@ impl Client {
     }
 
     /// The call has its answer.
-    pub(crate) fn settle(&mut self, call: Call, outcome: Outcome) {
+    pub(crate) fn settle(&mut self, call: Call, outcome: Outcome, copies: u32) {
+        self.said_more |= matches!(call.ask, Ask::Speak { .. }) && call.allowance(copies) > 1;
         if self.settled.len() == REMEMBERED {
             self.settled.pop_front();
         }

@@ -10,6 +10,8 @@ use crate::protocol::Room;
 pub(crate) enum Said {
     /// The text of this fingerprint.
     Exactly(u64),
+    /// The draft of this fingerprint, unless another call changes it before.
+    Drafted(u64),
     /// Nobody can tell, since the fate of an earlier call is unknown.
     Anything,
 }
@@ -18,7 +20,7 @@ impl Said {
     /// Whether a message of this text can be meant.
     pub(crate) fn allows(self, text: u64) -> bool {
         match self {
-            Self::Exactly(print) => print == text,
+            Self::Exactly(print) | Self::Drafted(print) => print == text,
             Self::Anything => true,
         }
     }
@@ -124,7 +126,7 @@ impl Drafts {
             .iter()
             .map(|(text, bytes)| &text[..*bytes])
             .collect();
-        Said::Exactly(text_print(&text))
+        Said::Drafted(text_print(&text))
     }
 
     /// A call's effect may come more than once, or at any time.

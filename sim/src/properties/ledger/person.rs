@@ -258,9 +258,14 @@ impl Person {
 
     /// The stay in a room to which this place belongs.
     pub(crate) fn stay_at(&self, room: Room, seq: u64) -> Option<usize> {
-        self.memberships
-            .iter()
-            .rposition(|m| m.room == room && m.holds(seq))
+        // One whose join is known before one that was only promised, and comes after it.
+        let of = |m: &Membership| m.room == room && m.holds(seq);
+        let known = |m: &Membership| m.joined.is_some() && of(m);
+        let memberships = self.memberships.iter();
+        memberships
+            .clone()
+            .rposition(known)
+            .or_else(|| memberships.clone().rposition(of))
     }
 
     /// The latest stay in a room.

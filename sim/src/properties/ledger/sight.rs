@@ -7,7 +7,7 @@ use super::person::Last;
 use super::room::{Claim, Entry};
 use super::seen::Noted;
 use super::{Clock, Ledger};
-use crate::protocol::{Room, User};
+use crate::protocol::{Presence, Room, User};
 
 /// An event as it reaches somebody for the first time.
 #[derive(Clone, Copy, Debug)]
@@ -77,6 +77,15 @@ impl Ledger {
         let someone = &mut self.people[person];
         let stay = &mut someone.memberships[index];
         stay.reach(room_seq);
+        // One's own join may show after others have seen the next one.
+        if stay.joined.is_none() && arrival.event == Event::Member(someone.user, Presence::Joined) {
+            stay.begin(room_seq);
+        }
+        // And one's own leave when the stay that it ended is settled and forgotten.
+        if stay.joined.is_none() && arrival.event == Event::Member(someone.user, Presence::Left) {
+            stay.begin(room_seq);
+            stay.left = Some(room_seq);
+        }
         let last = stay.last;
         let noted = stay.seen.note(room_seq);
         if room_seq > last.room_seq {

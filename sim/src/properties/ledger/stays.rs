@@ -192,10 +192,18 @@ impl Ledger {
             .filter_map(|seq| room.entry(seq))
             .filter(|entry| matches!(entry.event, Event::Message { sender, .. } if sender != user))
             .count();
-        stay.seen.cover(lost.from, lost.to);
-        stay.gaps.push((lost.from, lost.to));
-        if stay.gaps.len() > 64 {
-            stay.gaps.remove(0);
+        for stay in &mut someone.memberships {
+            // The range may span several stays, and what lies between them.
+            let begins = stay.joined.unwrap_or(stay.low);
+            let ends = stay.left.unwrap_or(u64::MAX);
+            if stay.room != lost.room || begins > lost.to || ends < lost.from {
+                continue;
+            }
+            stay.seen.cover(lost.from, lost.to);
+            stay.gaps.push((lost.from, lost.to));
+            if stay.gaps.len() > 64 {
+                stay.gaps.remove(0);
+            }
         }
         messages as u64
     }
@@ -277,7 +285,10 @@ impl Ledger {
                         self.clients
                             .get(super::client::index(owner))
                             .is_none_or(|c| {
-                                c.lost_count || !c.unsure.is_empty() || !c.open.is_empty()
+                                c.lost_count
+                                    || c.said_more
+                                    || !c.unsure.is_empty()
+                                    || !c.open.is_empty()
                             })
                     });
                 (!explained).then_some(Missing::Unexplained)

@@ -71,6 +71,7 @@ fn mutate(which: &Mutants) -> ExitCode {
     let done = match which {
         Mutants::List => mutants::list(&cargo, &mut out).map(|()| true),
         Mutants::Curated(request) => mutants::run(&cargo, request, &mut out),
+        Mutants::Generated(request) => mutants::run_generated(&cargo, request, &mut out),
     };
     match done {
         Ok(true) => ExitCode::SUCCESS,

@@ -7,9 +7,12 @@
 
 mod coverage;
 mod curated;
+mod generated;
 mod hunt;
 mod patch;
+mod survivors;
 mod tree;
 mod verdict;
 
 pub(crate) use curated::{Request, canary, list, run};
+pub(crate) use generated::run as run_generated;

@@ -66,11 +66,13 @@ pub(crate) fn list(cargo: &Cargo, out: &mut impl Write) -> Result<(), String> {
 /// What could not be done at all.
 pub(crate) fn run(cargo: &Cargo, request: &Request, out: &mut impl Write) -> Result<bool, String> {
     let all = patch::read_all(cargo.root())?;
-    let uncovered = Ground::survey(cargo.root())?.check(&all);
-    if !uncovered.is_empty() {
-        return Err(uncovered.join("\n"));
-    }
     let chosen = choose(&all, &request.only)?;
+    if request.only.is_empty() {
+        let uncovered = Ground::survey(cargo.root())?.check(&all);
+        if !uncovered.is_empty() {
+            return Err(uncovered.join("\n"));
+        }
+    }
     let tree = Tree::refresh(cargo)?;
     let effort = Effort {
         seeds: request.seeds,
@@ -128,7 +130,7 @@ fn try_one(tree: &Tree<'_>, mutant: &Mutant, effort: Effort) -> Result<Fate, Str
     let hunted = tree
         .plant(&mutant.diff)
         .and_then(|()| tree.build())
-        .and_then(|()| hunt::hunt(tree, mutant, effort));
+        .and_then(|()| hunt::hunt(tree, &mutant.hunt, &mutant.caught_by, effort));
     tree.heal(&mutant.files)?;
     Ok(match hunted {
         Ok(finds) => Fate::of(finds, &mutant.caught_by),

@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use serde_json::Value;
 
-use super::patch::{Hunt, Mutant};
+use super::patch::Hunt;
 use super::tree::Tree;
 use crate::scenarios;
 
@@ -34,18 +34,26 @@ pub(crate) struct Find {
 }
 
 /// Hunts for what was planted in the tree: everything that was seen, the first first. Goes on
-/// past what the mutant does not name, for something that it does.
+/// past what is not `wanted`, for something that is; where nothing is named, anything is.
 ///
 /// # Errors
 /// Why the harness could not be run.
-pub(crate) fn hunt(tree: &Tree<'_>, mutant: &Mutant, effort: Effort) -> Result<Vec<Find>, String> {
-    match &mutant.hunt {
-        Hunt::Explore(files) if knows_explore(tree) => {
-            explore(tree, files, &mutant.caught_by, effort)
-        }
-        Hunt::Explore(files) => run(tree, files, &mutant.caught_by, effort),
-        Hunt::Run(files) => run(tree, files, &mutant.caught_by, effort),
+pub(crate) fn hunt(
+    tree: &Tree<'_>,
+    hunt: &Hunt,
+    wanted: &[String],
+    effort: Effort,
+) -> Result<Vec<Find>, String> {
+    match hunt {
+        Hunt::Explore(files) if knows_explore(tree) => explore(tree, files, wanted, effort),
+        Hunt::Explore(files) => run(tree, files, wanted, effort),
+        Hunt::Run(files) => run(tree, files, wanted, effort),
     }
+}
+
+/// Whether this is a find that counts.
+fn is_wanted(find: &Find, wanted: &[String]) -> bool {
+    wanted.is_empty() || wanted.contains(&find.property)
 }
 
 /// Whether the simulator of the tree has the subcommand.
@@ -72,7 +80,7 @@ fn explore(
     words.extend(files);
     words.extend(["--seeds".to_owned(), effort.seeds.to_string()]);
     let first = finds_of_explore(&sim_json(tree, &words, effort)?)?;
-    if first.is_empty() || first.iter().any(|find| wanted.contains(&find.property)) {
+    if first.is_empty() || first.iter().any(|find| is_wanted(find, wanted)) {
         return Ok(first);
     }
     words.extend(["--keep-going", "--no-shrink"].map(str::to_owned));
@@ -109,10 +117,7 @@ fn run(
             let result = sim_json(tree, &words, effort)?;
             finds.extend(finds_of_run(&result, file, first, tried));
             tried += count;
-            if finds
-                .iter()
-                .any(|find: &Find| wanted.contains(&find.property))
-            {
+            if finds.iter().any(|find| is_wanted(find, wanted)) {
                 return Ok(finds);
             }
         }

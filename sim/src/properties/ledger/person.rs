@@ -167,15 +167,33 @@ pub(crate) enum Recall {
 }
 
 /// How often somebody may have stood in line.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Enters {
     /// Calls that did or may have put one in line, those still open left aside.
     pub(crate) settled: u32,
     /// When the earliest call left since the last match or leave.
     pub(crate) since: Option<Time>,
+    /// The interests that were stated by all calls since then, if they are surely the same.
+    pub(crate) wish: Option<Arc<[Arc<str>]>>,
+    /// The wish that led to the latest match.
+    pub(crate) granted: Option<Arc<[Arc<str>]>>,
+    /// Whether a call may still put one in line that nobody counts on.
+    pub(crate) strays: bool,
     /// Matches told, and leaves accepted.
     pub(crate) matches: u32,
     pub(crate) lefts: u32,
+}
+
+impl Enters {
+    /// A call to stand in line left, at this time.
+    pub(crate) fn asks(&mut self, at: Time, interests: &Arc<[Arc<str>]>) {
+        if self.since.is_none() {
+            self.since = Some(at);
+            self.wish = Some(Arc::clone(interests));
+        } else if self.wish.as_ref().is_none_or(|wish| wish != interests) {
+            self.wish = None;
+        }
+    }
 }
 
 /// What is known of one participant.

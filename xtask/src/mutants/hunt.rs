@@ -1,7 +1,9 @@
 //! Sets the harness on what was planted: how many seeds pass until it sees something, and what.
 
+use std::fs::{self, File};
 use std::path::Path;
 use std::process::Stdio;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -11,6 +13,9 @@ use crate::scenarios;
 
 /// Scenarios that are too large to be run over and over.
 const HEAVY: [&str; 1] = ["scenarios/scale.yaml"];
+
+/// How long one call of the simulator may take: a mutant that hangs must not hold up the rest.
+const PATIENCE: Duration = Duration::from_mins(20);
 
 /// How far a hunt goes.
 #[derive(Clone, Copy, Debug)]
@@ -130,24 +135,41 @@ fn run(
 /// Runs the simulator and returns the JSON object that it writes.
 fn sim_json(tree: &Tree<'_>, words: &[String], effort: Effort) -> Result<Value, String> {
     let said = format!("sim {}", words.join(" "));
+    let [json, errors] = ["hunt.json", "hunt.err"].map(|name| tree.root().with_file_name(name));
+    let _ = fs::remove_file(&json);
+    let stderr = File::create(&errors)
+        .map_err(|error| format!("cannot write {}: {error}", errors.display()))?;
     let mut command = tree.sim();
-    command.args(words).args(["--json", "-"]);
+    command.args(words).arg("--json").arg(&json);
     if let Some(jobs) = effort.jobs {
         command.args(["--jobs", &jobs.to_string()]);
     }
-    let output = command
-        .stderr(Stdio::piped())
-        .output()
+    let mut child = command
+        .stdout(Stdio::null())
+        .stderr(stderr)
+        .spawn()
         .map_err(|error| format!("`{said}` did not start: {error}"))?;
-    serde_json::from_slice(&output.stdout).map_err(|error| {
-        let last = String::from_utf8_lossy(&output.stderr);
-        let last: Vec<&str> = last.trim().lines().rev().take(5).collect();
-        let last: Vec<&str> = last.into_iter().rev().collect();
-        format!(
-            "`{said}` {} and wrote no JSON ({error}):\n{}",
-            crate::cargo::ended(output.status),
-            last.join("\n")
-        )
+    let started = Instant::now();
+    let status = loop {
+        match child.try_wait() {
+            Ok(Some(status)) => break status,
+            Ok(None) if started.elapsed() > PATIENCE => {
+                let _ = child.kill();
+                let _ = child.wait();
+                return Err(format!("`{said}` did not end in {} s", PATIENCE.as_secs()));
+            }
+            Ok(None) => std::thread::sleep(Duration::from_millis(10)),
+            Err(error) => return Err(format!("`{said}`: {error}")),
+        }
+    };
+    let text = fs::read_to_string(&json).map_err(|error| error.to_string());
+    let value = text.and_then(|text| serde_json::from_str(&text).map_err(|e| e.to_string()));
+    value.map_err(|error| {
+        let said_last = fs::read_to_string(&errors).unwrap_or_default();
+        let lines: Vec<&str> = said_last.trim().lines().collect();
+        let last = lines[lines.len().saturating_sub(5)..].join("\n");
+        let ended = crate::cargo::ended(status);
+        format!("`{said}` {ended} and wrote no JSON ({error}):\n{last}")
     })
 }
 

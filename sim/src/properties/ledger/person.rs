@@ -196,6 +196,18 @@ impl Enters {
     }
 }
 
+/// Whether a participant may speak, as far as operators' doings say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Voice {
+    /// It was never muted.
+    #[default]
+    Free,
+    /// It was, and not unmuted since.
+    Muted,
+    /// It was unmuted: which of its messages came in between is not known.
+    Unmuted,
+}
+
 /// What is known of one participant.
 #[derive(Clone, Debug)]
 pub(crate) struct Person {
@@ -206,6 +218,7 @@ pub(crate) struct Person {
     pub(crate) gone: bool,
     /// Whether an operator acted on it.
     pub(crate) operated: bool,
+    pub(crate) voice: Voice,
     /// How many crashes came before it was known to be registered.
     pub(crate) era: u32,
     pub(crate) memberships: Vec<Membership>,
@@ -247,6 +260,7 @@ impl Person {
             owner: None,
             gone: false,
             operated: false,
+            voice: Voice::Free,
             era,
             memberships: Vec::new(),
             inbox: Inbox::new(),

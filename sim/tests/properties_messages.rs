@@ -294,9 +294,9 @@ mod no_phantoms {
         let mut story = open_lobby();
         let call = story.calls(ANN, send(LOBBY, "quick"));
         operates(&mut story, "mute");
+        story.sees(BOB, message(LOBBY, 3, ANN, "quick"));
         story.all_see(&[ANN, BOB], moderation(4, Some(ANN), Moderated::Muted));
         story.answers(call, sent(LOBBY, 3));
-        story.sees(BOB, message(LOBBY, 3, ANN, "quick"));
         story.drains(&[ANN, BOB]);
         story.holds("no_phantoms");
     }

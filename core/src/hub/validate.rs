@@ -202,13 +202,23 @@ mod tests {
     #[test]
     fn an_index_that_differs_is_noticed() {
         let [secret, reader] = [1, 101].map(|n| SecretHash([n; 16]));
-        assert!(noticed(|hub| drop(hub.index.handles.remove(&secret))));
-        assert!(noticed(|hub| drop(hub.index.readers.remove(&reader))));
+        assert!(noticed(|hub| {
+            hub.index.handles.remove(&secret);
+        }));
+        assert!(noticed(|hub| {
+            hub.index.readers.remove(&reader);
+        }));
         assert!(noticed(|hub| hub.index.names.clear()));
         assert!(noticed(|hub| hub.index.rooms.clear()));
-        assert!(noticed(|hub| drop(hub.index.names.insert("x".into(), ANN))));
-        assert!(noticed(|hub| drop(hub.index.handles.insert(secret, DAN))));
-        assert!(noticed(|hub| drop(hub.index.readers.insert(reader, DAN))));
+        assert!(noticed(|hub| {
+            hub.index.names.insert("x".into(), ANN);
+        }));
+        assert!(noticed(|hub| {
+            hub.index.handles.insert(secret, DAN);
+        }));
+        assert!(noticed(|hub| {
+            hub.index.readers.insert(reader, DAN);
+        }));
         assert!(of_ann(|ann| {
             ann.who = Arc::new(Who {
                 id: DAN,

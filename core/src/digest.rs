@@ -76,3 +76,28 @@ pub(crate) fn fingerprint(value: &impl Serialize) -> u64 {
     };
     postcard::serialize_with_flavor(value, fold).expect("the core's state serialises")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{fingerprint, mix, mix_bytes};
+
+    /// These numbers are in every trace hash that anyone has written down.
+    #[test]
+    fn fingerprints_are_the_same_in_every_build() {
+        let prints = [
+            mix(1, 2),
+            mix_bytes(7, b"eight by, and five"),
+            fingerprint(&(1_u8, 2_u64, "three and four", [5_u32; 9])),
+            fingerprint(&"12345678"),
+        ];
+        assert_eq!(
+            prints,
+            [
+                3_786_904_367_348_516_405,
+                15_651_693_747_116_672_885,
+                7_079_610_897_983_594_280,
+                3_076_628_634_042_421_297,
+            ]
+        );
+    }
+}

@@ -182,4 +182,22 @@ mod tests {
         assert_eq!(stick.give_up(BEN), GivenUp::Released(Epoch(2)));
         assert_eq!(stick.give_up(BEN), GivenUp::Nothing);
     }
+    #[test]
+    fn a_stick_that_nobody_could_have_made_is_not_valid() {
+        let mut stick = Stick::default();
+        stick.claim(ANN, Time(0), LEASE);
+        stick.claim(BEN, Time(0), LEASE);
+        assert_eq!(stick.validate(|_| true), Ok(()));
+        assert!(stick.validate(|user| user == ANN).is_err());
+        let free = Stick {
+            holder: None,
+            ..stick.clone()
+        };
+        assert!(free.validate(|_| true).is_err());
+        for twice in [ANN, BEN] {
+            let mut stick = stick.clone();
+            stick.line.push_back(twice);
+            assert!(stick.validate(|_| true).is_err());
+        }
+    }
 }

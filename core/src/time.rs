@@ -214,6 +214,16 @@ mod tests {
     }
 
     #[test]
+    fn spans_are_counted_in_whole_units() {
+        let span = Span::micros(12_345_678);
+        assert_eq!(
+            (span.as_millis(), span.as_secs(), span.as_secs_ceil()),
+            (12_345, 12, 13)
+        );
+        assert_eq!(Span::secs(12).as_secs_ceil(), 12);
+    }
+
+    #[test]
     fn what_is_no_span_says_what_one_is() {
         for text in [
             "",

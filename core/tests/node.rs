@@ -595,3 +595,101 @@ fn the_collections_of_a_node_keep_to_their_limits() {
         .unwrap();
     assert_eq!(parked.size, 1);
 }
+
+#[test]
+fn the_next_batch_waits_for_the_one_in_flight() {
+    let mut shell = Shell::with_pair(Config::default());
+    shell.call(send("ann", "one"));
+    assert_eq!(
+        shell.node.poll_batch(shell.now).map(<[Entry]>::len),
+        Some(1)
+    );
+    shell.call(send("ann", "two"));
+    assert_eq!(shell.node.poll_batch(shell.now), None);
+    let first = shell.node.hub().position().next();
+    shell.node.committed(first, shell.now);
+    assert_eq!(
+        shell.node.poll_batch(shell.now).map(<[Entry]>::len),
+        Some(1)
+    );
+}
+
+#[test]
+fn a_stream_may_open_where_the_inbox_ends_and_no_further() {
+    let mut shell = Shell::with_pair(Config::default());
+    let open = |after| Call::OpenStream {
+        reader: handle("ben"),
+        after: Some(Seq(after)),
+    };
+    let at_the_end = shell.call(open(1));
+    let beyond = shell.call(open(2));
+    shell.commit();
+    assert_eq!(shell.outcome(at_the_end), Some(&Ok(Response::Streaming)));
+    assert_eq!(shell.code(beyond), Some("invalid_cursor"));
+}
+
+#[test]
+fn a_stream_that_is_not_read_to_its_end_is_not_signalled_again() {
+    let mut shell = Shell::with_pair(Config::default());
+    let stream = shell.call(Call::OpenStream {
+        reader: handle("ben"),
+        after: Some(Seq(0)),
+    });
+    shell.commit();
+    shell.call(send("ann", "one"));
+    shell.commit();
+    let left = |page: Option<chat_core::Page>| page.map(|page| page.unread);
+    assert_eq!(left(shell.node.read_stream(stream, 1)), Some(1));
+    shell.outputs.clear();
+    shell.call(send("ann", "two"));
+    shell.commit();
+    let ready = Output::StreamReady(stream);
+    assert!(!shell.outputs.contains(&ready), "the shell reads on anyway");
+    assert_eq!(left(shell.node.read_stream(stream, 9)), Some(0));
+    shell.call(send("ann", "three"));
+    shell.commit();
+    assert!(shell.outputs.contains(&ready));
+}
+
+#[test]
+fn one_who_waits_is_said_to_be_there_four_times_in_each_idle_timeout() {
+    let config = Config {
+        idle_timeout: Span::secs(8),
+        unused_timeout: Span::secs(8),
+        ..Config::default()
+    };
+    let mut shell = Shell::with_pair(config);
+    shell.call(check("ben", Some(1), Span::secs(50)));
+    shell.commit();
+    assert_eq!(
+        shell.node.poll_timeout(),
+        Some(shell.now + Span::millis(250))
+    );
+    shell.pass(Span::millis(250));
+    assert_eq!(shell.node.poll_timeout(), Some(Time(2_000_000)));
+}
+
+#[test]
+fn a_hub_swapped_for_its_restored_snapshot_goes_on_as_it_was() {
+    let mut shell = Shell::with_pair(Config::default());
+    let before = (shell.node.hub().digest(), shell.node.hub().snapshot());
+    assert_eq!(shell.node.swap_for_restored(), before.1.len());
+    assert_eq!(shell.node.hub().digest(), before.0);
+}
+
+#[test]
+fn answers_from_memory_are_counted_and_nothing_else_is() {
+    let mut shell = Shell::with_pair(Config::default());
+    let keyed = Call::Command {
+        caller: Caller::Handle(secret("ann", 0)),
+        key: Some(RequestKey(1)),
+        command: Command::Typing { room: None },
+    };
+    for recalled in 0..4 {
+        shell.call(keyed.clone());
+        shell.commit();
+        assert_eq!(shell.node.hub().recalled(), recalled);
+    }
+    shell.node.swap_for_restored();
+    assert_eq!(shell.node.hub().recalled(), 3);
+}

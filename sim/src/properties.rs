@@ -354,6 +354,7 @@ impl Judge {
         use self::ledger::room::RoomKind;
         while let Some((seq, entry)) = self.ledger.rooms[slot].take_in_order(patience) {
             let (l, f) = (&mut self.ledger, &mut self.findings);
+            self.no_phantoms.in_order(l, slot, seq, entry.event, f);
             match (l.rooms[slot].kind, entry.event) {
                 (RoomKind::Named, _) => {
                     let reign = self.stick_exclusion.in_order(l, slot, seq, &entry, f);

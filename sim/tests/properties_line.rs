@@ -66,6 +66,40 @@ mod single_match {
         story.holds("single_match");
     }
 
+    /// Ann waits for chess since so long, and Bob comes with these interests: their match is told.
+    fn strangers(waited: Span, interests: &[&str]) -> Story {
+        let mut story = Story::with(|plan| {
+            plan.server.matching = Matching::Interests;
+            plan.server.interest_patience = Span::secs(10);
+        });
+        let call = story.calls(ANN, enter_queue(&["chess"]));
+        story.answers(call, waiting(ANN));
+        story.later(waited);
+        let call = story.calls(BOB, enter_queue(interests));
+        story.answers(
+            call,
+            Answer::Matched {
+                user: user(BOB),
+                room: PAIR,
+                partner: user(ANN),
+            },
+        );
+        story.find_each_other(ANN, BOB, PAIR);
+        story
+    }
+
+    #[test]
+    fn strangers_to_all_interests_are_matched_only_when_patience_is_over() {
+        strangers(Span::secs(9), &[]).breaks(&["single_match"]);
+        strangers(Span::secs(20), &["music"]).breaks(&["single_match"]);
+    }
+
+    #[test]
+    fn who_shares_an_interest_or_has_waited_long_enough_is_no_stranger() {
+        strangers(Span::secs(1), &["music", "Chess"]).holds("single_match");
+        strangers(Span::secs(11), &[]).holds("single_match");
+    }
+
     #[test]
     fn nobody_is_matched_after_leaving_the_line() {
         let mut story = Story::new();

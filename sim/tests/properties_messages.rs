@@ -6,7 +6,7 @@ mod story;
 use chat_core::config::StickRule;
 use chat_core::{Span, Time};
 use sim::draw::Ratio;
-use sim::history::What;
+use sim::history::{What, WorldRecord};
 use sim::plan::Plan;
 use sim::protocol::{Answer, EndReason, LostRange, Moderated, Op, Presence, Room, Saw};
 use story::*;
@@ -494,6 +494,44 @@ mod room_order {
 
 mod no_phantoms {
     use super::*;
+
+    fn operates(story: &mut Story, verb: &'static str) {
+        story.world(|at| WorldRecord::Operated {
+            at,
+            verb,
+            user: Some(user(ANN)),
+            room: None,
+        });
+    }
+
+    /// Ann is muted and told so, and later speaks all the same.
+    fn muted_and_speaks(between: impl FnOnce(&mut Story)) -> Story {
+        let mut story = open_lobby();
+        operates(&mut story, "mute");
+        story.all_see(&[ANN, BOB], moderation(3, Some(ANN), Moderated::Muted));
+        between(&mut story);
+        story.says(ANN, LOBBY, 4, "hello?");
+        story.sees(BOB, message(LOBBY, 4, ANN, "hello?"));
+        story
+    }
+
+    #[test]
+    fn one_who_is_muted_does_not_speak_until_unmuted() {
+        muted_and_speaks(|_| ()).breaks(&["no_phantoms"]);
+        muted_and_speaks(|story| operates(story, "unmute")).holds("no_phantoms");
+    }
+
+    #[test]
+    fn a_message_that_comes_before_the_mute_in_the_room_s_order_is_right() {
+        let mut story = open_lobby();
+        let call = story.calls(ANN, send(LOBBY, "quick"));
+        operates(&mut story, "mute");
+        story.sees(BOB, message(LOBBY, 3, ANN, "quick"));
+        story.all_see(&[ANN, BOB], moderation(4, Some(ANN), Moderated::Muted));
+        story.answers(call, sent(LOBBY, 3));
+        story.drains(&[ANN, BOB]);
+        story.holds("no_phantoms");
+    }
 
     #[test]
     fn a_message_that_nobody_sent_is_a_phantom() {

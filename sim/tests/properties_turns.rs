@@ -64,6 +64,22 @@ mod stick_exclusion {
     }
 
     #[test]
+    fn a_grant_waits_for_the_end_of_the_one_before() {
+        for ended in [true, false] {
+            let mut story = Story::two_in_lobby();
+            story.takes_stick(ANN, 3, 1, &[ANN, BOB]);
+            if ended {
+                story.all_see(&[ANN, BOB], expired(4, ANN, 1));
+                story.all_see(&[ANN, BOB], granted(5, BOB, 2));
+                story.holds("stick_exclusion");
+            } else {
+                story.all_see(&[ANN, BOB], granted(4, BOB, 2));
+                story.breaks(&["stick_exclusion"]);
+            }
+        }
+    }
+
+    #[test]
     fn speech_carries_the_epoch_of_its_grant() {
         let mut story = Story::two_in_lobby();
         story.takes_stick(ANN, 3, 1, &[ANN, BOB]);
@@ -112,15 +128,52 @@ mod stick_exclusion {
     }
 
     #[test]
-    fn a_push_that_races_the_expiry_may_come_before_it_in_the_room_s_order() {
+    fn a_message_that_races_the_expiry_may_come_before_it_in_the_room_s_order() {
         let mut story = Story::two_in_lobby();
         story.takes_stick(ANN, 3, 1, &[ANN, BOB]);
-        let call = story.calls(ANN, push());
+        let call = story.calls(ANN, send(LOBBY, "wait"));
         // Bob hears of the expiry before Ann has her answer.
-        story.sees(BOB, speech(4, ANN, "", 1));
+        story.sees(BOB, speech(4, ANN, "wait", 1));
         story.all_see(&[BOB, ANN], expired(5, ANN, 1));
         story.answers(call, sent(LOBBY, 4));
         story.holds("stick_exclusion");
+    }
+
+    #[test]
+    fn a_push_releases_the_stick_whether_its_answer_comes_before_or_after() {
+        for (answer_first, next) in [(true, 5), (true, 6), (false, 5), (false, 6)] {
+            let mut story = Story::two_in_lobby();
+            story.takes_stick(ANN, 3, 1, &[ANN, BOB]);
+            let call = story.calls(ANN, push());
+            if answer_first {
+                story.answers(call, sent(LOBBY, 4));
+            }
+            story.sees(BOB, speech(4, ANN, "", 1));
+            if next == 6 {
+                // She holds it still when somebody else joins.
+                story.joins(CAT, 5, &[ANN, BOB, CAT]);
+            }
+            story.all_see(&[BOB, ANN], released(next, ANN, 1));
+            if !answer_first {
+                story.answers(call, sent(LOBBY, 4));
+            }
+            if next == 6 {
+                story.breaks(&["stick_exclusion"]);
+            } else {
+                story.holds("stick_exclusion");
+            }
+        }
+    }
+
+    #[test]
+    fn a_push_by_which_the_stick_is_kept_until_the_lease_ends_is_none() {
+        let mut story = Story::two_in_lobby();
+        story.takes_stick(ANN, 3, 1, &[ANN, BOB]);
+        let call = story.calls(ANN, push());
+        story.answers(call, sent(LOBBY, 4));
+        story.sees(BOB, speech(4, ANN, "", 1));
+        story.all_see(&[BOB, ANN], expired(5, ANN, 1));
+        story.breaks(&["stick_exclusion"]);
     }
 }
 

@@ -138,11 +138,13 @@ impl Cargo {
     }
 
     fn command(&self, words: &[&str]) -> Command {
+        self.command_in(&self.root, words)
+    }
+
+    /// `cargo words…` from another folder.
+    pub(crate) fn command_in(&self, folder: &Path, words: &[&str]) -> Command {
         let mut command = Command::new(&self.program);
-        command
-            .args(words)
-            .current_dir(&self.root)
-            .stdin(Stdio::null());
+        command.args(words).current_dir(folder).stdin(Stdio::null());
         command
     }
 }

@@ -1,11 +1,13 @@
 //! The one command that checks the whole house: `cargo xtask test`.
 //!
-//! It is plain Rust on the standard library alone, so that it builds in a moment on a fresh
-//! machine. `steps.rs` lists what is checked; each step's own file says how.
+//! It is plain Rust on the standard library and a reader of JSON, so that it builds in a moment on
+//! a fresh machine. `steps.rs` lists what is checked; each step's own file says how. And
+//! `cargo xtask mutants` checks the checks: see `mutants.rs`.
 
 mod cargo;
 mod deny;
 mod determinism;
+mod mutants;
 mod outcome;
 mod run;
 mod scenarios;
@@ -19,7 +21,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use crate::cargo::Cargo;
-use crate::words::Request;
+use crate::words::{Mutants, Request};
 
 /// The exit code of a command line that says nothing we know.
 const USAGE: u8 = 2;
@@ -40,6 +42,7 @@ fn main() -> ExitCode {
             print!("{}", words::list());
             return ExitCode::SUCCESS;
         }
+        Ok(Request::Mutants(which)) => return mutate(&which),
         Ok(Request::Test(steps)) => steps,
         Err(error) => {
             eprintln!("error: {error}");
@@ -55,6 +58,26 @@ fn main() -> ExitCode {
         Ok(run::Verdict::Bad) => ExitCode::FAILURE,
         Err(error) => {
             eprintln!("error: cannot write the summary: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Plants bugs, or lists those that could be.
+#[expect(clippy::print_stderr, reason = "this is where the program speaks")]
+fn mutate(which: &Mutants) -> ExitCode {
+    let cargo = Cargo::new(root());
+    let mut out = io::stdout();
+    let done = match which {
+        Mutants::List => mutants::list(&cargo, &mut out).map(|()| true),
+        Mutants::Curated(request) => mutants::run(&cargo, request, &mut out),
+        Mutants::Generated(request) => mutants::run_generated(&cargo, request, &mut out),
+    };
+    match done {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error}");
             ExitCode::FAILURE
         }
     }

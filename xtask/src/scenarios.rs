@@ -8,7 +8,7 @@ use crate::cargo::{self, Build, Cargo};
 use crate::outcome::Outcome;
 
 /// Where scenarios are.
-const FOLDER: &str = "scenarios";
+pub(crate) const FOLDER: &str = "scenarios";
 
 /// Where the races of yesterday are pinned. The folder may be empty.
 const REGRESSIONS: &str = "scenarios/regressions";
@@ -82,7 +82,7 @@ fn meaning(status: ExitStatus) -> String {
 }
 
 /// The `*.yaml` of a folder, by name; none where there is no such folder.
-fn files(root: &Path, folder: &str) -> Vec<String> {
+pub(crate) fn files(root: &Path, folder: &str) -> Vec<String> {
     let Ok(entries) = fs::read_dir(root.join(folder)) else {
         return Vec::new();
     };

@@ -2,7 +2,7 @@
 
 use crate::cargo::Cargo;
 use crate::outcome::Outcome;
-use crate::{deny, determinism, scenarios, schema, tidy};
+use crate::{deny, determinism, mutants, scenarios, schema, tidy};
 
 /// One thing that is checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,11 +16,12 @@ pub(crate) enum Step {
     Schema,
     Scenarios,
     Determinism,
+    Canary,
 }
 
 impl Step {
     /// Every step, in order.
-    pub(crate) const ALL: [Self; 9] = [
+    pub(crate) const ALL: [Self; 10] = [
         Self::Fmt,
         Self::Clippy,
         Self::Test,
@@ -30,6 +31,7 @@ impl Step {
         Self::Schema,
         Self::Scenarios,
         Self::Determinism,
+        Self::Canary,
     ];
 
     /// The word that names it on the command line and in the summary.
@@ -44,6 +46,7 @@ impl Step {
             Self::Schema => "schema",
             Self::Scenarios => "scenarios",
             Self::Determinism => "determinism",
+            Self::Canary => "canary",
         }
     }
 
@@ -61,6 +64,7 @@ impl Step {
             }
             Self::Scenarios => "every shipped scenario passes over fixed seeds, in release",
             Self::Determinism => "one seed gives one trace hash, whatever the jobs or the build",
+            Self::Canary => "every curated mutant applies, and the harness sees two planted bugs",
         }
     }
 
@@ -91,6 +95,7 @@ impl Step {
             Self::Schema => schema::check(cargo),
             Self::Scenarios => scenarios::check(cargo),
             Self::Determinism => determinism::check(cargo),
+            Self::Canary => mutants::canary(cargo),
         }
     }
 }

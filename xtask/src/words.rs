@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use crate::mutants;
 use crate::steps::Step;
 
 /// What the words ask for.
@@ -13,6 +14,19 @@ pub(crate) enum Request {
     List,
     /// Run these steps.
     Test(Vec<Step>),
+    /// Plant bugs.
+    Mutants(Mutants),
+}
+
+/// What is to be done with mutants.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Mutants {
+    /// Name the curated ones.
+    List,
+    /// Plant the curated ones.
+    Curated(mutants::Request),
+    /// Have `cargo mutants` make them.
+    Generated(mutants::Request),
 }
 
 /// Reads the words after `cargo xtask`.
@@ -24,8 +38,11 @@ pub(crate) fn read(words: &[String]) -> Result<Request, String> {
     match words.next() {
         Some("help" | "-h" | "--help") => Ok(Request::Help),
         Some("test") => read_test(words),
-        Some(other) => Err(format!("unknown word `{other}`: expected `test` or `help`")),
-        None => Err("a word is missing: expected `test` or `help`".into()),
+        Some("mutants") => read_mutants(words),
+        Some(other) => Err(format!(
+            "unknown word `{other}`: expected `test`, `mutants` or `help`"
+        )),
+        None => Err("a word is missing: expected `test`, `mutants` or `help`".into()),
     }
 }
 
@@ -54,6 +71,53 @@ fn read_test<'a>(mut words: impl Iterator<Item = &'a str>) -> Result<Request, St
         }
     }
     Ok(Request::Test(chosen))
+}
+
+/// Reads the words after `mutants`.
+fn read_mutants<'a>(words: impl Iterator<Item = &'a str>) -> Result<Request, String> {
+    let mut request = mutants::Request::default();
+    let mut which: fn(mutants::Request) -> Mutants = Mutants::Curated;
+    // `--word=value` is `--word value`.
+    let mut words = words.flat_map(|word| {
+        let (word, value) = word
+            .split_once('=')
+            .map_or((word, None), |(word, value)| (word, Some(value)));
+        std::iter::once(word).chain(value)
+    });
+    while let Some(word) = words.next() {
+        match word {
+            "-h" | "--help" => return Ok(Request::Help),
+            "--list" => return Ok(Request::Mutants(Mutants::List)),
+            "--curated" => which = Mutants::Curated,
+            "--generated" => which = Mutants::Generated,
+            "--only" => {
+                let names = words.next().ok_or("`--only` needs names of mutants")?;
+                request.only = names.split(',').map(str::to_owned).collect();
+            }
+            "--seeds" => request.seeds = number("--seeds", words.next())?,
+            "--jobs" => request.jobs = Some(number("--jobs", words.next())?),
+            other => {
+                return Err(format!(
+                    "unknown word `{other}` after `mutants`: expected `--curated`, `--generated`, \
+                     `--only NAME,NAME`, `--seeds N`, `--jobs N`, `--list` or `--help`"
+                ));
+            }
+        }
+    }
+    let all = which(request);
+    if matches!(&all, Mutants::Generated(request) if !request.only.is_empty()) {
+        return Err("`--only` names curated mutants, and does not go with `--generated`".into());
+    }
+    Ok(Request::Mutants(all))
+}
+
+/// Reads a number of 1 or more.
+fn number(word: &str, value: Option<&str>) -> Result<u64, String> {
+    let value = value.ok_or_else(|| format!("`{word}` needs a number"))?;
+    match value.parse() {
+        Ok(0) | Err(_) => Err(format!("`{word} {value}`: expected a number from 1")),
+        Ok(number) => Ok(number),
+    }
 }
 
 /// Reads `clippy,tidy` into steps; they run in the order of all steps, each once.
@@ -92,6 +156,8 @@ Checks the whole workspace with one command.
 
 Usage:
   cargo xtask test [--only STEP,STEP] [--list]
+  cargo xtask mutants [--curated] [--only NAME,NAME] [--seeds N] [--jobs N] [--list]
+  cargo xtask mutants --generated [--seeds N] [--jobs N]
   cargo xtask help
 
 Steps, in order:
@@ -99,6 +165,15 @@ Steps, in order:
 Every step runs, whatever became of those before it; then the failures are listed. The last
 line reads `N passed, N failed, N skipped`, in steps. Exit 0 when nothing failed, 1 when
 something did, 2 when the command line is wrong. With CI=true a skipped step fails the run.
+
+`mutants` checks the checks: it plants the bugs of mutants/*.patch in a copy of the core under
+target/mutants, one at a time, and has the harness look for each over at most N seeds (2000). The
+last line reads `N caught, N missed`; exit 1 when one was missed, or seen only by a property that
+its patch does not name. The table is also written to target/mutants/curated.json.
+
+With --generated, `cargo mutants` (installed where it is missing) changes the core in all the ways
+it knows. What the core's own tests let live is given to the harness, and what that lets live too
+must be explained in mutants/survivors.txt. It takes hours; a second call goes on where it was.
 
 cargo-deny is installed, once and by `cargo install`, where it is missing; cargo-nextest is
 used where it is installed.
@@ -108,6 +183,8 @@ Examples:
   cargo xtask test --only fmt,clippy     the quick ones while editing
   cargo xtask test --only scenarios      every shipped scenario over its fixed seeds
   cargo xtask test --list                the steps and what they check
+  cargo xtask mutants                    every curated bug must be seen
+  cargo xtask mutants --only stick_epoch_reused --seeds 100
 ",
         steps = list()
             .lines()
@@ -118,7 +195,8 @@ Examples:
 
 #[cfg(test)]
 mod tests {
-    use super::{Request, help, read};
+    use super::{Mutants, Request, help, read};
+    use crate::mutants;
     use crate::steps::Step;
 
     fn check(line: &str) -> Result<Request, String> {
@@ -139,6 +217,26 @@ mod tests {
     }
 
     #[test]
+    fn mutants_take_names_seeds_and_jobs() {
+        let plain = mutants::Request::default();
+        let curated = |request| Ok(Request::Mutants(Mutants::Curated(request)));
+        assert_eq!(check("mutants"), curated(plain.clone()));
+        assert_eq!(
+            check("mutants --curated --only=a,b --seeds 9 --jobs=2"),
+            curated(mutants::Request {
+                only: vec!["a".into(), "b".into()],
+                seeds: 9,
+                jobs: Some(2),
+            })
+        );
+        assert_eq!(
+            check("mutants --generated"),
+            Ok(Request::Mutants(Mutants::Generated(plain)))
+        );
+        assert_eq!(check("mutants --list"), Ok(Request::Mutants(Mutants::List)));
+    }
+
+    #[test]
     fn help_and_list_are_found_wherever_they_stand() {
         assert_eq!(check("help"), Ok(Request::Help));
         assert_eq!(check("test --help"), Ok(Request::Help));
@@ -148,8 +246,16 @@ mod tests {
     #[test]
     fn wrong_words_are_told_what_is_accepted() {
         for (line, told) in [
-            ("", "expected `test` or `help`"),
-            ("bench", "unknown word `bench`: expected `test` or `help`"),
+            ("", "expected `test`, `mutants` or `help`"),
+            ("bench", "unknown word `bench`: expected `test`"),
+            ("mutants all", "unknown word `all` after `mutants`"),
+            ("mutants --only", "`--only` needs names"),
+            (
+                "mutants --generated --only a",
+                "does not go with `--generated`",
+            ),
+            ("mutants --seeds 0", "expected a number from 1"),
+            ("mutants --jobs=two", "`--jobs two`: expected a number"),
             ("test clippy", "unknown word `clippy` after `test`"),
             ("test --only", "`--only` needs steps"),
             (

@@ -130,3 +130,147 @@ impl Hub {
 fn is_ended(room: &Room) -> bool {
     matches!(room.kind, Kind::Ended(_))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::Hub;
+    use crate::command::{Caller, Command, EnterQueue, Entry};
+    use crate::config::Config;
+    use crate::event::Who;
+    use crate::id::{RoomId, SecretHash, UserId};
+    use crate::participant::{Participant, Presence};
+    use crate::time::Time;
+
+    const ANN: UserId = UserId(1);
+    const DAN: UserId = UserId(4);
+    // Where Ann and Ben chatted until Ben left, where they chat now, and where Cat is.
+    const ENDED: RoomId = RoomId(1);
+    const PAIR: RoomId = RoomId(2);
+    const LOBBY: RoomId = RoomId(3);
+
+    /// Ann and Ben in a chat, their second one; Cat in a named room; Dan in the line.
+    fn hub() -> Hub {
+        let mut hub = Hub::new(Config::default(), 1);
+        let enter = || Command::EnterQueue(EnterQueue::default());
+        let login = Command::Login {
+            username: "cat".into(),
+            room: "lobby".into(),
+        };
+        let calls = [
+            (1, enter()),
+            (2, enter()),
+            (2, Command::LeaveChat { room: None }),
+            (1, enter()),
+            (2, enter()),
+            (3, login),
+            (4, enter()),
+        ];
+        for (who, command) in calls {
+            let entry = Entry::Call {
+                caller: Caller::New {
+                    handle: SecretHash([who; 16]),
+                    reader: SecretHash([who + 100; 16]),
+                },
+                key: None,
+                command,
+            };
+            hub.handle(Time(1), &entry).expect("all of it is right");
+        }
+        hub
+    }
+
+    /// Whether this damage is noticed.
+    fn noticed(damage: impl FnOnce(&mut Hub)) -> bool {
+        let mut hub = hub();
+        assert_eq!(hub.validate(), Ok(()));
+        damage(&mut hub);
+        hub.validate().is_err()
+    }
+
+    fn of_ann(damage: impl FnOnce(&mut Participant)) -> bool {
+        noticed(|hub| damage(hub.user_mut(ANN)))
+    }
+
+    #[test]
+    fn ids_that_were_not_given_yet_are_noticed() {
+        assert!(noticed(|hub| hub.last_user = UserId(3)));
+        assert!(noticed(|hub| hub.last_room = RoomId(2)));
+    }
+
+    #[test]
+    fn an_index_that_differs_is_noticed() {
+        let [secret, reader] = [1, 101].map(|n| SecretHash([n; 16]));
+        assert!(noticed(|hub| {
+            hub.index.handles.remove(&secret);
+        }));
+        assert!(noticed(|hub| {
+            hub.index.readers.remove(&reader);
+        }));
+        assert!(noticed(|hub| hub.index.names.clear()));
+        assert!(noticed(|hub| hub.index.rooms.clear()));
+        assert!(noticed(|hub| {
+            hub.index.names.insert("x".into(), ANN);
+        }));
+        assert!(noticed(|hub| {
+            hub.index.handles.insert(secret, DAN);
+        }));
+        assert!(noticed(|hub| {
+            hub.index.readers.insert(reader, DAN);
+        }));
+        assert!(of_ann(|ann| {
+            ann.who = Arc::new(Who {
+                id: DAN,
+                chosen_id: None,
+                name: ann.who.name.clone(),
+            });
+        }));
+    }
+
+    #[test]
+    fn blocks_of_oneself_or_out_of_order_are_noticed() {
+        assert!(of_ann(|ann| ann.blocks = vec![ANN]));
+        assert!(of_ann(|ann| ann.blocks = vec![DAN, UserId(2)]));
+        assert!(of_ann(|ann| ann.blocks = vec![DAN, DAN]));
+        assert!(!of_ann(|ann| ann.blocks = vec![UserId(2), DAN]));
+    }
+
+    #[test]
+    fn members_and_rooms_that_disagree_are_noticed() {
+        assert!(of_ann(|ann| ann.rooms.push(LOBBY)));
+        assert!(of_ann(|ann| ann.rooms.push(RoomId(9))));
+        assert!(of_ann(|ann| ann.ended.push_back(LOBBY)));
+        assert!(of_ann(|ann| ann.rooms.push(ENDED)));
+        assert!(of_ann(|ann| ann.ended.push_back(PAIR)));
+        assert!(of_ann(|ann| ann.ended.clear()));
+        assert!(of_ann(|ann| ann.pair = None));
+        assert!(of_ann(|ann| ann.pair = Some(ENDED)));
+        assert!(noticed(|hub| hub.user_mut(UserId(3)).rooms.clear()));
+        assert!(noticed(|hub| hub.user_mut(UserId(3)).pair = Some(LOBBY)));
+        assert!(noticed(|hub| hub.room_mut(PAIR).leave(ANN)));
+        assert!(noticed(|hub| hub.room_mut(ENDED).leave(ANN)));
+        assert!(noticed(|hub| hub.room_mut(LOBBY).id = PAIR));
+    }
+
+    #[test]
+    fn one_who_waits_though_away_or_chatting_is_noticed() {
+        assert!(noticed(|hub| {
+            hub.user_mut(DAN).presence = Presence::Away { until: Time(9) };
+        }));
+        assert!(noticed(|hub| {
+            let waiter = hub.queue.leave(DAN).expect("he waits");
+            hub.queue.enter(crate::queue::Waiter {
+                user: ANN,
+                ..waiter
+            });
+        }));
+        assert!(noticed(|hub| {
+            let waiter = hub.queue.leave(DAN).expect("he waits");
+            hub.queue.enter(crate::queue::Waiter {
+                user: UserId(9),
+                ..waiter
+            });
+        }));
+    }
+}

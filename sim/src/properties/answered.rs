@@ -146,6 +146,13 @@ impl Judge {
             }
             Answer::Sent { room, room_seq, .. } => {
                 self.counts.accepted += 1;
+                if matches!(op, Op::Push { .. })
+                    && let Some(slot) = self.ledger.room_known(room)
+                {
+                    let push = (room_seq, user);
+                    self.stick_exclusion
+                        .pushed(&self.ledger, slot, push, &mut self.findings);
+                }
                 self.claimed(agent, person, call, (room, room_seq));
                 if matches!(op, Op::Push { .. }) {
                     self.draft_edited(person, call, op, None);
@@ -180,9 +187,10 @@ impl Judge {
         }
         // What was told of a match since the call left is what came of it.
         let matched_since = someone.matched_at.is_some_and(|at| at >= call.at);
-        if !matched_since {
-            someone.enters.since.get_or_insert(call.at);
+        if !matched_since && let Op::EnterQueue { interests, .. } = op {
+            someone.enters.asks(call.at, interests);
         }
+        someone.enters.strays |= call.allowance(copies) > 1;
         match *answer {
             Answer::Matched { room, partner, .. } => {
                 let told = Told {

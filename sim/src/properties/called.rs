@@ -72,8 +72,8 @@ impl Judge {
     fn ask(&mut self, person: usize, op: &Op, key: Key) -> Ask {
         let now = self.ledger.clock.now;
         match op {
-            Op::EnterQueue { .. } => {
-                self.ledger.people[person].enters.since.get_or_insert(now);
+            Op::EnterQueue { interests, .. } => {
+                self.ledger.people[person].enters.asks(now, interests);
                 if self.ledger.people[person].in_line {
                     self.line.doubt_place(person);
                 }

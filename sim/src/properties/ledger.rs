@@ -19,7 +19,7 @@ use chat_core::{Span, Time};
 use rustc_hash::FxHashMap;
 
 use self::client::{Ask, Client};
-use self::person::{Membership, Person};
+use self::person::{Membership, Person, Voice};
 use self::room::{RoomFacts, RoomKind};
 use crate::history::{Record, WorldRecord};
 use crate::plan::Plan;
@@ -127,6 +127,11 @@ impl Ledger {
             let person = &mut self.people[slot];
             person.operated = true;
             person.gone |= verb == "ban";
+            person.voice = match (verb, person.voice) {
+                ("mute", Voice::Free) => Voice::Muted,
+                ("unmute", _) => Voice::Unmuted,
+                (_, voice) => voice,
+            };
             for stay in &person.memberships {
                 self.rooms[stay.slot].operated = true;
             }

@@ -1,19 +1,21 @@
-//! Nobody sees a message that was not sent or was refused, from a room they are not in, or under
-//! another's name.
+//! Nobody sees a message that was not sent or was refused, from a room they are not in, under
+//! another's name, or by one whom an operator muted.
 //!
 //! A message that is seen before its sender has the answer waits until the sender's calls that may
 //! have made it are settled: then one of those whose fate is unknown must explain it.
 
 use chat_core::Time;
+use rustc_hash::FxHashSet;
 
 use super::findings::{Findings, Property, name};
 use super::ledger::Ledger;
 use super::ledger::client::Unexplained;
 use super::ledger::draft::Said;
 use super::ledger::event::Event;
+use super::ledger::person::Voice;
 use super::ledger::room::RoomKind;
 use super::ledger::sight::{Claimed, Sight};
-use crate::protocol::{CallId, Room, User};
+use crate::protocol::{CallId, Moderated, Room, User};
 
 /// The property.
 #[derive(Debug, Default)]
@@ -21,6 +23,8 @@ pub(crate) struct NoPhantoms {
     pub(crate) checks: u64,
     /// Messages that nobody sent.
     pub(crate) phantoms: u64,
+    /// Who was told to be muted, and where.
+    muted: FxHashSet<(Room, User)>,
 }
 
 impl NoPhantoms {
@@ -118,6 +122,49 @@ impl NoPhantoms {
                     sight.arrival.room_seq,
                     sight.arrival.room.0,
                     name(sender)
+                )
+            });
+        }
+    }
+
+    /// The next place of a room, in order. Who was muted before this place does not speak at it.
+    pub(crate) fn in_order(
+        &mut self,
+        l: &Ledger,
+        slot: usize,
+        seq: u64,
+        event: Event,
+        f: &mut Findings,
+    ) {
+        let (user, speaks) = match event {
+            Event::Moderation(Some(user), Moderated::Muted) => (user, false),
+            Event::Message { sender, .. } if !self.muted.is_empty() => (sender, true),
+            Event::Message { .. }
+            | Event::Unknown
+            | Event::Found
+            | Event::Ended(_)
+            | Event::PartnerAway
+            | Event::PartnerBack
+            | Event::Member(..)
+            | Event::Stick(..)
+            | Event::Moderation(..) => return,
+        };
+        let is_muted = l
+            .person_known(user)
+            .is_some_and(|person| l.people[person].voice == Voice::Muted);
+        if !is_muted {
+            return;
+        }
+        let room = l.rooms[slot].room;
+        if !speaks {
+            self.muted.insert((room, user));
+        } else if self.muted.contains(&(room, user)) {
+            self.checks += 1;
+            self.blame(l, &[user], f, || {
+                format!(
+                    "{} spoke in room_{} (message {seq}) although muted",
+                    name(user),
+                    room.0
                 )
             });
         }

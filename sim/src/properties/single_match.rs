@@ -1,7 +1,8 @@
 //! Nobody is matched with themselves, with someone blocked, twice at once, or after leaving the
-//! line.
+//! line; nor, where interests count, with a stranger to all of theirs before their patience ends.
 
 use chat_core::Time;
+use chat_core::config::Matching;
 
 use super::findings::{Findings, Property, name};
 use super::ledger::Ledger;
@@ -117,6 +118,7 @@ impl SingleMatch {
                 .enters
                 .since
                 .take_if(|entered_at| in_order && made_later(*entered_at));
+            someone.enters.granted = someone.enters.wish.take();
             ends_wait = in_order;
             someone.enters.matches += 1;
             someone.partners = [Some(told.partner), someone.partners[0]];
@@ -133,9 +135,48 @@ impl SingleMatch {
         let complete = l.rooms[slot].pair.filter(|pair| {
             completes && pair.found_at.is_some() && pair.sides.iter().all(|side| side.told)
         });
+        if let Some(pair) = complete {
+            self.check_patience(l, told.room, &pair, findings);
+        }
         News {
             ends_wait,
             complete,
+        }
+    }
+
+    /// Under `interests`, two who share none are matched only once the patience of each who
+    /// stated some is over. It began when the call arrived, and so not before it left.
+    fn check_patience(&mut self, l: &Ledger, room: Room, pair: &Pair, findings: &mut Findings) {
+        let (Matching::Interests, Some(found_at)) = (l.config.matching, pair.found_at) else {
+            return;
+        };
+        let [a, b] = pair.sides.map(|side| wish(l, room, side.user));
+        let (Some(a), Some(b)) = (a, b) else {
+            return;
+        };
+        let same = |one: &str, other: &str| one.to_lowercase() == other.to_lowercase();
+        if a.iter().any(|one| b.iter().any(|other| same(one, other))) {
+            return;
+        }
+        for (side, wish) in pair.sides.iter().zip([a, b]) {
+            let waited = side.entered_at.map(|at| found_at.since(at));
+            let Some(waited) = waited.filter(|_| !wish.is_empty()) else {
+                continue;
+            };
+            self.checks += 1;
+            if waited < l.config.interest_patience {
+                let users = pair.sides.map(|side| side.user);
+                findings.blame(Property::SingleMatch, l.clock.now, &users, || {
+                    format!(
+                        "{} and {} were matched (room_{}) although they share no interest and {} \
+                         had waited for {waited} at most",
+                        name(users[0]),
+                        name(users[1]),
+                        room.0,
+                        name(side.user)
+                    )
+                });
+            }
         }
     }
 
@@ -171,7 +212,7 @@ impl SingleMatch {
     /// Each time one asks to stand in line ends in one match or one leave at most.
     pub(crate) fn count(&mut self, l: &Ledger, person: usize, findings: &mut Findings) {
         let someone = &l.people[person];
-        let enters = someone.enters;
+        let enters = &someone.enters;
         let Some(client) = someone.owner.and_then(|owner| {
             l.clients
                 .get(super::ledger::client::index(owner))
@@ -264,6 +305,18 @@ impl SingleMatch {
         }
         self.doubts.retain(|d| d.person != person);
     }
+}
+
+/// What the calls that led to this match stated as interests, if that is sure.
+fn wish(l: &Ledger, room: Room, user: User) -> Option<&[std::sync::Arc<str>]> {
+    let someone = &l.people[l.person_known(user)?];
+    let client = l
+        .clients
+        .get(super::ledger::client::index(someone.owner?))?;
+    let asks = |call: &super::ledger::client::Call| call.ask == Ask::EnterQueue;
+    let unsure = client.lost_count || client.unsure.iter().any(asks);
+    let sure = someone.matched_in == Some(room) && !someone.enters.strays && !unsure;
+    someone.enters.granted.as_deref().filter(|_| sure)
 }
 
 fn new_pair(user: User, partner: User) -> Pair {

@@ -1,5 +1,5 @@
 //! Accepted speech in a stick room carries the holder's epoch; epochs have one holder each; a
-//! stale one is refused.
+//! stale one is refused; and a push releases the stick with the same breath.
 //!
 //! Judged in the room's own order: the ledger hands each place over once, when all before it is
 //! known. A place that nobody knows makes the state unknown until the next grant.
@@ -35,6 +35,8 @@ enum Holder {
 struct Reign {
     holder: Holder,
     grants: VecDeque<(u64, User)>,
+    /// Places of accepted pushes, and by whom, of which the next place is not yet known.
+    pushes: VecDeque<(u64, User)>,
 }
 
 /// The property.
@@ -59,6 +61,12 @@ impl StickExclusion {
         if seq == 1 {
             reign.holder = Holder::Nobody;
         }
+        let before = |push: &&(u64, User)| push.0 + 1 == seq;
+        if let Some(&(push, user)) = reign.pushes.iter().find(before) {
+            reign.pushes.retain(|other| other.0 > push);
+            self.checks += 1;
+            releases(l, room, (push, user), entry.event, f);
+        }
         match entry.event {
             Event::Message { sender, epoch } => {
                 if l.asks_for_stick(slot) {
@@ -69,6 +77,7 @@ impl StickExclusion {
             }
             Event::Stick(user, StickChange::Granted { epoch, .. }) => {
                 self.checks += 1;
+                reign.check_free(l, room.room, (user, epoch), f);
                 reign.grant(l, room.room, user, epoch, f);
                 reign.holder = Holder::User { user, epoch };
             }
@@ -126,6 +135,27 @@ impl StickExclusion {
         reign.grant(l, room, user, epoch, f);
     }
 
+    /// A push was accepted as the message of this place: the next one tells of the release.
+    pub(crate) fn pushed(&mut self, l: &Ledger, slot: usize, push: (u64, User), f: &mut Findings) {
+        if !l.asks_for_stick(slot) {
+            return;
+        }
+        let room = &l.rooms[slot];
+        let next = push.0 + 1;
+        if next < room.next() {
+            if let Some(entry) = room.entry(next) {
+                self.checks += 1;
+                releases(l, room, push, entry.event, f);
+            }
+            return;
+        }
+        let reign = self.rooms.entry(room.room).or_default();
+        if reign.pushes.len() == GRANTS {
+            reign.pushes.pop_front();
+        }
+        reign.pushes.push_back(push);
+    }
+
     /// A call succeeded although its epoch was over when it left, as its caller knew.
     pub(crate) fn stale_accepted(&mut self, l: &Ledger, user: User, epoch: u64, f: &mut Findings) {
         f.blame(Property::StickExclusion, l.clock.now, &[user], || {
@@ -142,6 +172,31 @@ impl Reign {
     fn end(&mut self, user: User, to: Holder) {
         if matches!(self.holder, Holder::User { user: held, .. } if held == user) {
             self.holder = to;
+        }
+    }
+
+    /// A stick is granted to nobody while somebody's grant has not ended.
+    fn check_free(&self, l: &Ledger, room: Room, (user, epoch): (User, u64), f: &mut Findings) {
+        if let Holder::User {
+            user: holder,
+            epoch: held,
+        } = self.holder
+            && held != epoch
+        {
+            f.blame(
+                Property::StickExclusion,
+                l.clock.now,
+                &[holder, user],
+                || {
+                    format!(
+                        "{} was granted the stick of room_{} (epoch {epoch}) while {} held it, \
+                         epoch {held}",
+                        name(user),
+                        room.0,
+                        name(holder)
+                    )
+                },
+            );
         }
     }
 
@@ -170,6 +225,37 @@ impl Reign {
                 self.grants.push_back((epoch, user));
             }
         }
+    }
+}
+
+/// Whether what follows a push in the room's order is the release that belongs to it.
+fn releases(
+    l: &Ledger,
+    room: &RoomFacts,
+    (push, user): (u64, User),
+    next: Event,
+    f: &mut Findings,
+) {
+    let released = match next {
+        Event::Stick(by, StickChange::Released { .. }) => by == user,
+        Event::Unknown => true,
+        Event::Stick(..)
+        | Event::Member(..)
+        | Event::Moderation(..)
+        | Event::Message { .. }
+        | Event::Found
+        | Event::Ended(_)
+        | Event::PartnerAway
+        | Event::PartnerBack => false,
+    };
+    if !released {
+        f.blame(Property::StickExclusion, l.clock.now, &[user], || {
+            format!(
+                "{} pushed message {push} of room_{}, and kept the stick",
+                name(user),
+                room.room.0
+            )
+        });
     }
 }
 

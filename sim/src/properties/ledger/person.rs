@@ -167,15 +167,45 @@ pub(crate) enum Recall {
 }
 
 /// How often somebody may have stood in line.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Enters {
     /// Calls that did or may have put one in line, those still open left aside.
     pub(crate) settled: u32,
     /// When the earliest call left since the last match or leave.
     pub(crate) since: Option<Time>,
+    /// The interests that were stated by all calls since then, if they are surely the same.
+    pub(crate) wish: Option<Arc<[Arc<str>]>>,
+    /// The wish that led to the latest match.
+    pub(crate) granted: Option<Arc<[Arc<str>]>>,
+    /// Whether a call may still put one in line that nobody counts on.
+    pub(crate) strays: bool,
     /// Matches told, and leaves accepted.
     pub(crate) matches: u32,
     pub(crate) lefts: u32,
+}
+
+impl Enters {
+    /// A call to stand in line left, at this time.
+    pub(crate) fn asks(&mut self, at: Time, interests: &Arc<[Arc<str>]>) {
+        if self.since.is_none() {
+            self.since = Some(at);
+            self.wish = Some(Arc::clone(interests));
+        } else if self.wish.as_ref().is_none_or(|wish| wish != interests) {
+            self.wish = None;
+        }
+    }
+}
+
+/// Whether a participant may speak, as far as operators' doings say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Voice {
+    /// It was never muted.
+    #[default]
+    Free,
+    /// It was, and not unmuted since.
+    Muted,
+    /// It was unmuted: which of its messages came in between is not known.
+    Unmuted,
 }
 
 /// What is known of one participant.
@@ -188,6 +218,7 @@ pub(crate) struct Person {
     pub(crate) gone: bool,
     /// Whether an operator acted on it.
     pub(crate) operated: bool,
+    pub(crate) voice: Voice,
     /// How many crashes came before it was known to be registered.
     pub(crate) era: u32,
     pub(crate) memberships: Vec<Membership>,
@@ -231,6 +262,7 @@ impl Person {
             owner: None,
             gone: false,
             operated: false,
+            voice: Voice::Free,
             era,
             memberships: Vec::new(),
             inbox: Inbox::new(),

@@ -1,0 +1,217 @@
+//! Every property and every file of the core has a curated mutant, or a reason to have none.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use super::patch::{Mutant, PANIC};
+
+const ARCHITECTURE: &str = "ARCHITECTURE.md";
+
+/// Files in which no bug can be planted that a client would see, and why.
+const WITHOUT: [(&str, &str); 11] = [
+    ("core/src/lib.rs", "lists the modules"),
+    (
+        "core/src/event.rs",
+        "types, and names of them that the simulator does not ask for",
+    ),
+    ("core/src/command.rs", "types alone"),
+    ("core/src/reply.rs", "types alone"),
+    (
+        "core/src/reject.rs",
+        "codes and sentences, which the simulator takes from here",
+    ),
+    (
+        "core/src/config.rs",
+        "numbers, which the judges take from here",
+    ),
+    ("core/src/id.rs", "types alone"),
+    ("core/src/time.rs", "the simulator counts by the same types"),
+    (
+        "core/src/digest.rs",
+        "the simulator hashes by the same function",
+    ),
+    (
+        "core/src/hub/validate.rs",
+        "checks the state, and changes none of it",
+    ),
+    ("core/src/node/call.rs", "types alone"),
+];
+
+/// Properties that nothing can break yet, and why.
+const UNBROKEN: [(&str, &str); 1] = [("breaks_rules", "breaks come with a later release")];
+
+/// What there is to cover.
+#[derive(Debug)]
+pub(crate) struct Ground {
+    pub(crate) properties: Vec<String>,
+    pub(crate) files: Vec<String>,
+}
+
+impl Ground {
+    /// The properties of the table, and the files of the core.
+    ///
+    /// # Errors
+    /// What cannot be read.
+    pub(crate) fn survey(root: &Path) -> Result<Self, String> {
+        let text = fs::read_to_string(root.join(ARCHITECTURE))
+            .map_err(|error| format!("cannot read {ARCHITECTURE}: {error}"))?;
+        let properties = table(&text);
+        if properties.is_empty() {
+            return Err(format!("{ARCHITECTURE} has no table of properties"));
+        }
+        let mut files = Vec::new();
+        gather(root, "core/src", &mut files)?;
+        files.sort();
+        Ok(Self { properties, files })
+    }
+
+    /// What the mutants leave out, and what they and the lists of reasons make up.
+    pub(crate) fn check(&self, mutants: &[Mutant]) -> Vec<String> {
+        let mut found = self.check_names(mutants);
+        let caught: BTreeSet<&str> = mutants
+            .iter()
+            .flat_map(|mutant| &mutant.caught_by)
+            .map(String::as_str)
+            .collect();
+        let changed: BTreeSet<&str> = mutants
+            .iter()
+            .flat_map(|mutant| &mutant.files)
+            .map(String::as_str)
+            .collect();
+        found.extend(compare("property", &self.properties, &caught, &UNBROKEN));
+        found.extend(compare("file", &self.files, &changed, &WITHOUT));
+        found
+    }
+
+    fn check_names(&self, mutants: &[Mutant]) -> Vec<String> {
+        let mut found = Vec::new();
+        for mutant in mutants {
+            for name in &mutant.caught_by {
+                if name != PANIC && !self.properties.contains(name) {
+                    found.push(format!(
+                        "mutants/{}.patch: `{name}` is not a property of {ARCHITECTURE}",
+                        mutant.name
+                    ));
+                }
+            }
+        }
+        found
+    }
+}
+
+fn compare(
+    what: &str,
+    there: &[String],
+    covered: &BTreeSet<&str>,
+    excused: &[(&str, &str)],
+) -> Vec<String> {
+    let is_excused = |name: &str| excused.iter().any(|(other, _)| *other == name);
+    let missing = there
+        .iter()
+        .filter(|name| !covered.contains(name.as_str()) && !is_excused(name))
+        .map(|name| format!("no curated mutant covers the {what} {name}"));
+    let stale = excused.iter().filter_map(|(name, why)| {
+        if !there.iter().any(|other| other == name) {
+            return Some(format!(
+                "the {what} {name} is excused ({why}), and is not there"
+            ));
+        }
+        covered
+            .contains(name)
+            .then(|| format!("the {what} {name} is excused ({why}), and has a mutant"))
+    });
+    missing.chain(stale).collect()
+}
+
+/// The names in the first column of the table of properties.
+fn table(markdown: &str) -> Vec<String> {
+    let Some((_, section)) = markdown.split_once("\n## Properties\n") else {
+        return Vec::new();
+    };
+    section
+        .lines()
+        .take_while(|line| !line.starts_with("## "))
+        .filter_map(|line| line.strip_prefix("| `")?.split('`').next())
+        .map(str::to_owned)
+        .collect()
+}
+
+/// Every `.rs` below a folder, by its path from the root.
+fn gather(root: &Path, folder: &str, files: &mut Vec<String>) -> Result<(), String> {
+    let entries = fs::read_dir(root.join(folder))
+        .map_err(|error| format!("cannot read {folder}: {error}"))?;
+    for entry in entries.flatten() {
+        let Ok(name) = entry.file_name().into_string() else {
+            continue;
+        };
+        let path = format!("{folder}/{name}");
+        if entry.path().is_dir() {
+            gather(root, &path, files)?;
+        } else if name.ends_with(".rs") {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::patch::tests::mutant;
+    use super::{Ground, WITHOUT, compare, table};
+
+    fn ground() -> Ground {
+        let mut files: Vec<String> = WITHOUT.map(|(file, _)| file.to_owned()).to_vec();
+        files.push("core/src/queue.rs".into());
+        Ground {
+            properties: ["bounded", "breaks_rules"].map(str::to_owned).to_vec(),
+            files,
+        }
+    }
+
+    #[test]
+    fn a_mutant_for_all_there_is_leaves_nothing_to_say() {
+        let one = mutant("a", "core/src/queue.rs", "bounded, panic");
+        assert_eq!(ground().check(&[one]), [""; 0]);
+    }
+
+    #[test]
+    fn a_property_or_file_without_a_mutant_is_found() {
+        assert_eq!(
+            ground().check(&[]),
+            [
+                "no curated mutant covers the property bounded",
+                "no curated mutant covers the file core/src/queue.rs",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_property_that_is_not_there_is_found() {
+        let one = mutant("a", "core/src/queue.rs", "bounded, bonded");
+        assert_eq!(
+            ground().check(&[one]),
+            ["mutants/a.patch: `bonded` is not a property of ARCHITECTURE.md"]
+        );
+    }
+
+    #[test]
+    fn an_excuse_for_what_is_gone_or_covered_is_found() {
+        let there = ["a", "b"].map(str::to_owned);
+        let covered = ["a", "b"].into();
+        assert_eq!(
+            compare("file", &there, &covered, &[("b", "why"), ("c", "why")]),
+            [
+                "the file b is excused (why), and has a mutant",
+                "the file c is excused (why), and is not there",
+            ]
+        );
+    }
+
+    #[test]
+    fn the_table_is_read_by_its_first_column() {
+        let markdown = "# A\n| `x` |\n\n## Properties\n\n| name | holds |\n|---|---|\n\
+                        | `bounded` | no `x` passes |\n| `latency` | y |\n\n## Next\n| `z` |\n";
+        assert_eq!(table(markdown), ["bounded", "latency"]);
+    }
+}

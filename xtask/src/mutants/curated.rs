@@ -1,0 +1,193 @@
+//! The curated mutants, one after another.
+
+use std::fs;
+use std::io::{self, IsTerminal as _, Write};
+use std::time::Instant;
+
+use super::coverage::Ground;
+use super::hunt::{self, Effort};
+use super::patch::{self, Mutant};
+use super::tree::Tree;
+use super::verdict::{self, Fate, Row};
+use crate::cargo::Cargo;
+use crate::outcome::Outcome;
+
+/// Seeds for each mutant, unless told otherwise.
+pub(crate) const SEEDS: u64 = 2_000;
+
+/// The mutants of the canary: quick to find, and of different parts.
+const CANARIES: [&str; 2] = ["hub_retry_applied_twice", "speech_stale_push_accepted"];
+
+/// Seeds for each of them.
+const CANARY_SEEDS: u64 = 60;
+
+/// Where the results go.
+const RESULTS: &str = "curated.json";
+
+/// What was asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Request {
+    /// Only these; all when none are named.
+    pub(crate) only: Vec<String>,
+    pub(crate) seeds: u64,
+    pub(crate) jobs: Option<u64>,
+}
+
+impl Default for Request {
+    fn default() -> Self {
+        Self {
+            only: Vec::new(),
+            seeds: SEEDS,
+            jobs: None,
+        }
+    }
+}
+
+/// The curated mutants, a line each, and what they are.
+///
+/// # Errors
+/// What is wrong with the patches.
+pub(crate) fn list(cargo: &Cargo, out: &mut impl Write) -> Result<(), String> {
+    for mutant in patch::read_all(cargo.root())? {
+        let by = mutant.caught_by.join(", ");
+        writeln!(
+            out,
+            "{}\n    {}\n    caught by: {by}",
+            mutant.name, mutant.about
+        )
+        .map_err(|error| error.to_string())?;
+    }
+    Ok(())
+}
+
+/// Plants each and hunts for it. Says whether all were caught.
+///
+/// # Errors
+/// What could not be done at all.
+pub(crate) fn run(cargo: &Cargo, request: &Request, out: &mut impl Write) -> Result<bool, String> {
+    let all = patch::read_all(cargo.root())?;
+    let chosen = choose(&all, &request.only)?;
+    if request.only.is_empty() {
+        let uncovered = Ground::survey(cargo.root())?.check(&all);
+        if !uncovered.is_empty() {
+            return Err(uncovered.join("\n"));
+        }
+    }
+    let tree = Tree::refresh(cargo)?;
+    let effort = Effort {
+        seeds: request.seeds,
+        jobs: request.jobs,
+    };
+    let rows = hunt_all(&tree, &chosen, effort, out)?;
+    let file = cargo.root().join("target").join("mutants").join(RESULTS);
+    let json = format!("{:#}\n", verdict::to_json(&rows));
+    fs::write(&file, json).map_err(|error| format!("cannot write {}: {error}", file.display()))?;
+    verdict::write_sum(&rows, out).map_err(|error| error.to_string())
+}
+
+fn choose<'a>(all: &'a [Mutant], only: &[String]) -> Result<Vec<&'a Mutant>, String> {
+    if only.is_empty() {
+        return Ok(all.iter().collect());
+    }
+    only.iter()
+        .map(|name| {
+            all.iter().find(|mutant| mutant.name == *name).ok_or_else(|| {
+                format!("no curated mutant is called `{name}`: `cargo xtask mutants --list` names them")
+            })
+        })
+        .collect()
+}
+
+fn hunt_all(
+    tree: &Tree<'_>,
+    mutants: &[&Mutant],
+    effort: Effort,
+    out: &mut impl Write,
+) -> Result<Vec<Row>, String> {
+    let said = |error: io::Error| error.to_string();
+    verdict::write_head(out).map_err(said)?;
+    let mut rows = Vec::with_capacity(mutants.len());
+    for (index, mutant) in mutants.iter().enumerate() {
+        let progress = Progress::show(index + 1, mutants.len(), &mutant.name);
+        let started = Instant::now();
+        let fate = try_one(tree, mutant, effort);
+        progress.clear();
+        let row = Row {
+            mutant: mutant.name.clone(),
+            wanted: mutant.caught_by.clone(),
+            fate: fate?,
+            took: started.elapsed(),
+        };
+        verdict::write_row(&row, out).map_err(said)?;
+        out.flush().map_err(said)?;
+        rows.push(row);
+    }
+    Ok(rows)
+}
+
+/// Plants one, hunts for it, and takes it out again, whatever came of it.
+fn try_one(tree: &Tree<'_>, mutant: &Mutant, effort: Effort) -> Result<Fate, String> {
+    let hunted = tree
+        .plant(&mutant.diff)
+        .and_then(|()| tree.build())
+        .and_then(|()| hunt::hunt(tree, &mutant.hunt, &mutant.caught_by, effort));
+    tree.heal(&mutant.files)?;
+    Ok(match hunted {
+        Ok(finds) => Fate::of(finds, &mutant.caught_by),
+        Err(why) => Fate::Broken(why),
+    })
+}
+
+/// The must-fail check: every patch still applies and all is covered; and the harness, as it is,
+/// sees some that are quick to find.
+pub(crate) fn canary(cargo: &Cargo) -> Outcome {
+    let done = (|| {
+        let all = patch::read_all(cargo.root())?;
+        let mut findings = Ground::survey(cargo.root())?.check(&all);
+        let tree = Tree::refresh(cargo)?;
+        for mutant in &all {
+            if let Err(why) = tree.check(&mutant.diff) {
+                findings.push(format!("mutants/{}.patch: {why}", mutant.name));
+            }
+        }
+        let chosen = choose(&all, &CANARIES.map(str::to_owned))?;
+        let effort = Effort {
+            seeds: CANARY_SEEDS,
+            jobs: None,
+        };
+        let rows = hunt_all(&tree, &chosen, effort, &mut io::stdout())?;
+        for row in rows.iter().filter(|row| !row.fate.is_good()) {
+            findings.push(format!(
+                "the harness does not see {} within {CANARY_SEEDS} seeds: {:?}",
+                row.mutant, row.fate
+            ));
+        }
+        Ok::<_, String>(findings)
+    })();
+    match done {
+        Ok(findings) => Outcome::of_findings(&findings),
+        Err(why) => Outcome::Failed(why),
+    }
+}
+
+/// Where one is, on a terminal alone.
+struct Progress {
+    shown: bool,
+}
+
+#[expect(clippy::print_stderr, reason = "a line for people, erased again")]
+impl Progress {
+    fn show(number: usize, of: usize, name: &str) -> Self {
+        let shown = io::stderr().is_terminal();
+        if shown {
+            eprint!("\r\x1b[K[{number}/{of}] {name}");
+        }
+        Self { shown }
+    }
+
+    fn clear(self) {
+        if self.shown {
+            eprint!("\r\x1b[K");
+        }
+    }
+}

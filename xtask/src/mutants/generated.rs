@@ -1,0 +1,309 @@
+//! The generated mutants: `cargo mutants` changes the core in all the ways it knows, and runs the
+//! core's own tests on each. What they let live is given to the harness. What that lets live too
+//! must be explained.
+//!
+//! It takes hours, and can be stopped at any time: a second call goes on where the first one was.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{IsTerminal as _, Write};
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::curated::Request;
+use super::hunt::{self, Effort};
+use super::patch::Hunt;
+use super::survivors::{self, Keys};
+use super::tree::Tree;
+use crate::cargo::{self, Cargo};
+use crate::outcome::Outcome;
+
+/// The release that is installed where none is.
+const VERSION: &str = "27.1.0";
+
+/// The package that is mutated.
+const PACKAGE: &str = "chat-core";
+
+/// Exit codes of `cargo mutants` after which its results are whole: all caught, some missed, some
+/// timed out.
+const DONE: [i32; 3] = [0, 2, 3];
+
+/// One that the core's tests let live.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Missed {
+    name: String,
+    file: String,
+    /// Where its diff is, from the folder of the results.
+    diff: String,
+}
+
+/// Makes them, has them hunted, and compares what lives with the list. Says whether all is well.
+///
+/// # Errors
+/// What could not be done at all.
+pub(crate) fn run(cargo: &Cargo, request: &Request, out: &mut impl Write) -> Result<bool, String> {
+    let listed = fs::read_to_string(cargo.root().join(survivors::FILE))
+        .map_err(|error| format!("cannot read {}: {error}", survivors::FILE))?;
+    let listed = survivors::read(&listed)?;
+    install(cargo)?;
+    let folder = cargo.root().join("target/mutants/generated");
+    fs::create_dir_all(&folder)
+        .map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
+    let all = survivors::keys(&names(cargo)?);
+    mutate(cargo, &folder, request)?;
+    let results = folder.join("mutants.out");
+    let missed = missed(&read_json(&results.join("outcomes.json"))?)?;
+    let survived = hunt_all(cargo, (&folder, &missed), (&all, request), out)?;
+    let findings = survivors::compare(&listed, &survived, &all);
+    for finding in &findings {
+        writeln!(out, "{finding}").map_err(|error| error.to_string())?;
+    }
+    writeln!(
+        out,
+        "{} mutants: {} live through the core's tests, {} of them through the harness as well; \
+         {} to explain",
+        all.len(),
+        missed.len(),
+        survived.len(),
+        findings.len()
+    )
+    .map_err(|error| error.to_string())?;
+    Ok(findings.is_empty())
+}
+
+fn install(cargo: &Cargo) -> Result<(), String> {
+    if cargo.has("mutants") {
+        return Ok(());
+    }
+    let words = ["install", "--locked", "cargo-mutants", "--version", VERSION];
+    if cargo.run(&words) == Outcome::Passed && cargo.has("mutants") {
+        return Ok(());
+    }
+    Err(format!(
+        "cargo-mutants is not installed, and `cargo {}` did not bring it",
+        words.join(" ")
+    ))
+}
+
+/// All that could be made, a line each.
+fn names(cargo: &Cargo) -> Result<String, String> {
+    let words = [
+        "mutants",
+        "--list",
+        "--package",
+        PACKAGE,
+        "--colors",
+        "never",
+    ];
+    let output = cargo
+        .command_in(cargo.root(), &words)
+        .output()
+        .map_err(|error| format!("cargo did not start: {error}"))?;
+    if !output.status.success() {
+        return Err(format!(
+            "`cargo {}` {}: {}",
+            words.join(" "),
+            cargo::ended(output.status),
+            String::from_utf8_lossy(&output.stderr).trim()
+        ));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// Makes each, and runs the core's tests on it; those that were caught before are left out.
+fn mutate(cargo: &Cargo, folder: &Path, request: &Request) -> Result<(), String> {
+    let jobs = request.jobs.unwrap_or(1).to_string();
+    let folder = folder
+        .to_str()
+        .ok_or("the workspace's path is not Unicode")?;
+    let words = [
+        "mutants",
+        "--package",
+        PACKAGE,
+        "--iterate",
+        "--jobs",
+        &jobs,
+        "--output",
+        folder,
+    ];
+    let status = cargo
+        .command_in(cargo.root(), &words)
+        // Each build has a copy of its own, and so a folder of its own.
+        .env_remove("CARGO_TARGET_DIR")
+        // A snapshot that differs is a mutant that was seen, and must not be written.
+        .env("INSTA_UPDATE", "no")
+        .env("CARGO_PROFILE_DEV_DEBUG", "0")
+        .status()
+        .map_err(|error| format!("cargo did not start: {error}"))?;
+    if status.code().is_some_and(|code| DONE.contains(&code)) {
+        return Ok(());
+    }
+    Err(format!(
+        "`cargo {}` {}; the same call goes on where it was",
+        words.join(" "),
+        cargo::ended(status)
+    ))
+}
+
+fn read_json(file: &Path) -> Result<Value, String> {
+    let text = fs::read_to_string(file)
+        .map_err(|error| format!("cannot read {}: {error}", file.display()))?;
+    serde_json::from_str(&text).map_err(|error| format!("{}: {error}", file.display()))
+}
+
+/// Those that the core's tests let live.
+fn missed(outcomes: &Value) -> Result<Vec<Missed>, String> {
+    let outcomes = outcomes["outcomes"]
+        .as_array()
+        .ok_or("the results of cargo mutants have no outcomes")?;
+    let lives = |outcome: &&Value| outcome["summary"] == "MissedMutant";
+    outcomes
+        .iter()
+        .filter(lives)
+        .map(|outcome| {
+            let mutant = &outcome["scenario"]["Mutant"];
+            let text = |value: &Value| value.as_str().map(str::to_owned);
+            Some(Missed {
+                name: text(&mutant["name"])?,
+                file: text(&mutant["file"])?,
+                diff: text(&outcome["diff_path"])?,
+            })
+        })
+        .collect::<Option<_>>()
+        .ok_or_else(|| "an outcome of cargo mutants has no name, file or diff".into())
+}
+
+/// Gives each to the harness, and returns the keys of those that live on. What was hunted before
+/// is known by its diff, and is not hunted again.
+fn hunt_all(
+    cargo: &Cargo,
+    (folder, missed): (&Path, &[Missed]),
+    (all, request): (&Keys, &Request),
+    out: &mut impl Write,
+) -> Result<Vec<String>, String> {
+    let tree = Tree::refresh(cargo)?;
+    let mut known = Known::read(folder.join("hunted.json"));
+    let effort = Effort {
+        seeds: request.seeds,
+        jobs: request.jobs,
+    };
+    let said = |error: std::io::Error| error.to_string();
+    let mut survived = Vec::new();
+    for (index, mutant) in missed.iter().enumerate() {
+        let Some(key) = all.get(&mutant.name) else {
+            return Err(format!(
+                "{} is of an older core: remove {} and begin again",
+                mutant.name,
+                folder.display()
+            ));
+        };
+        let diff = diff_of(&folder.join("mutants.out").join(&mutant.diff), &mutant.file)?;
+        let seen = if let Some(seen) = known.by_diff.get(&diff) {
+            seen.clone()
+        } else {
+            if std::io::stderr().is_terminal() {
+                writeln!(out, "[{}/{}] {key}", index + 1, missed.len()).map_err(said)?;
+            }
+            let seen = hunt_one(&tree, mutant, &diff, effort)?;
+            known.add(diff, seen.clone())?;
+            seen
+        };
+        match seen {
+            Some(property) => writeln!(out, "{property:<21} {key}").map_err(said)?,
+            None => survived.push(key.clone()),
+        }
+    }
+    Ok(survived)
+}
+
+/// The first thing that the harness saw; none if it saw nothing.
+fn hunt_one(
+    tree: &Tree<'_>,
+    mutant: &Missed,
+    diff: &str,
+    effort: Effort,
+) -> Result<Option<String>, String> {
+    let hunted = tree
+        .plant(diff)
+        .and_then(|()| tree.build())
+        .and_then(|()| hunt::hunt(tree, &Hunt::Explore(Vec::new()), &[], effort));
+    tree.heal(std::slice::from_ref(&mutant.file))?;
+    let finds = hunted.map_err(|why| format!("{}: {why}", mutant.name))?;
+    Ok(finds.into_iter().next().map(|find| find.property))
+}
+
+/// A diff of cargo mutants, whose second head names what was replaced and not the file.
+fn diff_of(path: &Path, file: &str) -> Result<String, String> {
+    let text = fs::read_to_string(path)
+        .map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+    Ok(with_heads(&text, file))
+}
+
+fn with_heads(diff: &str, file: &str) -> String {
+    let hunks = diff.find("\n@@").map_or("", |place| &diff[place + 1..]);
+    format!("--- a/{file}\n+++ b/{file}\n{hunks}")
+}
+
+/// What the harness has said of diffs before.
+struct Known {
+    file: PathBuf,
+    by_diff: BTreeMap<String, Option<String>>,
+}
+
+impl Known {
+    /// Nothing is known where the file is missing or is none.
+    fn read(file: PathBuf) -> Self {
+        let json = read_json(&file).unwrap_or(Value::Null);
+        let entries = json.as_object().into_iter().flatten();
+        let by_diff = entries
+            .map(|(diff, seen)| (diff.clone(), seen.as_str().map(str::to_owned)))
+            .collect();
+        Self { file, by_diff }
+    }
+
+    fn add(&mut self, diff: String, seen: Option<String>) -> Result<(), String> {
+        self.by_diff.insert(diff, seen);
+        fs::write(&self.file, json!(self.by_diff).to_string())
+            .map_err(|error| format!("cannot write {}: {error}", self.file.display()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{Missed, missed, with_heads};
+
+    #[test]
+    fn a_diff_gets_heads_that_git_knows() {
+        let diff = "--- core/src/a.rs\n+++ replace a with b\n@@ -1 +1 @@\n-a\n+b\n";
+        assert_eq!(
+            with_heads(diff, "core/src/a.rs"),
+            "--- a/core/src/a.rs\n+++ b/core/src/a.rs\n@@ -1 +1 @@\n-a\n+b\n"
+        );
+    }
+
+    #[test]
+    fn those_that_live_are_the_missed_ones() {
+        let outcome = |name: &str, summary: &str| {
+            json!({ "scenario": { "Mutant": { "name": name, "file": "core/src/a.rs" } },
+                    "summary": summary, "diff_path": "diff/a.diff" })
+        };
+        let baseline = json!({ "scenario": "Baseline", "summary": "Success" });
+        let all = [
+            baseline,
+            outcome("a", "CaughtMutant"),
+            outcome("b", "MissedMutant"),
+            outcome("c", "Timeout"),
+            outcome("d", "Unviable"),
+        ];
+        let expected = Missed {
+            name: "b".into(),
+            file: "core/src/a.rs".into(),
+            diff: "diff/a.diff".into(),
+        };
+        assert_eq!(missed(&json!({ "outcomes": all })), Ok(vec![expected]));
+        assert!(missed(&json!({})).is_err());
+    }
+}

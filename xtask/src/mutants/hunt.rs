@@ -1,0 +1,319 @@
+//! Sets the harness on what was planted: how many seeds pass until it sees something, and what.
+
+use std::fs::{self, File};
+use std::path::Path;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use super::patch::Hunt;
+use super::tree::Tree;
+use crate::scenarios;
+
+/// Scenarios that are too large to be run over and over.
+const HEAVY: [&str; 1] = ["scenarios/scale.yaml"];
+
+/// How long one call of the simulator may take: a mutant that hangs must not hold up the rest.
+const PATIENCE: Duration = Duration::from_mins(20);
+
+/// How far a hunt goes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Effort {
+    pub(crate) seeds: u64,
+    /// How many seeds run at a time; none leaves it to the simulator.
+    pub(crate) jobs: Option<u64>,
+}
+
+/// What the harness saw.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Find {
+    pub(crate) property: String,
+    pub(crate) detail: String,
+    pub(crate) scenario: String,
+    pub(crate) seed: u64,
+    /// Seeds tried, up to and including the one that showed it.
+    pub(crate) seeds: u64,
+    /// Steps of the shrunk scenario, if it was shrunk.
+    pub(crate) steps: Option<u64>,
+}
+
+/// Hunts for what was planted in the tree: everything that was seen, the first first. Goes on
+/// past what is not `wanted`, for something that is; where nothing is named, anything is.
+///
+/// # Errors
+/// Why the harness could not be run.
+pub(crate) fn hunt(
+    tree: &Tree<'_>,
+    hunt: &Hunt,
+    wanted: &[String],
+    effort: Effort,
+) -> Result<Vec<Find>, String> {
+    match hunt {
+        Hunt::Explore(files) if knows_explore(tree) => explore(tree, files, wanted, effort),
+        Hunt::Explore(files) => run(tree, files, wanted, effort),
+        Hunt::Run(files) => run(tree, files, wanted, effort),
+    }
+}
+
+/// Whether this is a find that counts.
+fn is_wanted(find: &Find, wanted: &[String]) -> bool {
+    wanted.is_empty() || wanted.contains(&find.property)
+}
+
+/// Whether the simulator of the tree has the subcommand.
+fn knows_explore(tree: &Tree<'_>) -> bool {
+    let mut command = tree.sim();
+    command.args(["explore", "--help"]);
+    command.output().is_ok_and(|output| output.status.success())
+}
+
+/// `sim explore`, which draws the configuration from the seed: once up to the first failure, and
+/// if that is not what must be seen, once more through all the seeds.
+fn explore(
+    tree: &Tree<'_>,
+    files: &[String],
+    wanted: &[String],
+    effort: Effort,
+) -> Result<Vec<Find>, String> {
+    let files = if files.is_empty() {
+        shipped(tree.root())?
+    } else {
+        files.to_vec()
+    };
+    let mut words = vec!["explore".to_owned()];
+    words.extend(files);
+    words.extend(["--seeds".to_owned(), effort.seeds.to_string()]);
+    let first = finds_of_explore(&sim_json(tree, &words, effort)?)?;
+    if first.is_empty() || first.iter().any(|find| is_wanted(find, wanted)) {
+        return Ok(first);
+    }
+    words.extend(["--keep-going", "--no-shrink"].map(str::to_owned));
+    finds_of_explore(&sim_json(tree, &words, effort)?)
+}
+
+/// `sim run`, a few seeds of each scenario at a time, and more of them each time.
+fn run(
+    tree: &Tree<'_>,
+    files: &[String],
+    wanted: &[String],
+    effort: Effort,
+) -> Result<Vec<Find>, String> {
+    let files = if files.is_empty() {
+        shipped(tree.root())?
+    } else {
+        files.to_vec()
+    };
+    let (mut finds, mut tried, mut first, mut chunk) = (Vec::new(), 0, 1, 1);
+    while tried < effort.seeds {
+        for file in &files {
+            let count = chunk.min(effort.seeds - tried);
+            if count == 0 {
+                break;
+            }
+            let words = [
+                file.clone(),
+                "--seed".into(),
+                first.to_string(),
+                "--seeds".into(),
+                count.to_string(),
+                "--quiet".into(),
+            ];
+            let result = sim_json(tree, &words, effort)?;
+            finds.extend(finds_of_run(&result, file, first, tried));
+            tried += count;
+            if finds.iter().any(|find| is_wanted(find, wanted)) {
+                return Ok(finds);
+            }
+        }
+        first += chunk;
+        chunk = (chunk * 4).min(64);
+    }
+    Ok(finds)
+}
+
+/// Runs the simulator and returns the JSON object that it writes.
+fn sim_json(tree: &Tree<'_>, words: &[String], effort: Effort) -> Result<Value, String> {
+    let said = format!("sim {}", words.join(" "));
+    let [json, errors] = ["hunt.json", "hunt.err"].map(|name| tree.root().with_file_name(name));
+    let _ = fs::remove_file(&json);
+    let stderr = File::create(&errors)
+        .map_err(|error| format!("cannot write {}: {error}", errors.display()))?;
+    let mut command = tree.sim();
+    command.args(words).arg("--json").arg(&json);
+    if let Some(jobs) = effort.jobs {
+        command.args(["--jobs", &jobs.to_string()]);
+    }
+    let mut child = command
+        .stdout(Stdio::null())
+        .stderr(stderr)
+        .spawn()
+        .map_err(|error| format!("`{said}` did not start: {error}"))?;
+    let started = Instant::now();
+    let status = loop {
+        match child.try_wait() {
+            Ok(Some(status)) => break status,
+            Ok(None) if started.elapsed() > PATIENCE => {
+                let _ = child.kill();
+                let _ = child.wait();
+                return Err(format!("`{said}` did not end in {} s", PATIENCE.as_secs()));
+            }
+            Ok(None) => std::thread::sleep(Duration::from_millis(10)),
+            Err(error) => return Err(format!("`{said}`: {error}")),
+        }
+    };
+    let text = fs::read_to_string(&json).map_err(|error| error.to_string());
+    let value = text.and_then(|text| serde_json::from_str(&text).map_err(|e| e.to_string()));
+    value.map_err(|error| {
+        let said_last = fs::read_to_string(&errors).unwrap_or_default();
+        let lines: Vec<&str> = said_last.trim().lines().collect();
+        let last = lines[lines.len().saturating_sub(5)..].join("\n");
+        let ended = crate::cargo::ended(status);
+        format!("`{said}` {ended} and wrote no JSON ({error}):\n{last}")
+    })
+}
+
+/// The failures of `sim explore`, the earliest first.
+fn finds_of_explore(result: &Value) -> Result<Vec<Find>, String> {
+    let failures = result["failures"]
+        .as_array()
+        .ok_or("the result of `sim explore` has no failures list")?;
+    let mut finds: Vec<Find> = failures
+        .iter()
+        .map(|failure| Find {
+            property: text(&failure["property"]),
+            detail: text(&failure["detail"]),
+            scenario: text(&failure["scenario"]),
+            seed: failure["seed"].as_u64().unwrap_or(0),
+            seeds: failure["index"].as_u64().unwrap_or(0),
+            steps: failure["shrunk"]["steps"].as_u64(),
+        })
+        .collect();
+    finds.sort_by_key(|find| find.seeds);
+    Ok(finds)
+}
+
+/// What `sim run` found broken over the seeds from `first`, when `tried` were tried before.
+fn finds_of_run(result: &Value, file: &str, first: u64, tried: u64) -> Vec<Find> {
+    let mut finds: Vec<Find> = Vec::new();
+    let violations = result["violations"]
+        .as_array()
+        .map_or(&[][..], Vec::as_slice);
+    for violation in violations {
+        let property = text(&violation["property"]);
+        let seed = violation["seed"].as_u64().unwrap_or(first);
+        if !finds.iter().any(|find| find.property == property) {
+            finds.push(Find {
+                property,
+                detail: text(&violation["detail"]),
+                scenario: file.to_owned(),
+                seed,
+                seeds: tried + seed.saturating_sub(first) + 1,
+                steps: None,
+            });
+        }
+    }
+    let crossed = crossed(result);
+    let broken = result["properties"].as_object().into_iter().flatten();
+    for (property, _) in broken.filter(|(_, judged)| judged["held"] == Value::Bool(false)) {
+        if !finds.iter().any(|find| find.property == *property) {
+            let seed = crossed["seed"].as_u64().unwrap_or(first);
+            finds.push(Find {
+                property: property.clone(),
+                detail: format!(
+                    "{} {}",
+                    text(&crossed["metric"]),
+                    text(&crossed["expression"])
+                ),
+                scenario: file.to_owned(),
+                seed,
+                seeds: tried + seed.saturating_sub(first) + 1,
+                steps: None,
+            });
+        }
+    }
+    finds.sort_by_key(|find| find.seeds);
+    finds
+}
+
+/// The first threshold that was crossed; null if none was.
+fn crossed(result: &Value) -> &Value {
+    let mut thresholds = result["thresholds"].as_array().into_iter().flatten();
+    thresholds
+        .find(|threshold| threshold["met"] == Value::Bool(false))
+        .unwrap_or(&Value::Null)
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}
+
+/// The shipped scenarios, by name.
+fn shipped(root: &Path) -> Result<Vec<String>, String> {
+    let mut files = scenarios::files(root, scenarios::FOLDER);
+    files.retain(|file| !HEAVY.contains(&file.as_str()));
+    if files.is_empty() {
+        return Err(format!("{}/ holds no scenario", scenarios::FOLDER));
+    }
+    Ok(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{finds_of_explore, finds_of_run};
+
+    #[test]
+    fn failures_come_in_the_order_of_their_seeds() {
+        let failure = |property: &str, index: u64, shrunk| {
+            json!({ "property": property, "detail": "d", "scenario": "s.yaml", "seed": 9,
+                    "index": index, "shrunk": shrunk })
+        };
+        let late = failure("bounded", 40, json!({ "steps": 6 }));
+        let early = failure("panic", 3, json!(null));
+        let result = json!({ "seeds": 50, "failures": [late, early] });
+        let finds = finds_of_explore(&result).expect("a good result");
+        let seen: Vec<_> = finds
+            .iter()
+            .map(|find| (find.property.as_str(), find.seeds, find.steps))
+            .collect();
+        assert_eq!(seen, [("panic", 3, None), ("bounded", 40, Some(6))]);
+    }
+
+    #[test]
+    fn a_result_without_failures_is_none_and_without_the_list_an_error() {
+        assert_eq!(finds_of_explore(&json!({ "failures": [] })), Ok(Vec::new()));
+        assert!(finds_of_explore(&json!({ "seeds": 5 })).is_err());
+    }
+
+    #[test]
+    fn a_violation_and_a_threshold_count_by_their_seeds() {
+        let result = json!({
+            "violations": [
+                { "property": "bounded", "seed": 12, "detail": "too many" },
+                { "property": "bounded", "seed": 13, "detail": "too many" },
+            ],
+            "properties": {
+                "bounded": { "held": false }, "latency": { "held": false },
+                "fairness": { "held": null }, "durability": { "held": true },
+            },
+            "thresholds": [
+                { "metric": "matches", "expression": "jain>0", "met": true, "seed": null },
+                { "metric": "queue_wait", "expression": "p(95)<2s", "met": false, "seed": 14 },
+            ],
+        });
+        let finds = finds_of_run(&result, "s.yaml", 11, 100);
+        let seen: Vec<_> = finds
+            .iter()
+            .map(|find| (find.property.as_str(), find.seeds, find.detail.as_str()))
+            .collect();
+        assert_eq!(
+            seen,
+            [
+                ("bounded", 102, "too many"),
+                ("latency", 104, "queue_wait p(95)<2s")
+            ]
+        );
+    }
+}

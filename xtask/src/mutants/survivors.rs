@@ -1,0 +1,178 @@
+//! The committed list of generated mutants that neither the core's tests nor the harness sees, and
+//! why each is none to worry about.
+//!
+//! ```text
+//! core/src/table.rs: replace > with >= in Table<K, V>::remove #1
+//!     only memory: when exactly a table gives its room back
+//! ```
+//!
+//! Lines of the source move, so a mutant is named by its file, what it replaces, and, of those
+//! that are called the same, which it is.
+
+use std::collections::BTreeMap;
+
+/// Where the list is.
+pub(crate) const FILE: &str = "mutants/survivors.txt";
+
+/// A mutant's name without its place in the file, by its name with it.
+pub(crate) type Keys = BTreeMap<String, String>;
+
+/// The keys of all mutants, from the list that `cargo mutants --list` prints.
+pub(crate) fn keys(list: &str) -> Keys {
+    let mut seen: BTreeMap<String, u32> = BTreeMap::new();
+    let mut keys = Keys::new();
+    for name in list.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        let Some(bare) = bare(name) else { continue };
+        let number = seen.entry(bare.clone()).or_default();
+        *number += 1;
+        keys.insert(name.to_owned(), format!("{bare} #{number}"));
+    }
+    keys
+}
+
+/// `core/src/a.rs:7:12: replace …` without the numbers.
+fn bare(name: &str) -> Option<String> {
+    let (place, what) = name.split_once(": ")?;
+    let mut parts = place.rsplitn(3, ':');
+    let numbers = [parts.next()?, parts.next()?];
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+    let file = parts
+        .next()
+        .filter(|_| numbers.into_iter().all(is_number))?;
+    Some(format!("{file}: {what}"))
+}
+
+/// Reads the list: each mutant's key, and why it may survive.
+///
+/// # Errors
+/// The lines that are wrong.
+pub(crate) fn read(text: &str) -> Result<BTreeMap<String, String>, String> {
+    let (mut list, mut wrong) = (BTreeMap::<String, String>::new(), Vec::new());
+    let mut current: Option<String> = None;
+    for (index, line) in text.lines().enumerate() {
+        let mut fault = |what: &str| wrong.push(format!("{FILE}:{}: {what}", index + 1));
+        if line.trim().is_empty() || line.starts_with('#') {
+            continue;
+        }
+        if !line.starts_with(' ') {
+            if list.insert(line.to_owned(), String::new()).is_some() {
+                fault("the mutant is listed twice");
+            }
+            current = Some(line.to_owned());
+            continue;
+        }
+        match current.as_ref().and_then(|key| list.get_mut(key)) {
+            Some(why) if why.is_empty() => line.trim().clone_into(why),
+            Some(why) => *why = format!("{why} {}", line.trim()),
+            None => fault("a reason stands before any mutant"),
+        }
+    }
+    for (key, why) in &list {
+        if why.is_empty() {
+            wrong.push(format!("{FILE}: no reason is given below `{key}`"));
+        }
+    }
+    if wrong.is_empty() {
+        Ok(list)
+    } else {
+        Err(wrong.join("\n"))
+    }
+}
+
+/// What the list leaves out, and what it lists that does not survive, or is not there at all.
+pub(crate) fn compare(
+    listed: &BTreeMap<String, String>,
+    survived: &[String],
+    all: &Keys,
+) -> Vec<String> {
+    let unexplained = survived
+        .iter()
+        .filter(|key| !listed.contains_key(*key))
+        .map(|key| format!("survives, and {FILE} does not say why: {key}"));
+    let stale = listed
+        .keys()
+        .filter(|key| !survived.contains(key))
+        .map(|key| {
+            if all.values().any(|other| other == key) {
+                format!("{FILE} lists what no longer survives: {key}")
+            } else {
+                format!("{FILE} lists what is not there: {key}")
+            }
+        });
+    unexplained.chain(stale).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{compare, keys, read};
+
+    const LIST: &str = "\
+core/src/a.rs:7:12: replace == with != in <impl Display for A>::fmt
+core/src/a.rs:9:3: replace == with != in <impl Display for A>::fmt
+core/src/b.rs:1:1: replace b -> u8 with 1
+";
+
+    #[test]
+    fn mutants_are_named_without_their_lines() {
+        let keys = keys(LIST);
+        let bare: Vec<&str> = keys.values().map(String::as_str).collect();
+        assert_eq!(
+            bare,
+            [
+                "core/src/a.rs: replace == with != in <impl Display for A>::fmt #1",
+                "core/src/a.rs: replace == with != in <impl Display for A>::fmt #2",
+                "core/src/b.rs: replace b -> u8 with 1 #1",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_list_has_a_reason_below_each_mutant() {
+        let list = read("# why\n\na: x #1\n    only\n    memory\nb: y #1\n    equal\n");
+        let list = list.expect("a good list");
+        assert_eq!(list["a: x #1"], "only memory");
+        assert_eq!(list["b: y #1"], "equal");
+    }
+
+    #[test]
+    fn a_list_without_reasons_or_with_doubles_is_wrong() {
+        for (text, told) in [
+            ("a: x #1\n", "no reason is given below `a: x #1`"),
+            ("    why\n", "survivors.txt:1: a reason stands before any"),
+            (
+                "a\n  b\na\n  b\n",
+                "survivors.txt:3: the mutant is listed twice",
+            ),
+        ] {
+            let why = read(text).expect_err(told);
+            assert!(why.contains(told), "{why}");
+        }
+    }
+
+    #[test]
+    fn the_list_is_what_survives_and_nothing_else() {
+        let all = keys(LIST);
+        let listed = read("core/src/b.rs: replace b -> u8 with 1 #1\n  x\nd: gone #1\n  x\n");
+        let listed = listed.expect("a good list");
+        let first = "core/src/a.rs: replace == with != in <impl Display for A>::fmt #1";
+        let [unexplained, killed, gone] = [
+            "survives, and mutants/survivors.txt does not say why",
+            "mutants/survivors.txt lists what no longer survives",
+            "mutants/survivors.txt lists what is not there",
+        ];
+        assert_eq!(
+            compare(&listed, &[first.to_owned()], &all),
+            [
+                format!("{unexplained}: {first}"),
+                format!("{killed}: core/src/b.rs: replace b -> u8 with 1 #1"),
+                format!("{gone}: d: gone #1"),
+            ]
+        );
+        let both = [
+            first.to_owned(),
+            "core/src/b.rs: replace b -> u8 with 1 #1".into(),
+        ];
+        let listed = read(&format!("{}\n  x\n{}\n  x\n", both[0], both[1])).expect("good");
+        assert_eq!(compare(&listed, &both, &all), [""; 0]);
+    }
+}

@@ -1,0 +1,204 @@
+//! A copy of the workspace to plant bugs in, with a build folder of its own.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::cargo::{self, Cargo};
+
+/// The copy.
+#[derive(Debug)]
+pub(crate) struct Tree<'a> {
+    cargo: &'a Cargo,
+    /// Where the copy is.
+    root: PathBuf,
+    /// Where its builds go.
+    target: PathBuf,
+}
+
+impl<'a> Tree<'a> {
+    /// Brings the copy up to date. A file that is as it should be is not touched, so that Cargo
+    /// builds only what changed.
+    ///
+    /// # Errors
+    /// What cannot be read or written.
+    pub(crate) fn refresh(cargo: &'a Cargo) -> Result<Self, String> {
+        let folder = cargo.root().join("target").join("mutants");
+        let tree = Self {
+            cargo,
+            root: folder.join("tree"),
+            target: folder.join("target"),
+        };
+        let wanted = files_of(cargo.root())?;
+        for path in &wanted {
+            tree.restore(path)?;
+        }
+        let mut found = Vec::new();
+        gather(&tree.root, "", &mut found)?;
+        for path in found.iter().filter(|path| !wanted.contains(path)) {
+            fs::remove_file(tree.root.join(path))
+                .map_err(|error| format!("cannot remove the old {path}: {error}"))?;
+        }
+        Ok(tree)
+    }
+
+    /// Makes one file what it is in the workspace. What was changed gets a new time, so that Cargo
+    /// does not take what it built of the change for what is there now.
+    ///
+    /// # Errors
+    /// What cannot be read or written.
+    fn restore(&self, path: &str) -> Result<(), String> {
+        let said = |error| format!("cannot copy {path}: {error}");
+        let wanted = fs::read(self.cargo.root().join(path)).map_err(said)?;
+        let to = self.root.join(path);
+        if fs::read(&to).is_ok_and(|there| there == wanted) {
+            return Ok(());
+        }
+        if let Some(folder) = to.parent() {
+            fs::create_dir_all(folder).map_err(said)?;
+        }
+        fs::write(&to, wanted).map_err(said)
+    }
+
+    /// Plants a bug.
+    ///
+    /// # Errors
+    /// Why the patch does not apply.
+    pub(crate) fn plant(&self, diff: &str) -> Result<(), String> {
+        self.apply(&[], diff)
+    }
+
+    /// Whether a bug could be planted.
+    ///
+    /// # Errors
+    /// Why the patch does not apply.
+    pub(crate) fn check(&self, diff: &str) -> Result<(), String> {
+        self.apply(&["--check"], diff)
+    }
+
+    fn apply(&self, words: &[&str], diff: &str) -> Result<(), String> {
+        let ceiling = self.root.parent().unwrap_or(&self.root);
+        let mut git = Command::new("git")
+            .arg("apply")
+            .args(words)
+            .arg("-")
+            .current_dir(&self.root)
+            // Else git finds the repository around the copy, and takes the paths for its own.
+            .env("GIT_CEILING_DIRECTORIES", ceiling)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(|error| format!("git did not start: {error}"))?;
+        if let Some(mut input) = git.stdin.take() {
+            input
+                .write_all(diff.as_bytes())
+                .map_err(|error| format!("git apply took no input: {error}"))?;
+        }
+        let output = git
+            .wait_with_output()
+            .map_err(|error| format!("git apply: {error}"))?;
+        if output.status.success() {
+            return Ok(());
+        }
+        let said = String::from_utf8_lossy(&output.stderr);
+        Err(format!("the patch does not apply: {}", said.trim()))
+    }
+
+    /// Takes the bug out again.
+    ///
+    /// # Errors
+    /// What cannot be read or written.
+    pub(crate) fn heal(&self, files: &[String]) -> Result<(), String> {
+        files.iter().try_for_each(|path| self.restore(path))
+    }
+
+    /// Builds the simulator of the copy.
+    ///
+    /// # Errors
+    /// What the compiler said.
+    pub(crate) fn build(&self) -> Result<(), String> {
+        let words = ["build", "--quiet", "--profile", "quick", "--package", "sim"];
+        let output = self
+            .cargo
+            .command_in(&self.root, &words)
+            .env("CARGO_TARGET_DIR", &self.target)
+            .output()
+            .map_err(|error| format!("cargo did not start: {error}"))?;
+        if output.status.success() {
+            return Ok(());
+        }
+        let said = String::from_utf8_lossy(&output.stderr);
+        let first: Vec<&str> = said
+            .lines()
+            .skip_while(|line| !line.starts_with("error"))
+            .take(12)
+            .collect();
+        Err(format!("it does not build:\n{}", first.join("\n")))
+    }
+
+    /// A call of the simulator that was built last, from the copy's root.
+    pub(crate) fn sim(&self) -> Command {
+        let name = format!("sim{}", std::env::consts::EXE_SUFFIX);
+        let mut command = Command::new(self.target.join("quick").join(name));
+        command.current_dir(&self.root).stdin(Stdio::null());
+        command
+    }
+
+    /// The copy's root.
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+}
+
+/// Every file that git knows, or would if it were told: the rest is nobody's source.
+fn files_of(root: &Path) -> Result<Vec<String>, String> {
+    let words = [
+        "ls-files",
+        "-z",
+        "--cached",
+        "--others",
+        "--exclude-standard",
+    ];
+    let output = Command::new("git")
+        .args(words)
+        .current_dir(root)
+        .output()
+        .map_err(|error| format!("git did not start: {error}"))?;
+    if !output.status.success() {
+        return Err(format!(
+            "`git {}` {}; mutants need the git repository",
+            words.join(" "),
+            cargo::ended(output.status)
+        ));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout)
+        .split('\0')
+        // What was deleted and not yet committed is listed, and gone.
+        .filter(|path| !path.is_empty() && root.join(path).is_file())
+        .map(str::to_owned)
+        .collect())
+}
+
+/// Every file below a folder of the copy.
+fn gather(root: &Path, folder: &str, files: &mut Vec<String>) -> Result<(), String> {
+    let entries = fs::read_dir(root.join(folder))
+        .map_err(|error| format!("cannot read the copy's {folder}: {error}"))?;
+    for entry in entries.flatten() {
+        let Ok(name) = entry.file_name().into_string() else {
+            continue;
+        };
+        let path = if folder.is_empty() {
+            name
+        } else {
+            format!("{folder}/{name}")
+        };
+        if entry.path().is_dir() {
+            gather(root, &path, files)?;
+        } else {
+            files.push(path);
+        }
+    }
+    Ok(())
+}

@@ -110,3 +110,110 @@ pub(super) fn cut(diagram: &mut Diagram, window: &Window<'_>) {
 fn ended(event: &Event) -> u64 {
     event.to_us.unwrap_or(event.from_us)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagram::{Band, Fate, Kind, Rule, Shown};
+
+    fn event(lane: usize, at_ms: u64) -> Event {
+        Event {
+            kind: Kind::Request,
+            lane,
+            from_us: at_ms * 1_000,
+            to_us: Some(at_ms * 1_000 + 500),
+            served_us: None,
+            label: String::new(),
+            fate: Fate::Fine,
+            copy: false,
+            idle: false,
+            blamed: false,
+            named: false,
+            facts: Vec::new(),
+        }
+    }
+
+    fn cut_at(events: Vec<Event>, about_ms: u64) -> Diagram {
+        let band = |from_ms: u64, to_ms: u64| Band {
+            lane: 0,
+            from_us: from_ms * 1_000,
+            to_us: to_ms * 1_000,
+            kind: "partition",
+            label: String::new(),
+        };
+        let mut diagram = Diagram {
+            of: Shown::Whole,
+            seed: 1,
+            property: String::new(),
+            detail: String::new(),
+            violation_us: 90_000_000,
+            from_us: 0,
+            to_us: 0,
+            lanes: Vec::new(),
+            events,
+            bands: vec![band(0, 10), band(0, 60_000), band(80_000, 81_000)],
+            rules: vec![Rule {
+                at_us: 5_000,
+                label: String::new(),
+            }],
+            left_out: Vec::new(),
+        };
+        let window = Window {
+            about: Span::millis(about_ms),
+            concerned: &[1],
+            last: Span::secs(100),
+        };
+        cut(&mut diagram, &window);
+        diagram
+    }
+
+    #[test]
+    fn a_short_run_is_shown_whole() {
+        let diagram = cut_at(
+            (0..50).map(|n| event(n % 3, n as u64 * 100)).collect(),
+            4_000,
+        );
+        assert_eq!(diagram.events.len(), 50);
+        assert_eq!((diagram.from_us, diagram.bands.len()), (0, 2));
+        assert_eq!(
+            diagram.left_out,
+            ["The violation was known at 90s only: the diagram shows what it is about."]
+        );
+    }
+
+    #[test]
+    fn of_a_long_run_the_stretch_before_the_violation_is_shown() {
+        let events: Vec<Event> = (0..5_000).map(|n| event(n % 5, n as u64 * 10)).collect();
+        let diagram = cut_at(events, 40_000);
+        let first = diagram.events.first().unwrap().from_us;
+        let last = diagram.events.last().unwrap().from_us;
+        assert!(
+            diagram.events.len() <= ALL + AFTER,
+            "{}",
+            diagram.events.len()
+        );
+        assert!(
+            first > 37_000_000 && last > 40_000_000 && last < 42_000_000,
+            "{first} {last}"
+        );
+        assert_eq!((diagram.bands.len(), diagram.rules.len()), (1, 0));
+        assert!(diagram.left_out[0].ends_with(" earlier events of these lanes are not shown."));
+    }
+
+    #[test]
+    fn polls_that_brought_nothing_take_no_room_from_others() {
+        let poll = |n: u64| Event {
+            idle: true,
+            ..event(1, 1_000 + n)
+        };
+        let mut events: Vec<Event> = (0..400).map(poll).collect();
+        events.push(event(1, 0));
+        events.push(event(1, 2_000));
+        let diagram = cut_at(events, 2_000);
+        assert_eq!(diagram.events.len(), 2 + IDLE);
+        assert_eq!(
+            diagram.left_out[0],
+            "280 polls that brought nothing are not shown."
+        );
+    }
+}

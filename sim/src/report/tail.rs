@@ -45,7 +45,7 @@ pub(super) fn speed(result: &RunResult) -> String {
 }
 
 /// `33.4s in 50ms (668×)`
-pub(super) fn pace(result: &RunResult) -> String {
+fn pace(result: &RunResult) -> String {
     let took = milliseconds(result.virtual_ms);
     if result.wall_ms <= 0.0 {
         return took;

@@ -146,7 +146,7 @@ impl Desk {
                 // A clock that stands still: what depends on the machine is left out.
                 clock: &|| Duration::ZERO,
                 cores: NonZeroUsize::MIN,
-                unasked: &self.folder.join("unasked"),
+                unasked: &self.folder.join(format!("unasked-{name}")),
             },
         );
         assert_eq!(String::from_utf8(err).unwrap(), "");
@@ -267,7 +267,9 @@ fn a_violation_is_drawn_with_all_that_was_wrong() {
             .unwrap()
             .starts_with("accepted, room_seq ")
     );
-    let look = desk.folder.join("unasked/stick_exclusion-1.html");
+    let look = desk
+        .folder
+        .join("unasked-violated.html/stick_exclusion-1.html");
     assert!(
         fs::read_to_string(&look)
             .unwrap()

@@ -1,7 +1,7 @@
 // The charts of a run: percentiles, waits by user, and what happened when.
 
 const SERIES = { message_latency: 1, request_latency: 2, queue_wait: 3, stick_wait: 4, commit_latency: 5 };
-const DASHES = { 1: null, 2: '7 3', 3: '2 3', 4: '10 3 2 3', 5: '1 4' };
+const DASHES = { 1: null, 2: '7 3', 3: '2 3', 4: '10 3 2 3', 5: '14 4' };
 
 // Where a percentile stands on an axis that is logarithmic in what is left above it.
 const nines = (percent) => -Math.log10(1 - percent / 100);

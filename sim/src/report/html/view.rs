@@ -15,7 +15,7 @@ use crate::report::failure::{failing_seed, sentences, what_failed};
 use crate::report::figures::{amount, measured, title};
 use crate::report::header::{network, server};
 use crate::report::numbers::{count, figure, milliseconds};
-use crate::report::tail::{pace, speed};
+use crate::report::tail::speed;
 use crate::report::{FinishedRun, Rerun};
 use crate::result::{Class, RunResult, Stuck, Verdict, Violation};
 use crate::sometimes::Point;
@@ -161,7 +161,7 @@ fn run(run: &FinishedRun) -> Run<'_> {
         virtual_time: milliseconds(result.virtual_ms),
         steps: count(result.steps),
         wall: if result.wall_ms > 0.0 {
-            format!("{} · {}", pace(result), speed(result))
+            speed(result)
         } else {
             String::new()
         },

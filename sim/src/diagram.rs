@@ -5,8 +5,10 @@
 //! that the second need only keep what those did (`recorder.rs`), of however many there were. What
 //! is shown then is a stretch of time before the violation (`window.rs`).
 
+mod asked;
 mod cast;
 mod recorder;
+mod weather;
 mod window;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -5,24 +5,17 @@ use std::collections::VecDeque;
 use chat_core::{Span, Time};
 use rustc_hash::FxHashMap;
 
+use super::asked::{Asked, asked, place_of};
 use super::cast::Cast;
 use super::window::{self, Window};
 use super::{Band, Diagram, Event, Fate, Kind, Lane, Role, Rule, Shown};
 use crate::history::{Observer, Path, Record, What, Wire, WorldRecord};
-use crate::plan::{Delivery, FaultKind, Plan};
-use crate::protocol::{Agent, Answer, CallId, Op, Outcome, Room, Saw};
-use crate::trace::{room_of, words};
+use crate::plan::{Delivery, Plan};
+use crate::protocol::{Agent, CallId, Op, Outcome, Room, Saw};
+use crate::trace::words;
 
 /// Events kept of a run, however long it is.
 const KEPT: usize = 200_000;
-
-/// A call as its first attempt was made.
-#[derive(Debug)]
-struct Asked {
-    words: String,
-    verb: &'static str,
-    facts: Vec<(&'static str, String)>,
-}
 
 /// A push on its way: what it brings is known when it arrives.
 #[derive(Debug)]
@@ -35,21 +28,23 @@ struct OnItsWay {
 /// The observer.
 #[derive(Debug)]
 pub(super) struct Recorder<'a> {
-    plan: &'a Plan,
+    pub(super) plan: &'a Plan,
     start: Time,
     violation: Span,
     place: Option<(Room, u64)>,
-    server: usize,
-    lanes: FxHashMap<Agent, usize>,
+    pub(super) server: usize,
+    pub(super) lanes: FxHashMap<Agent, usize>,
     concerned: Vec<usize>,
     events: Vec<Event>,
-    bands: Vec<Band>,
+    pub(super) bands: Vec<Band>,
     rules: Vec<Rule>,
     asked: FxHashMap<(Agent, CallId), Asked>,
     requests: FxHashMap<(Agent, CallId, u32), usize>,
     /// Answers that their clients have not heard yet.
     replies: FxHashMap<(Agent, CallId), Vec<usize>>,
     pushes: FxHashMap<Agent, VecDeque<OnItsWay>>,
+    /// The latest opening of each one's stream, until it is open.
+    openings: FxHashMap<Agent, usize>,
     /// What a check brought, until its answer is heard.
     pages: FxHashMap<Agent, Page>,
     down_since: Option<Span>,
@@ -90,6 +85,7 @@ impl<'a> Recorder<'a> {
             requests: FxHashMap::default(),
             replies: FxHashMap::default(),
             pushes: FxHashMap::default(),
+            openings: FxHashMap::default(),
             pages: FxHashMap::default(),
             down_since: None,
             healed: None,
@@ -157,16 +153,6 @@ impl<'a> Recorder<'a> {
         Some(self.events.len() - 1)
     }
 
-    fn band(&mut self, lane: usize, from: Span, to: Span, kind: &'static str, label: &str) {
-        self.bands.push(Band {
-            lane,
-            from_us: from.0,
-            to_us: to.0,
-            kind,
-            label: label.to_owned(),
-        });
-    }
-
     fn point(&mut self, lane: usize, at: Span, label: String, fate: Fate) {
         let blamed = at == self.violation && self.concerned.contains(&lane);
         self.push(Event {
@@ -188,12 +174,12 @@ impl<'a> Recorder<'a> {
         let asked = self.asked.get(&(agent, call));
         let mut label =
             asked.map_or_else(|| format!("call {}", call.0), |asked| asked.words.clone());
-        if attempt > 1 {
-            label.push_str(&format!(" (attempt {attempt})"));
+        if attempt > 0 {
+            label.push_str(&format!(" (attempt {})", attempt + 1));
         }
         let mut facts = vec![
             ("call", call.0.to_string()),
-            ("attempt", attempt.to_string()),
+            ("attempt", (attempt + 1).to_string()),
         ];
         facts.extend(
             asked
@@ -243,7 +229,7 @@ impl<'a> Recorder<'a> {
         );
         let facts = vec![
             ("answers call", call.0.to_string()),
-            ("attempt", attempt.to_string()),
+            ("attempt", (attempt + 1).to_string()),
         ];
         let event = Event {
             facts,
@@ -301,15 +287,41 @@ impl<'a> Recorder<'a> {
             return;
         }
         // A poll that brought something is as good as any other call.
-        let asked: Vec<usize> = self
-            .requests
-            .iter()
-            .filter(|((of, id, _), _)| *of == agent && *id == call)
-            .map(|(_, index)| *index)
-            .collect();
-        for index in asked {
+        for attempt in 0.. {
+            let Some(&index) = self.requests.get(&(agent, call, attempt)) else {
+                break;
+            };
             self.events[index].idle = false;
         }
+    }
+
+    fn served(&mut self, at: Span, attempt: (Agent, CallId, u32)) {
+        if let Some(&index) = self.requests.get(&attempt) {
+            let event = &mut self.events[index];
+            if event.fate == Fate::Unheard {
+                event.fate = Fate::Fine;
+                event.served_us = Some(at.0);
+            }
+        }
+    }
+
+    /// Whether somebody answered is known when the stream is open.
+    fn opening(&mut self, at: Span, agent: Agent, fate: Delivery) {
+        let Some(&lane) = self.lanes.get(&agent) else {
+            return;
+        };
+        let (to, how) = arrival(at, fate, Fate::Unheard);
+        let opening = event(Kind::Opening, lane, at, to, "open stream".to_owned(), how);
+        if let Some(index) = self.push(opening) {
+            self.openings.insert(agent, index);
+        }
+    }
+
+    fn opened(&mut self, at: Span, agent: Agent, lane: usize) {
+        if let Some(index) = self.openings.remove(&agent) {
+            self.events[index].fate = Fate::Fine;
+        }
+        self.point(lane, at, "stream open".to_owned(), Fate::Fine);
     }
 
     fn pushed(&mut self, at: Span, agent: Agent, (first_seq, events): (u64, u32), fate: Delivery) {
@@ -382,113 +394,6 @@ impl<'a> Recorder<'a> {
         event.named |= named;
         event.facts.push(("brought", fact));
     }
-
-    fn struck(&mut self, at: Span, fault: usize, victims: &[u32]) {
-        let Some(fault) = self.plan.faults.get(fault) else {
-            return;
-        };
-        let (kind, duration, label) = match &fault.kind {
-            FaultKind::Partition { duration, .. } => ("partition", *duration, "link cut"),
-            FaultKind::SlowReaders { duration, .. } => ("slow_readers", *duration, "reads nothing"),
-            FaultKind::Suspend { duration, .. } => ("suspend", *duration, "suspended"),
-            FaultKind::Crash { .. }
-            | FaultKind::SlowDisk { .. }
-            | FaultKind::FailDisk { .. }
-            | FaultKind::ClockJump { .. }
-            | FaultKind::Operator(_) => return,
-        };
-        for victim in victims {
-            if let Some(&lane) = self.lanes.get(&Agent(*victim)) {
-                self.band(lane, at, at + duration, kind, label);
-            }
-        }
-    }
-
-    /// What is wrong with the disk is told by nobody, and known from the plan.
-    fn disk_bands(&mut self) {
-        for fault in &self.plan.faults {
-            let (kind, duration, label) = match &fault.kind {
-                FaultKind::SlowDisk { factor, duration } => {
-                    ("slow_disk", *duration, format!("disk {factor}× slower"))
-                }
-                FaultKind::FailDisk {
-                    duration,
-                    unknown: true,
-                } => (
-                    "fail_disk",
-                    *duration,
-                    "disk fails, fate unknown".to_owned(),
-                ),
-                FaultKind::FailDisk { duration, .. } => {
-                    ("fail_disk", *duration, "disk fails".to_owned())
-                }
-                FaultKind::Crash { .. }
-                | FaultKind::Partition { .. }
-                | FaultKind::SlowReaders { .. }
-                | FaultKind::Suspend { .. }
-                | FaultKind::ClockJump { .. }
-                | FaultKind::Operator(_) => continue,
-            };
-            self.band(self.server, fault.at, fault.at + duration, kind, &label);
-        }
-    }
-}
-
-/// Where a message stands, as its sender was told.
-fn place_of(answer: &Answer) -> Option<(Room, u64)> {
-    match *answer {
-        Answer::Sent { room, room_seq, .. } => Some((room, room_seq)),
-        Answer::Waiting { .. }
-        | Answer::Matched { .. }
-        | Answer::LeftQueue { .. }
-        | Answer::LoggedIn { .. }
-        | Answer::LeftChat
-        | Answer::Stick { .. }
-        | Answer::Draft { .. }
-        | Answer::Done
-        | Answer::Read { .. } => None,
-    }
-}
-
-fn event(
-    kind: Kind,
-    lane: usize,
-    from: Span,
-    to: Option<Span>,
-    label: String,
-    fate: Fate,
-) -> Event {
-    Event {
-        kind,
-        lane,
-        from_us: from.0,
-        to_us: to.map(|to| to.0),
-        served_us: None,
-        label,
-        fate,
-        copy: false,
-        idle: false,
-        blamed: false,
-        named: false,
-        facts: Vec::new(),
-    }
-}
-
-/// When a packet arrives, and how it went: `until_heard` as long as nobody has said more.
-fn arrival(at: Span, fate: Delivery, until_heard: Fate) -> (Option<Span>, Fate) {
-    match fate {
-        Delivery::After(latency) => (Some(at + latency), until_heard),
-        Delivery::Lost => (None, Fate::Lost),
-    }
-}
-
-/// The first of several things, and how many more there are.
-fn several(words: &[String]) -> String {
-    match words {
-        [] => String::new(),
-        [one] => one.clone(),
-        [first, rest @ ..] => format!("{first} +{}", rest.len()),
-    }
 }
 
 impl Observer for Recorder<'_> {
@@ -515,7 +420,7 @@ impl Observer for Recorder<'_> {
             What::Abandoned { op, .. } => {
                 self.point(lane, at, format!("gave up {}", op.verb()), Fate::Broken);
             }
-            What::StreamOpened => self.point(lane, at, "stream open".to_owned(), Fate::Fine),
+            What::StreamOpened => self.opened(at, agent, lane),
             What::StreamClosed => self.point(lane, at, "stream closed".to_owned(), Fate::Broken),
             What::Forgot => self.point(lane, at, "forgot its handle".to_owned(), Fate::Broken),
             What::Vanished => self.point(lane, at, "gone for good".to_owned(), Fate::Broken),
@@ -604,13 +509,7 @@ impl Observer for Recorder<'_> {
                 attempt,
             } => {
                 let at = self.since_start(at);
-                if let Some(&index) = self.requests.get(&(agent, call, attempt)) {
-                    let event = &mut self.events[index];
-                    if event.fate == Fate::Unheard {
-                        event.fate = Fate::Fine;
-                        event.served_us = Some(at.0);
-                    }
-                }
+                self.served(at, (agent, call, attempt));
             }
             Wire::Replied {
                 at,
@@ -625,17 +524,7 @@ impl Observer for Recorder<'_> {
             }
             Wire::Opening { at, agent, fate } => {
                 let at = self.since_start(at);
-                if let Some(&lane) = self.lanes.get(&agent) {
-                    let (to, how) = arrival(at, fate, Fate::Fine);
-                    self.push(event(
-                        Kind::Opening,
-                        lane,
-                        at,
-                        to,
-                        "open stream".to_owned(),
-                        how,
-                    ));
-                }
+                self.opening(at, agent, fate);
             }
             Wire::Pushed {
                 at,
@@ -655,10 +544,7 @@ impl Observer for Recorder<'_> {
             }
             Wire::Disconnected { at, agent, length } => {
                 let at = self.since_start(at);
-                if let Some(&lane) = self.lanes.get(&agent) {
-                    let until = length.map_or(Span(u64::MAX), |length| at + length);
-                    self.band(lane, at, until, "disconnect", "disconnected");
-                }
+                self.disconnected(at, agent, length);
             }
             Wire::Struck { at, fault, victims } => {
                 let at = self.since_start(at);
@@ -668,51 +554,43 @@ impl Observer for Recorder<'_> {
     }
 }
 
-fn asked(op: &Op, keyed: bool) -> Asked {
-    let mut facts = Vec::new();
-    if let Some(room) = room_of(op) {
-        facts.push(("room", format!("room_{}", room.0)));
+fn event(
+    kind: Kind,
+    lane: usize,
+    from: Span,
+    to: Option<Span>,
+    label: String,
+    fate: Fate,
+) -> Event {
+    Event {
+        kind,
+        lane,
+        from_us: from.0,
+        to_us: to.map(|to| to.0),
+        served_us: None,
+        label,
+        fate,
+        copy: false,
+        idle: false,
+        blamed: false,
+        named: false,
+        facts: Vec::new(),
     }
-    match op {
-        Op::Send {
-            epoch: Some(epoch), ..
-        }
-        | Op::Append {
-            epoch: Some(epoch), ..
-        }
-        | Op::Push {
-            epoch: Some(epoch), ..
-        } => {
-            facts.push(("epoch", epoch.to_string()));
-        }
-        Op::Check { after, wait } => {
-            let after = after.map_or_else(
-                || "the server's own cursor".to_owned(),
-                |after| after.to_string(),
-            );
-            facts.push(("after", after));
-            facts.push(("wait", wait.to_string()));
-        }
-        Op::EnterQueue { .. }
-        | Op::LeaveQueue
-        | Op::Login { .. }
-        | Op::Send { .. }
-        | Op::LeaveChat { .. }
-        | Op::TalkingStick { .. }
-        | Op::Append { .. }
-        | Op::Undo { .. }
-        | Op::Reset { .. }
-        | Op::Push { .. }
-        | Op::Typing { .. }
-        | Op::Block { .. }
-        | Op::Report { .. } => {}
+}
+
+/// When a packet arrives, and how it went: `until_heard` as long as nobody has said more.
+fn arrival(at: Span, fate: Delivery, until_heard: Fate) -> (Option<Span>, Fate) {
+    match fate {
+        Delivery::After(latency) => (Some(at + latency), until_heard),
+        Delivery::Lost => (None, Fate::Lost),
     }
-    if !keyed && !matches!(op, Op::Check { .. }) {
-        facts.push(("request key", "none".to_owned()));
-    }
-    Asked {
-        words: words::called(op),
-        verb: op.verb(),
-        facts,
+}
+
+/// The first of several things, and how many more there are.
+fn several(words: &[String]) -> String {
+    match words {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first, rest @ ..] => format!("{first} +{}", rest.len()),
     }
 }

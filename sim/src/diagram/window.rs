@@ -49,25 +49,7 @@ pub(super) fn cut(diagram: &mut Diagram, window: &Window<'_>) {
         .last()
         .map_or(about, |event| ended(event).max(about))
         .min(about + AFTERMATH.0);
-    let (mut earlier, mut later, mut idle): (u64, u64, u64) = (0, 0, 0);
-    let polls = events
-        .iter()
-        .filter(|event| event.idle && event.from_us >= from && event.from_us <= to)
-        .count();
-    let mut polls_to_skip = polls.saturating_sub(IDLE);
-    events.retain(|event| {
-        if event.from_us > to {
-            later += 1;
-        } else if event.from_us < from && !event.blamed {
-            earlier += 1;
-        } else if event.idle && polls_to_skip > 0 {
-            polls_to_skip -= 1;
-            idle += 1;
-        } else {
-            return true;
-        }
-        false
-    });
+    diagram.left_out = thin_out(&mut events, from, to);
     let first = events
         .iter()
         .map(|event| event.from_us)
@@ -90,21 +72,41 @@ pub(super) fn cut(diagram: &mut Diagram, window: &Window<'_>) {
         .rules
         .retain(|rule| rule.at_us >= from && rule.at_us <= to);
     diagram.events = events;
-    for (count, words) in [
-        (earlier, "earlier events of these lanes are not shown."),
-        (later, "later events of these lanes are not shown."),
-        (idle, "polls that brought nothing are not shown."),
-    ] {
-        if count > 0 {
-            diagram.left_out.push(format!("{count} {words}"));
-        }
-    }
     if diagram.violation_us > to {
         let at = Span(diagram.violation_us);
         let words =
             format!("The violation was known at {at} only: the diagram shows what it is about.");
         diagram.left_out.push(words);
     }
+}
+
+/// Drops what lies outside of the stretch, and the polls that are too many; says how much.
+fn thin_out(events: &mut Vec<Event>, from: u64, to: u64) -> Vec<String> {
+    let (mut earlier, mut later, mut idle): (u64, u64, u64) = (0, 0, 0);
+    let is_poll = |event: &&Event| event.idle && (from..=to).contains(&event.from_us);
+    let mut too_many = events.iter().filter(is_poll).count().saturating_sub(IDLE);
+    events.retain(|event| {
+        if event.from_us > to {
+            later += 1;
+        } else if event.from_us < from && !event.blamed {
+            earlier += 1;
+        } else if event.idle && too_many > 0 {
+            too_many -= 1;
+            idle += 1;
+        } else {
+            return true;
+        }
+        false
+    });
+    let told = [
+        (earlier, "earlier events of these lanes are not shown."),
+        (later, "later events of these lanes are not shown."),
+        (idle, "polls that brought nothing are not shown."),
+    ];
+    told.into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, words)| format!("{count} {words}"))
+        .collect()
 }
 
 fn ended(event: &Event) -> u64 {

@@ -95,13 +95,13 @@ impl Desk {
     fn new() -> Self {
         if let Some(folder) = std::env::var_os("SIM_REPORT_SAMPLES") {
             let folder = PathBuf::from(folder);
-            fs::create_dir_all(&folder).unwrap();
+            fs::create_dir_all(&folder).expect("the folder can be made");
             return Self {
                 folder,
                 _gone_afterwards: None,
             };
         }
-        let folder = tempfile::tempdir().unwrap();
+        let folder = tempfile::tempdir().expect("there is room");
         Self {
             folder: folder.path().to_owned(),
             _gone_afterwards: Some(folder),
@@ -135,7 +135,7 @@ impl Desk {
         };
         let (mut out, mut err) = (Vec::new(), Vec::new());
         let code = execute(
-            &cli::parse(words).unwrap(),
+            &cli::parse(words).expect("the words are right"),
             &engine,
             &mut Console {
                 out: &mut out,
@@ -149,17 +149,21 @@ impl Desk {
                 unasked: &self.folder.join(format!("unasked-{name}")),
             },
         );
-        assert_eq!(String::from_utf8(err).unwrap(), "");
-        let out = String::from_utf8(out).unwrap();
-        (code, out, fs::read_to_string(report).unwrap())
+        assert_eq!(String::from_utf8(err).expect("text"), "");
+        let out = String::from_utf8(out).expect("text");
+        (
+            code,
+            out,
+            fs::read_to_string(report).expect("it was written"),
+        )
     }
 }
 
 /// The data within a page.
 fn data(page: &str) -> Value {
-    let (_, rest) = page.split_once("id=\"data\">").unwrap();
-    let (json, _) = rest.split_once("</script>").unwrap();
-    serde_json::from_str(json).unwrap()
+    let (_, rest) = page.split_once("id=\"data\">").expect("it has data");
+    let (json, _) = rest.split_once("</script>").expect("they end");
+    serde_json::from_str(json).expect("JSON")
 }
 
 const BURST: &str = "../scenarios/burst.yaml";

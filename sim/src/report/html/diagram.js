@@ -1,7 +1,7 @@
 // The space-time diagram: a lane for each participant, time downward, and an arrow for all that
 // went between a participant and the server.
 
-const LANE = { least: 150, axis: 74, head: 46 };
+const LANE = { least: 164, axis: 74, head: 46 };
 const ZOOM = { least: 0.08, most: 12, step: 1.35 };
 const LINE = 13;
 
@@ -269,7 +269,7 @@ function rules(diagram, place) {
     const y = round(place.y(rule.at_us));
     const kind = rule.label === 'violation' ? 'violation' : 'heal';
     return s('g', { class: `rule ${kind}` }, s('line', { x1: 0, x2: place.width, y1: y, y2: y }),
-      s('text', { x: 6, y: y - 4 }, kind === 'violation' ? `✗ ${diagram.property}` : rule.label));
+      s('text', { x: place.width - 8, y: y - 4, 'text-anchor': 'end' }, kind === 'violation' ? `✗ ${diagram.property}` : rule.label));
   });
 }
 
@@ -288,13 +288,24 @@ function bandGroup(diagram, band, place) {
   return s('g', { class: `band ${fault}`, role: 'img', 'aria-label': `${diagram.lanes[band.lane].name}: ${band.label}, ${instant(band.from_us)} to ${instant(Math.min(band.to_us, diagram.to_us))}` },
     s('title', {}, `${diagram.lanes[band.lane].name}: ${band.label}`),
     s('rect', { x: x - half, y: round(top), width: half * 2, height: round(bottom - top), rx: 3 }),
-    s('text', { x: x + outward * (half + 5), y: round(top + 11), 'text-anchor': outward < 0 ? 'end' : 'start' }, band.label));
+    bandLabel(band.label, x, top, bottom, outward * (half + 5)));
+}
+
+// What leaves a participant slopes down and away from its name above the line; what comes in slopes
+// down to it, and has its name below.
+const besides = (event) => (event.kind === 'point' ? 4 : event.kind === 'reply' || event.kind === 'push' ? 12 : -3);
+
+// Along the band where it is long enough, else beside it.
+function bandLabel(label, x, top, bottom, aside) {
+  if (bottom - top > label.length * 6.2 + 14) return s('text', { class: 'along', transform: `translate(${x - 4},${round(top + 8)}) rotate(90)` }, label);
+  return s('text', { x: x + aside, y: round(top + 11), 'text-anchor': aside < 0 ? 'end' : 'start' }, label);
 }
 
 // Where each label stands: beside its participant's end, below the one before in the same lane.
 // What finds no place near enough has none; the details say it.
 function labelPlaces(shown, place) {
   const order = shown.map((event, i) => ({ i, lane: `${event.lane} ${event.kind === 'point'}`, y: place.y(event.kind === 'reply' || event.kind === 'push' ? event.to_us ?? event.from_us : event.from_us), strong: event.blamed || event.named }))
+    .map((one) => ({ ...one, y: one.y + besides(shown[one.i]) }))
     .sort((a, b) => a.y - b.y || b.strong - a.strong);
   const free = new Map();
   const places = new Array(shown.length).fill(null);
@@ -318,10 +329,10 @@ function pointShape(event, place, labelAt) {
   const x = place.x(event.lane), y = round(place.y(event.from_us));
   const outward = event.lane < place.server ? -1 : 1;
   const shape = event.fate === 'broken' ? s('path', { class: 'x-mark', d: crossPath(x, y, 4) }) : s('circle', { class: 'dot', cx: x, cy: y, r: 3.5 });
-  const most = Math.floor((place.lane / 2 - 12) / 5.6) + (event.lane === place.server ? 8 : 0);
+  const most = Math.floor((place.lane / 2 - 12) / 5.9) + (event.lane === place.server ? 8 : 0);
   return [event.blamed ? s('circle', { class: 'halo', cx: x, cy: y, r: 11 }) : null,
     s('circle', { class: 'hit', cx: x, cy: y, r: 9 }), shape,
-    labelAt === null ? null : s('text', { x: x + outward * 9, y: labelAt + 4, 'text-anchor': outward < 0 ? 'end' : 'start' }, short(event.label, most))];
+    labelAt === null ? null : s('text', { x: x + outward * 9, y: labelAt, 'text-anchor': outward < 0 ? 'end' : 'start' }, short(event.label, most))];
 }
 
 function arrowShape(event, place, labelAt) {
@@ -334,7 +345,7 @@ function arrowShape(event, place, labelAt) {
   const x2 = lost ? start + (goal - start) * 0.56 : goal;
   const y2 = lost ? y1 + 9 : place.y(event.to_us);
   const line = { x1: round(start), y1: round(y1), x2: round(x2), y2: round(y2) };
-  const label = labelAt === null ? null : s('text', { x: client + toward * 8, y: labelAt - 3, 'text-anchor': toward > 0 ? 'start' : 'end' },
+  const label = labelAt === null ? null : s('text', { x: client + toward * 8, y: labelAt, 'text-anchor': toward > 0 ? 'start' : 'end' },
     event.blamed ? '✗ ' : null, short((event.copy ? '2nd copy: ' : '') + event.label, Math.floor((Math.abs(server - client) - 20) / 5.7)));
   const shapes = [event.blamed ? s('line', { ...line, class: 'halo' }) : null, s('line', { ...line, class: 'hit' }), s('line', { ...line, class: 'shaft' })];
   if (lost) shapes.push(s('path', { class: 'x-mark', d: crossPath(x2, y2, 4.5) }));
@@ -384,6 +395,8 @@ function panAndPinch(scroller, zoom, zoomTo) {
         zoomTo((pinch.zoom * apart()) / Math.max(1, pinch.apart), (a.y + b.y) / 2 - box.top);
       }
     } else if (drag && (event.buttons & 1) === 1) {
+      // From here on it is a drag, wherever the pointer goes, and no click.
+      if (Math.hypot(event.clientX - drag.x, event.clientY - drag.y) > 3) scroller.setPointerCapture(event.pointerId);
       scroller.scrollLeft = drag.left - (event.clientX - drag.x);
       scroller.scrollTop = drag.top - (event.clientY - drag.y);
     } else {
@@ -395,7 +408,7 @@ function panAndPinch(scroller, zoom, zoomTo) {
     if (fingers.size < 2) pinch = null;
     drag = null;
   };
-  for (const name of ['pointerup', 'pointercancel', 'pointerleave']) scroller.addEventListener(name, end);
+  for (const name of ['pointerup', 'pointercancel']) scroller.addEventListener(name, end);
   // Two fingers are ours; the browser would zoom the whole page.
   scroller.addEventListener('touchmove', (event) => {
     if (event.touches.length > 1) event.preventDefault();
@@ -428,8 +441,10 @@ function detailsOf(diagram, event) {
   ].filter(Boolean);
 }
 
+const stretch = (diagram) => `${(diagram.from_us / 1e6).toFixed(3)}s to ${(diagram.to_us / 1e6).toFixed(3)}s`;
+
 function overview(diagram) {
-  return [h('p', { class: 'what' }, h('span', { class: 'muted' }, `${instant(diagram.from_us)} to ${instant(diagram.to_us)}`), h('strong', {}, diagram.detail)),
+  return [h('p', { class: 'what' }, h('span', { class: 'muted' }, stretch(diagram)), h('strong', {}, diagram.detail)),
     h('p', { class: 'muted' }, 'Point at an arrow or a mark, or press Enter in the diagram, to read what was asked and answered.')];
 }
 
@@ -438,17 +453,17 @@ function key(diagram) {
   const shaft = (x2 = 35) => s('line', { class: 'shaft', x1: 2, y1: 7, x2, y2: 7 });
   const head = s('path', { class: 'tip', d: 'M36,7L28,3.6L28,10.4Z' });
   const items = [
-    [sample('event request fine', shaft(), head), 'call'],
-    [sample('event reply fine', shaft(), head.cloneNode()), 'answer'],
-    [sample('event push fine', shaft(), head.cloneNode()), 'push'],
-    [sample('event reply refused', shaft(), head.cloneNode()), 'refusal'],
-    [sample('event request lost', shaft(22), s('path', { class: 'x-mark', d: crossPath(22, 7, 4.5) })), 'lost'],
-    [sample('event reply unheard', shaft(), head.cloneNode()), 'unheard'],
-    [sample('event request fine copy', shaft(), head.cloneNode()), 'second copy'],
-    [sample('event reply fine blamed', s('line', { class: 'halo', x1: 2, y1: 7, x2: 36, y2: 7 }), shaft(), head.cloneNode()), 'violation'],
+    [sample('event request fine', shaft(), head), 'call', (event) => event.kind === 'request'],
+    [sample('event reply fine', shaft(), head.cloneNode()), 'answer', (event) => event.kind === 'reply'],
+    [sample('event push fine', shaft(), head.cloneNode()), 'push', (event) => event.kind === 'push'],
+    [sample('event reply refused', shaft(), head.cloneNode()), 'refusal', (event) => event.fate === 'refused'],
+    [sample('event request lost', shaft(22), s('path', { class: 'x-mark', d: crossPath(22, 7, 4.5) })), 'lost', (event) => event.fate === 'lost'],
+    [sample('event reply unheard', shaft(), head.cloneNode()), 'nobody waited for it', (event) => event.fate === 'unheard'],
+    [sample('event request fine copy', shaft(), head.cloneNode()), 'second copy', (event) => event.copy],
+    [sample('event reply fine blamed', s('line', { class: 'halo', x1: 2, y1: 7, x2: 36, y2: 7 }), shaft(), head.cloneNode()), 'violation', (event) => event.blamed],
   ];
   const bands = [...new Map(diagram.bands.map((band) => [band.kind, band.label]))];
-  return h('ul', { class: 'legend key', 'aria-label': 'Key' }, items.map(([svg, name]) => h('li', {}, svg, ` ${name}`)),
+  return h('ul', { class: 'legend key', 'aria-label': 'Key' }, items.filter((item) => diagram.events.some(item[2])).map(([svg, name]) => h('li', {}, svg, ` ${name}`)),
     bands.map(([kind, label]) => h('li', {}, s('svg', { width: 18, height: 14, 'aria-hidden': 'true', class: 'canvas key-sample' }, s('g', { class: `band ${kind.replace('_', '-')}` }, s('rect', { x: 1, y: 1, width: 16, height: 12, rx: 3 }))), ` ${label}`)));
 }
 

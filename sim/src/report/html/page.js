@@ -18,7 +18,7 @@ function verdictHeader(run) {
   return h('header', { class: `verdict ${good ? 'good' : 'bad'}` },
     h('p', { class: 'badge-line' }, h('strong', { class: 'badge' }, good ? '✓ PASS' : '✗ FAIL'), good ? null : h('strong', { class: 'property' }, run.what),
       h('span', { class: 'muted' }, `${run.name} · ${run.seeds} · ${VERDICTS[run.verdict]} · exit ${run.exit_code}`)),
-    h('h1', {}, first[0].toUpperCase() + first.slice(1)), rest.map((sentence) => h('p', { class: 'sentence' }, sentence)),
+    h('h1', {}, first), rest.map((sentence) => h('p', { class: 'sentence' }, sentence)),
     run.repeat ? h('p', { class: 'repeat' }, h('span', { class: 'muted' }, good ? 'Repeat ' : 'See it again '), h('code', {}, run.repeat)) : null,
     run.rerun ? h('p', { class: 'muted' }, run.rerun) : null);
 }
@@ -53,7 +53,7 @@ function diagramSections(run) {
   return run.diagrams.map((diagram) => {
     const shrunk = diagram.of === 'shrunk';
     return section('space-time', shrunk ? 'Shrunk: the least that still violates it' : 'What happened',
-      h('p', { class: 'lead' }, shrunk ? `The smallest run found that violates ${diagram.property}.` : `Seed ${diagram.seed}, ${instant(diagram.from_us)} to ${instant(diagram.to_us)}. Time goes downward; long pauses are drawn short.`),
+      h('p', { class: 'lead' }, shrunk ? `The smallest run found that violates ${diagram.property}.` : `Seed ${diagram.seed}, ${stretch(diagram)} of virtual time. Time goes downward; long pauses are drawn short.`),
       diagramView(diagram));
   });
 }

@@ -1,8 +1,10 @@
 //! Seeded virtual users that drive the chat core in virtual time, and judge what they saw.
 
 pub mod caught;
+pub mod charts;
 pub mod cli;
 pub mod commands;
+pub mod diagram;
 mod disk;
 pub mod draw;
 pub mod engine;

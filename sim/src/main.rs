@@ -51,8 +51,8 @@ fn main() -> ExitCode {
         error_paint: paint(io::stderr().is_terminal()),
         live: &mut live,
         clock: &|| began.elapsed(),
-        unasked: Path::new("target/sim"),
         cores: available_parallelism().unwrap_or(NonZeroUsize::MIN),
+        unasked: Path::new("target/sim"),
     };
     ExitCode::from(execute(&invocation, &engine(), &mut console))
 }

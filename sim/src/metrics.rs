@@ -9,6 +9,7 @@
 //!   frame, and the answers and other events it read since the message before.
 //! - `stick_turns`, `matches`: for each user who asked, how many it had.
 
+mod charts;
 mod distribution;
 mod figures;
 mod latency;
@@ -23,6 +24,7 @@ use self::distribution::Distribution;
 use self::latency::InFlight;
 use self::shares::Shares;
 use self::waits::Waits;
+use crate::charts::UserWaits;
 use crate::history::{Observer, Path, Record, What, WorldRecord};
 use crate::plan::Plan;
 use crate::properties::Overtaken;
@@ -60,6 +62,8 @@ pub struct Metrics {
     overtaken: Overtaken,
     worst_in_line: Worst,
     worst_claim: Worst,
+    queue_waits: UserWaits,
+    stick_waits: UserWaits,
     refusals: Vec<(&'static str, u64)>,
     calls: u64,
     retries: u64,
@@ -118,6 +122,8 @@ impl Metrics {
             overtaken: Overtaken::default(),
             worst_in_line: Worst::default(),
             worst_claim: Worst::default(),
+            queue_waits: UserWaits::default(),
+            stick_waits: UserWaits::default(),
             refusals: Vec::new(),
             calls: 0,
             retries: 0,
@@ -161,23 +167,13 @@ impl Metrics {
         self.add_overtaken(other.overtaken);
         self.worst_in_line.take(other.worst_in_line);
         self.worst_claim.take(other.worst_claim);
+        self.queue_waits.merge(&other.queue_waits);
+        self.stick_waits.merge(&other.stick_waits);
         for &(code, count) in &other.refusals {
             self.refuse(code, count);
         }
         self.calls += other.calls;
         self.retries += other.retries;
-    }
-
-    fn waited_in_line(&mut self, user: Option<User>, took: Span) {
-        self.queue_wait.record(took.0);
-        let figure = took.0;
-        self.worst_in_line.take(Worst { figure, user });
-    }
-
-    fn waited_for_stick(&mut self, user: Option<User>, took: Span) {
-        self.stick_wait.record(took.0);
-        let figure = took.0;
-        self.worst_claim.take(Worst { figure, user });
     }
 
     fn waits(&mut self, agent: Agent) -> &mut Waits {
@@ -240,7 +236,7 @@ impl Metrics {
                 // The answer says that the match came of this very call.
                 waits.in_line_since.get_or_insert(intended);
                 if let Some(since) = waits.matched(room) {
-                    self.waited_in_line(record.user, at.since(since));
+                    self.waited_in_line(agent, record.user, at.since(since));
                 } else {
                     waits.in_line_since = None;
                 }
@@ -267,7 +263,7 @@ impl Metrics {
                 if place == 0
                     && let Some(since) = waits.granted(room, epoch)
                 {
-                    self.waited_for_stick(record.user, at.since(since));
+                    self.waited_for_stick(agent, record.user, at.since(since));
                 }
             }
             Ok(
@@ -316,7 +312,7 @@ impl Metrics {
             }
             Saw::Found { room, .. } => {
                 if let Some(since) = waits.matched(room) {
-                    self.waited_in_line(record.user, at.since(since));
+                    self.waited_in_line(agent, record.user, at.since(since));
                 }
             }
             Saw::Stick {
@@ -344,7 +340,7 @@ impl Metrics {
         match change {
             StickChange::Granted { epoch, .. } => {
                 if let Some(since) = waits.granted(room, epoch) {
-                    self.waited_for_stick(Some(user), at.since(since));
+                    self.waited_for_stick(agent, Some(user), at.since(since));
                 }
             }
             StickChange::Released { epoch } | StickChange::Expired { epoch } => {
@@ -354,6 +350,20 @@ impl Metrics {
             }
             StickChange::Claimed { .. } => {}
         }
+    }
+
+    fn waited_in_line(&mut self, agent: Agent, user: Option<User>, took: Span) {
+        self.waits(agent).queue.add(took);
+        self.queue_wait.record(took.0);
+        let figure = took.0;
+        self.worst_in_line.take(Worst { figure, user });
+    }
+
+    fn waited_for_stick(&mut self, agent: Agent, user: Option<User>, took: Span) {
+        self.waits(agent).stick.add(took);
+        self.stick_wait.record(took.0);
+        let figure = took.0;
+        self.worst_claim.take(Worst { figure, user });
     }
 
     fn gave_up(&mut self, agent: Agent) {

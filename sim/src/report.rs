@@ -8,6 +8,7 @@ mod failure;
 mod figures;
 mod header;
 mod hints;
+mod html;
 mod json;
 mod junit;
 mod lanes;
@@ -21,12 +22,14 @@ mod shrunk;
 mod tail;
 mod timeline;
 
+use crate::diagram::Diagram;
 use crate::plan::Plan;
 use crate::result::{Class, RunResult, Verdict, Violation};
 use crate::runner::{Summary, unreached};
 use crate::trace::SawLine;
 
 pub use exploration::{Exploring, Kept, exploration, exploration_json, exploring_line};
+pub use html::html;
 pub use json::json;
 pub use junit::junit;
 pub(crate) use lanes::LANES;
@@ -78,6 +81,10 @@ pub struct FinishedRun {
     pub story: Option<Story>,
     /// The smallest scenario that fails like the first violation, if there is one.
     pub shrunk: Option<ShrunkRun>,
+    /// The same violation as space-time diagrams, in the order in which they are shown.
+    pub diagrams: Vec<Diagram>,
+    /// The report that was written unasked, as a person would open it.
+    pub look: Option<String>,
 }
 
 /// What the clients of a violation saw.

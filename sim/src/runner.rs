@@ -13,6 +13,7 @@ use std::ops::ControlFlow;
 
 use chat_core::Span;
 
+use crate::charts::Charts;
 use crate::plan::Plan;
 use crate::report::Timeline;
 use crate::result::{
@@ -86,6 +87,10 @@ pub trait Measured: Send + Sized {
     fn refusals(&self) -> BTreeMap<String, u64>;
     /// The worst wait, or passing over, of anyone.
     fn worst(&self, of: Seek) -> Worst;
+    /// What a report draws of them; nothing, unless there is something to draw.
+    fn charts(&self) -> Charts {
+        Charts::default()
+    }
 }
 
 /// Which seeds to run, and how many at a time.

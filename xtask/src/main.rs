@@ -4,6 +4,7 @@
 //! a fresh machine. `steps.rs` lists what is checked; each step's own file says how. And
 //! `cargo xtask mutants` checks the checks: see `mutants.rs`.
 
+mod browser;
 mod cargo;
 mod deny;
 mod determinism;

@@ -2,7 +2,7 @@
 
 use crate::cargo::Cargo;
 use crate::outcome::Outcome;
-use crate::{deny, determinism, mutants, scenarios, schema, tidy};
+use crate::{browser, deny, determinism, mutants, scenarios, schema, tidy};
 
 /// One thing that is checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,11 +17,12 @@ pub(crate) enum Step {
     Scenarios,
     Determinism,
     Canary,
+    Browser,
 }
 
 impl Step {
     /// Every step, in order.
-    pub(crate) const ALL: [Self; 10] = [
+    pub(crate) const ALL: [Self; 11] = [
         Self::Fmt,
         Self::Clippy,
         Self::Test,
@@ -32,6 +33,7 @@ impl Step {
         Self::Scenarios,
         Self::Determinism,
         Self::Canary,
+        Self::Browser,
     ];
 
     /// The word that names it on the command line and in the summary.
@@ -47,6 +49,7 @@ impl Step {
             Self::Scenarios => "scenarios",
             Self::Determinism => "determinism",
             Self::Canary => "canary",
+            Self::Browser => "browser",
         }
     }
 
@@ -65,6 +68,7 @@ impl Step {
             Self::Scenarios => "every shipped scenario passes over fixed seeds, in release",
             Self::Determinism => "one seed gives one trace hash, whatever the jobs or the build",
             Self::Canary => "every curated mutant applies, and the harness sees two planted bugs",
+            Self::Browser => "reports in a real browser: sizes, schemes, keys, no network",
         }
     }
 
@@ -96,6 +100,7 @@ impl Step {
             Self::Scenarios => scenarios::check(cargo),
             Self::Determinism => determinism::check(cargo),
             Self::Canary => mutants::canary(cargo),
+            Self::Browser => browser::check(cargo),
         }
     }
 }

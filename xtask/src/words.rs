@@ -177,6 +177,9 @@ must be explained in mutants/survivors.txt. It takes hours; a second call goes o
 
 cargo-deny is installed, once and by `cargo install`, where it is missing; cargo-nextest is
 used where it is installed.
+cargo-deny is installed, once and by `cargo install`, where it is missing, and so is what
+`browser` needs: chromium and Node by apt-get, the rest by npm. cargo-nextest is used where
+it is installed.
 
 Examples:
   cargo xtask test                       everything, as CI does

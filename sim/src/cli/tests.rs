@@ -79,10 +79,8 @@ fn what_makes_no_sense_is_refused() {
         ("sim a.yaml --unheard-of", "unexpected argument"),
         ("sim shrink a.yaml --for a-while", "invalid value 'a-while'"),
         ("sim shrink a.yaml b.yaml", "unexpected argument"),
-        (
-            "sim a.yaml --report r.html",
-            "`--report` is not available yet",
-        ),
+        ("sim a.yaml --report -", "only --json"),
+        ("sim a.yaml --report x --json x", "name the same file"),
         (
             "sim run a.yaml --target http://localhost",
             "`--target` is not available yet",

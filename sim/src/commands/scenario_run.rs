@@ -12,9 +12,13 @@ use chat_core::Span;
 
 use super::{Console, shrinking};
 use crate::cli::RunArgs;
+use crate::diagram::{Diagram, Shown, diagram};
 use crate::engine::Engine;
+use crate::output;
 use crate::plan::Plan;
-use crate::report::{FinishedRun, LANES, Rerun, Story, live_line, repeat_command, run_command};
+use crate::report::{
+    FinishedRun, LANES, Rerun, Story, VERSION, html, live_line, repeat_command, run_command,
+};
 use crate::result::Repro;
 use crate::runner::{Measured, Merged, Progress, Seeds, run_seeds};
 use crate::trace::{Recorder, TraceWriter};
@@ -49,6 +53,8 @@ pub(super) fn run<M: Measured>(
         plan,
         story: None,
         shrunk: None,
+        diagrams: Vec::new(),
+        look: None,
     };
     run.summary.result.repro = Some(repro(&run, seeds));
     run.story = story(&run, engine);
@@ -56,6 +62,8 @@ pub(super) fn run<M: Measured>(
         run.shrunk = shrinking::after_run(&run, engine, console);
         tell_shrunk(&mut run);
     }
+    run.diagrams = diagrams(&run, engine);
+    run.look = look(&run, console);
     Ok(run)
 }
 
@@ -169,6 +177,38 @@ fn story<M: Measured>(run: &FinishedRun, engine: &Engine<M>) -> Option<Story> {
         lines: recorder.into_lines(),
         rerun,
     })
+}
+
+/// Runs the seed of the first violation again, and draws it.
+fn diagrams<M: Measured>(run: &FinishedRun, engine: &Engine<M>) -> Vec<Diagram> {
+    let Some(violation) = run.headline() else {
+        return Vec::new();
+    };
+    let whole = diagram(&run.plan, violation.seed, violation, Shown::Whole, engine);
+    let shrunk = run.shrunk.as_ref().and_then(|run| {
+        let (plan, violation) = (&run.shrunk.plan, &run.shrunk.violation);
+        diagram(plan, plan.seed, violation, Shown::Shrunk, engine)
+    });
+    shrunk.into_iter().chain(whole).collect()
+}
+
+/// Writes the report of a violation where a person finds it, and says where.
+fn look(run: &FinishedRun, console: &mut Console<'_>) -> Option<String> {
+    let violation = run.headline()?;
+    let name = format!("{}-{}.html", violation.property, violation.seed);
+    let path = console.unasked.join(name);
+    let runs = std::slice::from_ref(run);
+    let written = html(runs, VERSION)
+        .map_err(std::io::Error::from)
+        .and_then(|page| output::prepare(&path).and_then(|()| output::write(&path, &page)));
+    match written {
+        Ok(()) => Some(path.display().to_string()),
+        Err(problem) => {
+            // Nobody asked for it, so that the run is none the worse.
+            console.complain(&format!("warning: {}\n", cannot_write(&path, &problem)));
+            None
+        }
+    }
 }
 
 /// Milliseconds of virtual time, to the microsecond that they were made from.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Metrics, judged_by_thresholds};
+use crate::charts::Charts;
 use crate::plan::Plan;
 use crate::result::{Counts, FairnessResult, MetricResult, PropertyResult, ThresholdResult};
 use crate::runner::{Measured, Seek, Worst};
@@ -45,5 +46,9 @@ impl Measured for Metrics {
                 user: None,
             },
         }
+    }
+
+    fn charts(&self) -> Charts {
+        Self::charts(self)
     }
 }

@@ -15,7 +15,7 @@ use std::ops::ControlFlow;
 use crate::engine::Engine;
 use crate::plan::Plan;
 use crate::result::{Class, Violation};
-use crate::runner::{Ended, Measured, Progress, Seek, Worst, in_order};
+use crate::runner::{Ended, Measured, PANIC, Progress, Seek, Worst, in_order};
 use crate::sometimes::{Point, Tally};
 
 pub use cause::cause;
@@ -40,6 +40,8 @@ pub struct Explored<'a> {
     pub jobs: NonZeroUsize,
     /// Whether the first failure ends it.
     pub patience: Patience,
+    /// Only violations of these count (`panic` is one); none means all.
+    pub properties: &'a [String],
     /// What to look for besides failures, and how.
     pub seek: Option<(Seek, Guide)>,
 }
@@ -105,6 +107,10 @@ impl Explored<'_> {
         vary(&self.plans[trial.scenario], trial.draw, self.mix)
     }
 
+    fn wants(&self, property: &str) -> bool {
+        self.properties.is_empty() || self.properties.iter().any(|wanted| wanted == property)
+    }
+
     /// The trial of this number, if it is drawn like any other.
     fn fresh(&self, index: u64) -> Trial {
         let seed = self.first.wrapping_add(index);
@@ -130,7 +136,8 @@ impl Explored<'_> {
             let property = outcome.properties.get(violation.property.as_str());
             property.map_or(Class::Safety, |property| property.class)
         };
-        let violations = outcome.violations.iter().cloned();
+        let wanted = |violation: &&Violation| self.wants(&violation.property);
+        let violations = outcome.violations.iter().filter(wanted).cloned();
         Tried {
             steps: outcome.steps,
             trace_hash: outcome.trace_hash,
@@ -172,7 +179,7 @@ pub fn explore<M: Measured>(
         let mut flow = ControlFlow::Continue(());
         let mut take = |index: u64, ended: Ended<Tried>, _: &Progress| {
             let trial = trial_of(index);
-            let failed = all.take(&trial, ended);
+            let failed = all.take(&trial, ended, what);
             listener.tried(&trial);
             let enough = failed && what.patience == Patience::FirstFailure;
             flow = if enough {
@@ -192,14 +199,17 @@ pub fn explore<M: Measured>(
 
 impl Exploration {
     /// Adds the next trial. Whether it failed.
-    fn take(&mut self, trial: &Trial, ended: Ended<Tried>) -> bool {
+    fn take(&mut self, trial: &Trial, ended: Ended<Tried>, what: &Explored<'_>) -> bool {
         self.tried += 1;
         match ended {
             Err(words) => {
-                let detail = format!("The run panicked: {words}");
-                self.failures
-                    .add(trial, None, Class::Safety, "panic", &detail);
-                true
+                let wanted = what.wants(PANIC);
+                if wanted {
+                    let detail = format!("The run panicked: {words}");
+                    self.failures
+                        .add(trial, None, Class::Safety, PANIC, &detail);
+                }
+                wanted
             }
             Ok(tried) => {
                 self.steps += tried.steps;

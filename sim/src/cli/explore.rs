@@ -7,7 +7,8 @@ use chat_core::Span;
 use clap::Args;
 
 use crate::explore::Mix;
-use crate::runner::Seek;
+use crate::names::PROPERTIES;
+use crate::runner::{PANIC, Seek};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
@@ -46,6 +47,9 @@ pub struct ExploreArgs {
     /// Go on after a failure
     #[arg(long)]
     pub keep_going: bool,
+    /// Only violations of these count: property names, and panic
+    #[arg(long = "property", value_name = "NAME,…", value_delimiter = ',', value_parser = property)]
+    pub properties: Vec<String>,
     /// Which schedules to explore
     #[arg(long, value_enum, value_name = "WHICH", default_value_t = Mix::Mixed)]
     pub schedule: Mix,
@@ -73,6 +77,18 @@ pub struct ExploreArgs {
     /// Show the verdict only
     #[arg(long, short)]
     pub quiet: bool,
+}
+
+/// The name of a property, or of what a run that breaks off violates.
+fn property(name: &str) -> Result<String, String> {
+    let mut known = PROPERTIES.into_iter().chain([PANIC]);
+    if known.any(|known| known == name) {
+        return Ok(name.to_owned());
+    }
+    Err(format!(
+        "expected {PANIC} or one of {}",
+        PROPERTIES.join(", ")
+    ))
 }
 
 fn some_time(text: &str) -> Result<Span, String> {

@@ -58,6 +58,7 @@ pub(super) fn run<M: Measured>(
         mix: arguments.schedule,
         jobs: arguments.jobs.unwrap_or(console.cores),
         patience,
+        properties: &arguments.properties,
         seek: arguments.seek.map(|seek| (seek, guide)),
     };
     let began = (console.clock)();

@@ -68,8 +68,8 @@ fn knows_explore(tree: &Tree<'_>) -> bool {
     command.output().is_ok_and(|output| output.status.success())
 }
 
-/// `sim explore`, which draws the configuration from the seed: once up to the first failure, and
-/// if that is not what must be seen, once more through all the seeds.
+/// `sim explore`, which draws the configuration from the seed: up to the first violation of what
+/// must be seen; and if there is none, up to the first of anything, so that one sees what is.
 fn explore(
     tree: &Tree<'_>,
     files: &[String],
@@ -84,12 +84,15 @@ fn explore(
     let mut words = vec!["explore".to_owned()];
     words.extend(files);
     words.extend(["--seeds".to_owned(), effort.seeds.to_string()]);
-    let first = finds_of_explore(&sim_json(tree, &words, effort)?)?;
-    if first.is_empty() || first.iter().any(|find| is_wanted(find, wanted)) {
-        return Ok(first);
+    let anything = words.clone();
+    if !wanted.is_empty() {
+        words.extend(["--property".to_owned(), wanted.join(",")]);
     }
-    words.extend(["--keep-going", "--no-shrink"].map(str::to_owned));
-    finds_of_explore(&sim_json(tree, &words, effort)?)
+    let found = finds_of_explore(&sim_json(tree, &words, effort)?)?;
+    if !found.is_empty() || wanted.is_empty() {
+        return Ok(found);
+    }
+    finds_of_explore(&sim_json(tree, &anything, effort)?)
 }
 
 /// `sim run`, a few seeds of each scenario at a time, and more of them each time.
@@ -203,13 +206,15 @@ fn finds_of_run(result: &Value, file: &str, first: u64, tried: u64) -> Vec<Find>
         let property = text(&violation["property"]);
         let seed = violation["seed"].as_u64().unwrap_or(first);
         if !finds.iter().any(|find| find.property == property) {
+            // What is shrunk is the first.
+            let steps = result["shrunk"]["steps"].as_u64();
             finds.push(Find {
                 property,
                 detail: text(&violation["detail"]),
                 scenario: file.to_owned(),
                 seed,
                 seeds: tried + seed.saturating_sub(first) + 1,
-                steps: None,
+                steps: steps.filter(|_| finds.is_empty()),
             });
         }
     }

@@ -42,7 +42,7 @@ Examples:
   sim scenarios/burst.yaml                    run one scenario with its own seed
   sim scenarios/burst.yaml --seed 7           run it with another
   sim scenarios/*.yaml --seeds 200            run 200 seeds of each
-  sim explore scenarios/*.yaml --for 10m      look for what breaks, draw anew each time
+  sim explore scenarios/*.yaml --for 10m      look for what breaks
   sim run burst.yaml --json - | jq .verdict   read the verdict by program
   sim validate scenarios/*.yaml               check scenarios, run nothing
 
@@ -109,7 +109,7 @@ enum Command {
     /// Run scenarios and judge them; `run` may be left out
     #[command(after_help = RUN_EXAMPLES)]
     Run(RunArgs),
-    /// Look for a seed that breaks something, with the configuration drawn from each seed
+    /// Look for a seed that breaks something, each with a configuration drawn
     #[command(after_help = explore::EXAMPLES)]
     Explore(ExploreArgs),
     /// Check scenarios without running them

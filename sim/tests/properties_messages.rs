@@ -105,30 +105,31 @@ mod no_lost_messages {
     fn a_gap_may_span_two_stays() {
         let gap_from = |from| {
             let mut story = open_lobby();
+            story.says(ANN, LOBBY, 3, "one");
             let leave = story.calls(BOB, leave_chat(LOBBY));
             story.answers(leave, Answer::LeftChat);
-            story.sees(ANN, member(3, BOB, Presence::Left));
-            story.joins(BOB, 4, &[ANN]);
-            story.says(ANN, LOBBY, 5, "hello");
+            story.sees(ANN, member(4, BOB, Presence::Left));
+            story.joins(BOB, 5, &[ANN]);
+            story.says(ANN, LOBBY, 6, "two");
             let range = LostRange {
                 room: LOBBY,
                 from,
-                to: 5,
+                to: 6,
             };
             let gap = Saw::Gap {
                 from: 2,
-                to: 4,
-                lost: 3,
+                to: 5,
+                lost: 4,
                 rooms: &[range],
             };
             let now = story.now();
-            story.sees_as(BOB, 4, now, gap, true);
+            story.sees_as(BOB, 5, now, gap, true);
             story.drains(&[ANN, BOB]);
             story.ends()
         };
-        let judgement = gap_from(2);
+        let judgement = gap_from(3);
         assert!(judgement.violations.is_empty(), "{judgement:?}");
-        assert_eq!(broken(&gap_from(6)), ["no_lost_messages"]);
+        assert!(broken(&gap_from(4)).contains(&"no_lost_messages"));
     }
 
     /// Found by exploring `reconnect_storm`, seed 997: others have seen somebody leave and come
@@ -187,10 +188,11 @@ mod no_lost_messages {
     fn a_refused_mint_is_remembered_for_nobody() {
         let twice = |minting: bool| {
             let mut story = Story::new();
-            if !minting {
-                story.joins(BOB, 1, &[BOB]);
-            }
-            let call = story.calls(BOB, enter_queue(&[]));
+            let call = if minting {
+                story.calls_as_stranger(BOB, enter_queue(&[]))
+            } else {
+                story.calls(BOB, enter_queue(&[]))
+            };
             story.answers(call, waiting(BOB));
             story.answers_again(call, Err(refusal("queue_full")));
             story.ends()

@@ -109,7 +109,7 @@ enum Command {
     /// Run scenarios and judge them; `run` may be left out
     #[command(after_help = RUN_EXAMPLES)]
     Run(RunArgs),
-    /// Look for a seed that breaks something, each with a configuration drawn
+    /// Look for what breaks, drawing the configuration from each seed
     #[command(after_help = explore::EXAMPLES)]
     Explore(ExploreArgs),
     /// Check scenarios without running them

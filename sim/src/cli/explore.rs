@@ -63,7 +63,7 @@ pub struct ExploreArgs {
     /// How many seeds to try at a time (one each core)
     #[arg(long, value_name = "N", env = "SIM_JOBS", hide_env = true)]
     pub jobs: Option<NonZeroUsize>,
-    /// Write what was found as JSON (- is the standard output)
+    /// Write what was found as JSON (- is standard output)
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
     /// Write what clients of the first failing seed saw

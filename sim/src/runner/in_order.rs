@@ -16,6 +16,9 @@ const TICK: Duration = Duration::from_millis(100);
 /// What became of one piece of work: what it came to, or the words with which it broke off.
 pub(crate) type Ended<T> = Result<T, String>;
 
+/// Takes a result by its number, and says whether to go on.
+pub(crate) type Take<'a, T> = dyn FnMut(u64, Ended<T>) -> ControlFlow<()> + 'a;
+
 /// Between the workers and the caller, who takes.
 struct Shared<T> {
     next_to_start: u64,
@@ -47,7 +50,7 @@ pub(crate) fn in_order<T: Send>(
     count: u64,
     jobs: NonZeroUsize,
     run: &(dyn Fn(u64, &Progress) -> T + Sync),
-    take: &mut dyn FnMut(u64, Ended<T>, &Progress) -> ControlFlow<()>,
+    take: &mut Take<'_, T>,
     tick: &mut dyn FnMut(&Progress),
 ) {
     let progress = Progress::default();
@@ -67,7 +70,7 @@ pub(crate) fn in_order<T: Send>(
         }
         for index in 0..count {
             let ended = wait_for(index, &board, &progress, tick);
-            let taken = take(index, ended, &progress);
+            let taken = take(index, ended);
             progress.finish_seed();
             if taken.is_break() {
                 board.lock().count = 0;

@@ -40,7 +40,7 @@ Examples:
   sim scenarios/burst.yaml                    run one scenario with its own seed
   sim scenarios/burst.yaml --seed 7           run it with another
   sim scenarios/*.yaml --seeds 200            run 200 seeds of each
-  sim explore scenarios/*.yaml --for 10m      look for what breaks, draw anew each time
+  sim explore scenarios/*.yaml --for 10m      look for what breaks
   sim burst.yaml --report burst.html          look at what happened, in a browser
   sim run burst.yaml --json - | jq .verdict   read the verdict by program
   sim validate scenarios/*.yaml               check scenarios, run nothing
@@ -123,7 +123,7 @@ enum Command {
     /// Run scenarios and judge them; `run` may be left out
     #[command(after_help = RUN_EXAMPLES)]
     Run(RunArgs),
-    /// Look for a seed that breaks something, each with a configuration of its own
+    /// Look for what breaks, drawing the configuration from each seed
     #[command(after_help = explore::EXAMPLES)]
     Explore(ExploreArgs),
     /// Make the smallest scenario that still fails

@@ -177,7 +177,7 @@ pub fn explore<M: Measured>(
         let attempt =
             |index: u64, progress: &Progress| what.attempt(&trial_of(index), engine, progress);
         let mut flow = ControlFlow::Continue(());
-        let mut take = |index: u64, ended: Ended<Tried>, _: &Progress| {
+        let mut take = |index: u64, ended: Ended<Tried>| {
             let trial = trial_of(index);
             let failed = all.take(&trial, ended, what);
             listener.tried(&trial);

@@ -115,7 +115,7 @@ pub fn run_seeds<M: Measured>(
 ) -> Merged<M> {
     let mut merged = Merged::new(seeds);
     let run_one = |index: u64, progress: &Progress| run(seeds.first.wrapping_add(index), progress);
-    let mut take = |index: u64, ended, _: &Progress| {
+    let mut take = |index: u64, ended| {
         merged.add(seeds.first.wrapping_add(index), ended);
         ControlFlow::Continue(())
     };

@@ -294,6 +294,26 @@ mod room_lifecycle {
         story.answers(call, Answer::LeftChat);
     }
 
+    /// Found by exploring `churn`, seed 50: one left, and left again too fast.
+    #[test]
+    fn a_refused_second_leave_does_not_undo_the_first() {
+        let told = |first: bool| {
+            let mut story = Story::new();
+            story.matches(ANN, BOB, PAIR);
+            if first {
+                let leave = story.calls(ANN, leave_chat(PAIR));
+                story.answers(leave, Answer::LeftChat);
+            }
+            let again = story.calls(ANN, leave_chat(PAIR));
+            story.refuses(again, "rate_limited");
+            story.all_see(&[BOB], ended(PAIR, 2, EndReason::Left));
+            story.drains(&[ANN, BOB]);
+            story.ends()
+        };
+        assert_eq!(broken(&told(true)), Vec::<&str>::new());
+        assert!(!broken(&told(false)).is_empty());
+    }
+
     #[test]
     fn a_chat_ends_once() {
         let mut story = chat();

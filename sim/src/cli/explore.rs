@@ -38,10 +38,15 @@ pub struct ExploreArgs {
     /// How long to go on, as in 90s or 10m
     #[arg(long = "for", id = "time", value_name = "TIME", conflicts_with = "seeds", value_parser = some_time)]
     pub time: Option<Span>,
-    /// The first seed
-    #[arg(long, value_name = "FIRST", default_value_t = 1)]
+    /// The first seed (1)
+    #[arg(
+        long,
+        value_name = "FIRST",
+        default_value_t = 1,
+        hide_default_value = true
+    )]
     pub seed: u64,
-    /// Draw every configuration from this seed, and only the rest from each
+    /// Draw every configuration from this seed
     #[arg(long, value_name = "SEED")]
     pub draw: Option<u64>,
     /// Go on after a failure
@@ -50,26 +55,26 @@ pub struct ExploreArgs {
     /// Only violations of these count: property names, and panic
     #[arg(long = "property", value_name = "NAME,…", value_delimiter = ',', value_parser = property)]
     pub properties: Vec<String>,
-    /// Which schedules to explore
-    #[arg(long, value_enum, value_name = "WHICH", default_value_t = Mix::Mixed)]
+    /// Which schedules: plain, race or mixed (mixed)
+    #[arg(long, value_enum, value_name = "WHICH", default_value_t = Mix::Mixed, hide_default_value = true, hide_possible_values = true)]
     pub schedule: Mix,
-    /// Look for the worst of this instead of the first failure
-    #[arg(long, value_enum, value_name = "WHAT")]
+    /// Seek the worst: queue-wait, stick-wait, overtaking
+    #[arg(long, value_enum, value_name = "WHAT", hide_possible_values = true)]
     pub seek: Option<Seek>,
-    /// With --seek: only at random, not near the worst so far
+    /// With --seek: only at random, not near the worst
     #[arg(long, requires = "seek")]
     pub unguided: bool,
-    /// How many seeds to try at a time (one for each core)
+    /// How many seeds to try at a time (one each core)
     #[arg(long, value_name = "N", env = "SIM_JOBS", hide_env = true)]
     pub jobs: Option<NonZeroUsize>,
-    /// Write what was found as JSON (- is the standard output)
+    /// Write what was found as JSON (- is standard output)
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
-    /// Write all that clients of the first failing seed did and saw, line by line
+    /// Write what clients of the first failing seed saw
     #[arg(long, value_name = "FILE.jsonl")]
     pub trace: Option<PathBuf>,
     /// Do not look for a smaller scenario after a failure
-    #[arg(long)]
+    #[arg(long, hide = true)]
     pub no_shrink: bool,
     /// Show what every seed drew
     #[arg(long, short, conflicts_with = "quiet")]

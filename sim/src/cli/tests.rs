@@ -48,6 +48,24 @@ fn the_other_commands() {
 }
 
 #[test]
+fn exploring_takes_a_number_of_seeds_or_a_length_of_time() {
+    let explore = |line: &str| {
+        let Invocation::Explore(explore) = read(line).unwrap() else {
+            panic!("{line}: not an exploration");
+        };
+        explore
+    };
+    let some = explore("sim explore a.yaml b.yaml --seeds 7 --seek stick-wait --draw 9");
+    assert_eq!((some.files.len(), some.seed, some.draw), (2, 1, Some(9)));
+    assert_eq!((some.seeds, some.time), (NonZeroU64::new(7), None));
+    assert_eq!(some.schedule, crate::explore::Mix::Mixed);
+    let long = explore("sim explore a.yaml --for 10m --keep-going --schedule race");
+    assert_eq!(long.time, Some(chat_core::Span::secs(600)));
+    assert!(long.keep_going && long.seeds.is_none());
+    assert_eq!(long.schedule, crate::explore::Mix::Race);
+}
+
+#[test]
 fn what_is_followed_is_a_user_or_a_room() {
     use crate::protocol::{Room, User};
     let follow =
@@ -81,6 +99,13 @@ fn what_makes_no_sense_is_refused() {
         ("sim shrink a.yaml b.yaml", "unexpected argument"),
         ("sim a.yaml --report -", "only --json"),
         ("sim a.yaml --report x --json x", "name the same file"),
+        ("sim explore --seeds 7", "required"),
+        ("sim explore a.yaml", "--seeds"),
+        ("sim explore a.yaml --seeds 7 --for 10m", "cannot be used"),
+        ("sim explore a.yaml --for 10", "a number and a unit"),
+        ("sim explore a.yaml --for 0s", "no time at all"),
+        ("sim explore a.yaml --seeds 7 --unguided", "--seek"),
+        ("sim explore a.yaml --seeds 7 --seek luck", "stick-wait"),
         (
             "sim run a.yaml --target http://localhost",
             "`--target` is not available yet",
@@ -120,6 +145,11 @@ fn help_of_run() {
 }
 
 #[test]
+fn help_of_explore() {
+    insta::assert_snapshot!(help("sim explore --help"));
+}
+
+#[test]
 fn help_of_validate() {
     insta::assert_snapshot!(help("sim validate --help"));
 }
@@ -136,6 +166,7 @@ fn help_is_no_wider_than_the_page_and_promises_nothing() {
         "sim -h",
         "sim run --help",
         "sim shrink --help",
+        "sim explore --help",
         "sim validate --help",
         "sim schema --help",
     ] {

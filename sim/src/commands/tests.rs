@@ -346,3 +346,73 @@ fn schema_prints_the_schema() {
         (0, "{\n  \"title\": \"Scenario\"\n}\n")
     );
 }
+
+#[test]
+fn exploring_tells_of_the_first_failure_and_how_to_try_it_again() {
+    let desk = Desk::new();
+    // Files are taken in turn: the fifth seed goes to the first one.
+    let both = |files| {
+        desk.sim(&format!("sim explore {files} --seed 40 --seeds 20"))
+            .code
+    };
+    assert_eq!(both("burst.yaml unsafe.yaml"), 0);
+    assert_eq!(both("unsafe.yaml burst.yaml"), 1);
+    let alone = desk.sim("sim explore unsafe.yaml --seed 40 --seeds 20 --json found.json");
+    assert_eq!(alone.code, 1);
+    for words in [
+        "FAIL room_order · unsafe · seed 44 · number 5 tried",
+        "drew      ",
+        "--seeds 1 --seed 44",
+        "unreached ",
+        "FAIL · 1 failure · 5 seeds in ",
+    ] {
+        assert!(alone.out.contains(words), "{words}: {}", alone.out);
+    }
+    let columns = |line: &str| unicode_width::UnicodeWidthStr::width(line);
+    assert!(
+        alone.out.lines().all(|line| columns(line) <= 80),
+        "{}",
+        alone.out
+    );
+    let json: serde_json::Value = serde_json::from_str(&desk.read("found.json")).unwrap();
+    assert_eq!((&json["seeds"], &json["exit_code"]), (&5.into(), &1.into()));
+    let failure = &json["failures"][0];
+    assert_eq!(failure["property"], "room_order");
+    assert_eq!(failure["class"], "safety");
+    assert_eq!(
+        (&failure["seed"], &failure["index"]),
+        (&44.into(), &5.into())
+    );
+    assert_eq!(failure["trace_hash"], "000000000000002c");
+    assert!(
+        failure["drew"]
+            .as_str()
+            .is_some_and(|drew| !drew.is_empty())
+    );
+    assert!(failure["shrunk"].is_null() && json["seek"].is_null());
+    assert!(
+        json["unreached"]
+            .as_array()
+            .is_some_and(|points| !points.is_empty())
+    );
+}
+
+#[test]
+fn exploring_goes_on_if_told_so_and_says_when_nothing_was_found() {
+    let desk = Desk::new();
+    let found = desk.sim("sim explore panics.yaml --seeds 7 --keep-going");
+    assert_eq!(found.code, 1);
+    assert!(
+        found.out.contains("FAIL panic · panics · seed 1"),
+        "{}",
+        found.out
+    );
+    assert!(found.out.contains("in 7 seeds"), "{}", found.out);
+    let clean = desk.sim("sim explore burst.yaml --seeds 7 --quiet");
+    assert_eq!(clean.code, 0);
+    assert!(clean.out.starts_with("PASS · 7 seeds in "), "{}", clean.out);
+    // The clock of the tests moves by 10 ms whenever it is looked at.
+    let timed = desk.sim("sim explore burst.yaml --for 100ms --quiet");
+    assert!(timed.out.starts_with("PASS · "), "{}", timed.out);
+    assert_eq!(desk.sim("sim explore wrong.yaml --seeds 7").code, 2);
+}

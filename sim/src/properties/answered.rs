@@ -266,6 +266,9 @@ impl Judge {
         };
         let someone = &mut self.ledger.people[person];
         someone.rewithdraw(*room, until);
+        for stay in &mut someone.memberships {
+            stay.has_left |= stay.leaving && *room == Some(stay.room);
+        }
         let user = someone.user;
         if let Some(slot) = room.and_then(|room| self.ledger.room_known(room)) {
             let now = self.ledger.clock.now;
@@ -410,7 +413,8 @@ impl Judge {
         someone.rewithdraw(room, until);
         if leave {
             for stay in &mut someone.memberships {
-                if room.is_none_or(|room| room == stay.room) {
+                // What an earlier call left stays left, whatever is said to a later one.
+                if !stay.has_left && room.is_none_or(|room| room == stay.room) {
                     stay.leaving = false;
                 }
             }

@@ -15,8 +15,8 @@ const TICK: Duration = Duration::from_millis(100);
 /// What became of one piece of work: what it came to, or the words with which it broke off.
 pub(crate) type Ended<T> = Result<T, String>;
 
-/// Takes one result after another, and says whether it wants more.
-pub(crate) type Take<'a, T> = dyn FnMut(u64, Ended<T>, &Progress) -> ControlFlow<()> + 'a;
+/// Takes a result by its number, and says whether to go on.
+pub(crate) type Take<'a, T> = dyn FnMut(u64, Ended<T>) -> ControlFlow<()> + 'a;
 
 /// Between the workers and the caller, who takes.
 struct Shared<T> {
@@ -69,7 +69,7 @@ pub(crate) fn in_order<T: Send>(
         }
         for index in 0..count {
             let ended = wait_for(index, &board, &progress, tick);
-            let taken = take(index, ended, &progress);
+            let taken = take(index, ended);
             progress.finish_seed();
             if taken.is_break() {
                 board.lock().count = 0;

@@ -127,11 +127,15 @@ impl Story {
     }
 
     fn tell(&mut self, agent: Agent, what: What<'_>) {
+        self.tell_as(agent, Some(user(agent)), what);
+    }
+
+    fn tell_as(&mut self, agent: Agent, user: Option<User>, what: What<'_>) {
         self.now += Span::millis(1);
         let record = Record {
             at: self.now,
             agent,
-            user: Some(user(agent)),
+            user,
             what,
         };
         self.judge.observe(&record);
@@ -167,15 +171,20 @@ impl Story {
 
     /// A call with a request key leaves.
     pub(crate) fn calls(&mut self, agent: Agent, op: Op) -> Call {
-        self.call(agent, op, true)
+        self.call(agent, Some(user(agent)), op, true)
+    }
+
+    /// A call with a request key leaves, of somebody without a handle.
+    pub(crate) fn calls_as_stranger(&mut self, agent: Agent, op: Op) -> Call {
+        self.call(agent, None, op, true)
     }
 
     /// A call without a request key leaves.
     pub(crate) fn calls_without_key(&mut self, agent: Agent, op: Op) -> Call {
-        self.call(agent, op, false)
+        self.call(agent, Some(user(agent)), op, false)
     }
 
-    fn call(&mut self, agent: Agent, op: Op, keyed: bool) -> Call {
+    fn call(&mut self, agent: Agent, who: Option<User>, op: Op, keyed: bool) -> Call {
         let index = agent.0 as usize;
         if self.calls.len() <= index {
             self.calls.resize_with(index + 1, Vec::new);
@@ -183,8 +192,9 @@ impl Story {
         self.calls[index].push(op.clone());
         let id = CallId(self.calls[index].iter().skip(1).map(|_| 1).sum());
         let intended = self.now + Span::millis(1);
-        self.tell(
+        self.tell_as(
             agent,
+            who,
             What::Called {
                 call: id,
                 op: &op,

@@ -69,7 +69,8 @@ fn times(server: &mut Config, dice: &mut Dice) {
         server.stick_lease, server.reconnect_grace, server.idle_timeout, server.unused_timeout
     ));
     if dice.one_in(6) {
-        server.forget_after = dice.pick(&[ms(500), ms(2_000), ms(5_000)]);
+        // Longer than a packet takes: a late copy of a forgotten mint would mint somebody else.
+        server.forget_after = dice.pick(&[ms(5_000), ms(15_000)]);
         dice.say(format!("forget after {}", server.forget_after));
     }
 }
@@ -131,7 +132,7 @@ fn memory(server: &mut Config, dice: &mut Dice) {
 }
 
 fn load(server: &mut Config, dice: &mut Dice) {
-    limit(&mut server.max_pending, "max_pending", (1, 8), dice);
+    limit(&mut server.max_pending, "max_pending", (4, 16), dice);
     limit(&mut server.max_batch, "max_batch", (1, 4), dice);
     if dice.one_in(4) {
         server.rate_limit = RateLimit::Bucket(Bucket {

@@ -119,7 +119,7 @@ fn capacity(plan: &mut Plan, dice: &mut Dice) {
         dice.say(format!("service {service} · commit {commit}"));
     }
     if dice.one_in(6) {
-        capacity.queue = dice.between(1, 8);
+        capacity.queue = dice.between(4, 16);
         dice.say(format!("line for service {}", capacity.queue));
     }
 }

@@ -30,6 +30,8 @@ pub(crate) struct Membership {
     pub(crate) left: Option<u64>,
     /// Whether the member asked to leave, so that its leave may have come about unseen.
     pub(crate) leaving: bool,
+    /// Whether an answer said that it did.
+    pub(crate) has_left: bool,
     /// Whether `left` is only the last place where the leave can be.
     pub(crate) loose: bool,
     /// Whether the member was told of the room's end.
@@ -54,6 +56,7 @@ impl Membership {
             seen: Seen::from(1),
             left: None,
             leaving: false,
+            has_left: false,
             loose: false,
             told_end: false,
             gaps: Vec::new(),

@@ -1,0 +1,401 @@
+//! Exploring: what is drawn is valid and repeatable, what is found is told once, and the number of
+//! threads changes nothing.
+
+use std::collections::BTreeSet;
+use std::num::NonZeroUsize;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use sim::draw::Shape;
+use sim::engine::Engine;
+use sim::explore::{
+    Exploration, Explored, Guide, Listener, Mix, Patience, Trial, cause, explore, vary,
+};
+use sim::metrics::Metrics;
+use sim::plan::{Plan, Schedule, Step, Verb, Workload};
+use sim::runner::{Progress, Seek};
+use sim::scenario::load;
+use sim::world;
+
+fn shipped() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scenarios");
+    let mut files: Vec<PathBuf> = std::fs::read_dir(folder)
+        .expect("the scenarios")
+        .map(|entry| entry.expect("a file").path())
+        .filter(|path| path.extension().is_some_and(|end| end == "yaml"))
+        .collect();
+    files.sort();
+    files
+}
+
+fn plan(name: &str) -> Plan {
+    let file = format!("../scenarios/{name}.yaml");
+    load(&Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).expect("a shipped scenario")
+}
+
+fn engine() -> Engine<Metrics> {
+    Engine {
+        load: |path| load(path).map_err(miette::Report::new),
+        schema: sim::scenario::schema,
+        run: world::run,
+        start: world::START,
+    }
+}
+
+/// Nobody in particular: goes on until so many trials are taken.
+struct Until(u64);
+
+impl Listener for Until {
+    fn tried(&mut self, _: &Trial) {}
+
+    fn tick(&mut self, so_far: &Exploration) -> ControlFlow<()> {
+        if so_far.tried < self.0 {
+            ControlFlow::Continue(())
+        } else {
+            ControlFlow::Break(())
+        }
+    }
+}
+
+fn explored(plans: &[Plan], count: u64, jobs: usize) -> Explored<'_> {
+    Explored {
+        plans,
+        first: 1,
+        count,
+        draw: None,
+        mix: Mix::Mixed,
+        jobs: NonZeroUsize::new(jobs).expect("some"),
+        patience: Patience::KeepGoing,
+        seek: None,
+    }
+}
+
+/// What a scenario file must keep to, as far as variations touch it.
+fn check(plan: &Plan) {
+    plan.server
+        .check()
+        .expect("a server that can be configured");
+    assert!(plan.thresholds.is_empty() && plan.expect_sometimes.is_empty());
+    let Workload::Phases { phases, personas } = &plan.workload else {
+        return;
+    };
+    let arrivals = phases.iter().map(|phase| phase.duration.0).sum::<u64>();
+    assert!(arrivals <= plan.duration.0);
+    for fault in &plan.faults {
+        use sim::plan::FaultKind::*;
+        let lasts = match &fault.kind {
+            Crash { down_for, .. } => down_for.0,
+            Partition { duration, .. }
+            | SlowReaders { duration, .. }
+            | Suspend { duration, .. }
+            | SlowDisk { duration, .. }
+            | FailDisk { duration, .. } => duration.0,
+            ClockJump { by } => {
+                assert!(by.0 >= 1_000);
+                continue;
+            }
+            Operator(_) => continue,
+        };
+        assert!(lasts >= 1_000, "{fault:?}");
+        assert!(fault.at.0 + lasts <= plan.duration.0, "{fault:?}");
+    }
+    assert!(plan.faults.is_sorted_by_key(|fault| fault.at));
+    assert!(!personas.is_empty());
+    let names: BTreeSet<&str> = personas.iter().map(|persona| &*persona.name).collect();
+    assert_eq!(names.len(), personas.len());
+    for persona in personas {
+        assert!(!persona.flow.is_empty() && persona.weight > 0);
+        check_steps(&persona.flow, plan);
+    }
+}
+
+fn check_steps(steps: &[Step], plan: &Plan) {
+    for step in steps {
+        match step {
+            Step::Call(Verb::Check { wait }) => assert!(*wait <= plan.server.max_wait),
+            Step::Loop { count, steps } => {
+                assert!(*count > 0);
+                check_steps(steps, plan);
+            }
+            Step::Choose(choices) => {
+                assert!(!choices.is_empty());
+                for choice in choices.iter() {
+                    check_steps(&choice.steps, plan);
+                }
+            }
+            Step::Call(_) | Step::Await { .. } | Step::Think(_) | Step::Disconnect(_) => {}
+        }
+    }
+}
+
+#[test]
+fn what_is_drawn_is_a_valid_scenario_and_always_the_same() {
+    for file in shipped() {
+        let plan = load(&file).expect("a shipped scenario");
+        for seed in 0..150 {
+            let varied = vary(&plan, seed, Mix::Mixed);
+            check(&varied.plan);
+            assert!(!varied.drew.is_empty());
+            let again = vary(&plan, seed, Mix::Mixed);
+            assert_eq!(format!("{:?}", again.plan), format!("{:?}", varied.plan));
+            assert_eq!(again.drew(), varied.drew());
+        }
+    }
+}
+
+#[test]
+fn every_kind_of_thing_is_drawn_now_and_then() {
+    let plan = plan("forgetful");
+    let all: Vec<_> = (0..600).map(|seed| vary(&plan, seed, Mix::Mixed)).collect();
+    let drew = |what: &str| {
+        let said =
+            |varied: &&sim::explore::Varied| varied.drew.iter().any(|one| one.contains(what));
+        all.iter().filter(said).count()
+    };
+    for what in [
+        "own form",
+        "plain",
+        "race depth",
+        "no faults",
+        "crash for",
+        "unsynced lost",
+        "partition",
+        "suspend",
+        "slow readers",
+        "slow disk",
+        "disk fails",
+        "fate unknown",
+        "clock jumps",
+        "kick",
+        "mute",
+        "ban",
+        "close",
+        "turn_limit",
+        "inbox_limit",
+        "max_queue",
+        "max_rooms",
+        "rate_limit",
+        "max_pending",
+        "random matching",
+        "interests",
+        "stick optional",
+        "lease",
+        "grace",
+        "idle",
+        "forget after",
+        "loss",
+        "duplicate",
+        "stream break",
+        "latency",
+        "timeout",
+        "no_key",
+        "parallel",
+        "bare_check",
+        "forget_handle",
+        "abandon",
+        "no check",
+        "all say hello",
+        "few words",
+        "think",
+        "rambler",
+        "to a room name",
+        "more after",
+        "without stream",
+    ] {
+        let times = drew(what);
+        assert!(times >= 4, "{what}: {times}");
+        assert!(times < 600 || ["latency"].contains(&what), "{what} always");
+    }
+    let small = all
+        .iter()
+        .filter(|varied| matches!(varied.plan.network.latency.shape(), Shape::Fixed(_)));
+    assert!(small.count() > 10);
+}
+
+#[test]
+fn the_mix_decides_the_schedule_and_nothing_else() {
+    let plan = plan("churn");
+    for seed in 0..100 {
+        let with = |mix| {
+            let mut plan = vary(&plan, seed, mix).plan;
+            (std::mem::take(&mut plan.schedule), format!("{plan:?}"))
+        };
+        let (plain, race) = (with(Mix::Plain), with(Mix::Race));
+        assert_eq!(plain.0, Schedule::Plain);
+        assert!(matches!(race.0, Schedule::Race(_)));
+        assert_eq!(plain.1, race.1);
+    }
+}
+
+#[test]
+fn the_steps_form_keeps_its_steps() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../scenarios/regressions/push_after_expiry.yaml");
+    let plan = load(&file).expect("a regression");
+    for seed in 0..20 {
+        let varied = vary(&plan, seed, Mix::Mixed).plan;
+        let words = |plan: &Plan| format!("{:?} {:?}", plan.workload, plan.server);
+        assert_eq!(words(&varied), words(&plan));
+    }
+}
+
+#[test]
+fn the_core_as_it_is_holds_and_the_number_of_threads_changes_nothing() {
+    let plans: Vec<Plan> = ["churn", "stick_contention", "partition"].map(plan).into();
+    let with = |jobs| {
+        explore(
+            &explored(&plans, 150, jobs),
+            &engine(),
+            &mut Until(u64::MAX),
+        )
+    };
+    let (one, many) = (with(1), with(5));
+    let failures: Vec<_> = one.failures.iter().map(|one| &one.detail).collect();
+    assert!(failures.is_empty(), "{failures:#?}");
+    assert_eq!((one.tried, one.exit_code()), (150, 0));
+    assert_eq!((one.steps, &one.tally), (many.steps, &many.tally));
+    assert!(one.steps > 50_000, "{}", one.steps);
+    let unreached = one.unreached();
+    assert!(
+        !unreached.contains(&"match") && unreached.len() < 12,
+        "{unreached:?}"
+    );
+}
+
+/// An engine whose worlds break a rule on some seeds, and fall over on others.
+fn broken() -> Engine<Metrics> {
+    Engine {
+        run: |plan, seed, progress, observer| {
+            let mut outcome = world::run(plan, seed, progress, observer);
+            assert!(seed != 23, "index 7 is out of bounds");
+            if seed % 10 == 9 {
+                outcome.violations.push(sim::result::Violation {
+                    property: "room_order".to_owned(),
+                    at_ms: 1.0,
+                    users: Vec::new(),
+                    detail: format!("user_{seed} heard \"{seed}\" at {seed}ms"),
+                    seed,
+                });
+            }
+            if seed == 30 {
+                outcome.violations.push(sim::result::Violation {
+                    property: "queue_progress".to_owned(),
+                    at_ms: 1.0,
+                    users: Vec::new(),
+                    detail: "nobody came".to_owned(),
+                    seed,
+                });
+            }
+            outcome
+        },
+        ..engine()
+    }
+}
+
+#[test]
+fn failures_are_told_once_for_each_property_and_cause() {
+    let plans = [plan("churn"), plan("partition")];
+    let found = explore(&explored(&plans, 40, 3), &broken(), &mut Until(u64::MAX));
+    let told: Vec<_> = found
+        .failures
+        .iter()
+        .map(|one| {
+            (
+                &*one.property,
+                one.trial.seed,
+                one.trials,
+                one.trial.scenario,
+            )
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ("room_order", 9, 4, 0),
+            ("panic", 23, 1, 0),
+            ("queue_progress", 30, 1, 1)
+        ]
+    );
+    assert_eq!(found.exit_code(), 1);
+    assert_eq!(
+        found.failures.iter().next().map(|one| one.cause.clone()),
+        Some(cause("user_1 heard \"x\" at 4s"))
+    );
+}
+
+#[test]
+fn the_first_failure_is_the_one_of_the_lowest_seed() {
+    let plans = [plan("churn"), plan("partition")];
+    for jobs in [1, 4] {
+        let what = Explored {
+            patience: Patience::FirstFailure,
+            ..explored(&plans, 40, jobs)
+        };
+        let found = explore(&what, &broken(), &mut Until(u64::MAX));
+        assert_eq!((found.tried, found.failures.count()), (9, 1));
+    }
+    let what = Explored {
+        first: 30,
+        ..explored(&plans[..1], 1, 1)
+    };
+    let found = explore(&what, &broken(), &mut Until(u64::MAX));
+    assert_eq!(found.exit_code(), 3);
+}
+
+#[test]
+fn when_time_is_up_what_was_taken_is_what_any_machine_would_have_taken() {
+    let plans = [plan("churn")];
+    let until = |jobs| explore(&explored(&plans, 1_000, jobs), &engine(), &mut Until(37));
+    let (one, many) = (until(1), until(4));
+    assert_eq!((one.tried, one.steps), (37, many.steps));
+}
+
+#[test]
+fn a_failing_seed_fails_again_alone() {
+    let plans = [plan("stick_contention"), plan("burst")];
+    let what = explored(&plans, 30, 2);
+    let mut hashes = Vec::new();
+    for index in 0..30_u64 {
+        let trial = Trial {
+            index,
+            scenario: usize::try_from(index % 2).expect("small"),
+            draw: 1 + index,
+            seed: 1 + index,
+        };
+        let drawn = what.varied(&trial).plan;
+        let alone = vary(&plans[trial.scenario], trial.seed, Mix::Mixed).plan;
+        let hash =
+            |plan: &Plan| world::run(plan, trial.seed, &Progress::default(), None).trace_hash;
+        assert_eq!(hash(&drawn), hash(&alone));
+        hashes.push(hash(&drawn));
+    }
+    hashes.sort_unstable();
+    hashes.dedup();
+    assert_eq!(hashes.len(), 30, "each seed is a run of its own");
+}
+
+#[test]
+fn a_search_finds_the_same_worst_with_any_number_of_threads() {
+    let plans = [plan("stick_contention")];
+    let hunt = |guide, jobs| {
+        let what = Explored {
+            seek: Some((Seek::StickWait, guide)),
+            ..explored(&plans, 200, jobs)
+        };
+        let found = explore(&what, &engine(), &mut Until(u64::MAX));
+        let hunted = found.hunted.expect("a search was asked for");
+        hunted.worst().to_vec()
+    };
+    let worst = hunt(Guide::NearWorst, 1);
+    assert_eq!(worst, hunt(Guide::NearWorst, 4));
+    assert!(worst.is_sorted_by(|one, other| one.1.figure >= other.1.figure));
+    let (trial, longest) = worst[0];
+    assert!(
+        longest.figure > 1_000_000 && longest.user.is_some(),
+        "{longest:?}"
+    );
+    let drawn = vary(&plans[0], trial.draw, Mix::Mixed).plan;
+    let again = world::run(&drawn, trial.seed, &Progress::default(), None);
+    let again = sim::runner::Measured::worst(&again.metrics, Seek::StickWait);
+    assert_eq!(again, longest, "the worst can be seen again");
+}

@@ -693,3 +693,51 @@ fn answers_from_memory_are_counted_and_nothing_else_is() {
     shell.node.swap_for_restored();
     assert_eq!(shell.node.hub().recalled(), 3);
 }
+
+#[test]
+fn a_check_that_finds_something_or_may_not_wait_is_answered_at_once() {
+    let mut shell = Shell::with_pair(Config::default());
+    let finds = shell.call(check("ben", Some(0), Span::secs(20)));
+    assert_eq!(shell.read(finds), Some((vec!["chatroom.found"], 1)));
+    let hurries = shell.call(check("ben", Some(1), Span::ZERO));
+    assert_eq!(shell.read(hurries), Some((vec![], 1)));
+}
+
+#[test]
+fn sizes_count_who_waits_for_a_stick_and_which_addresses_are_told_apart() {
+    let limit = RateLimit::Bucket(Bucket {
+        per_second: 5,
+        burst: 50,
+    });
+    let mut shell = Shell::new(Config {
+        address_rate_limit: limit,
+        ..Config::default()
+    });
+    for name in ["ann", "ben", "cat"] {
+        shell.call(Call::Command {
+            caller: Caller::New {
+                handle: secret(name, 0),
+                reader: secret(name, 1),
+            },
+            key: None,
+            command: Command::Login {
+                username: name.into(),
+                room: "lobby".into(),
+            },
+        });
+        let claim = Command::TalkingStick {
+            room: None,
+            epoch: None,
+        };
+        shell.commit();
+        shell.call(command(name, claim));
+        shell.commit();
+    }
+    let size = |name| {
+        let sizes = shell.node.sizes();
+        sizes.iter().find(|size| size.name == name).map(|s| s.size)
+    };
+    assert_eq!(size("stick_line"), Some(2), "Ann holds it");
+    assert_eq!(size("members"), Some(3));
+    assert_eq!(size("addresses"), Some(1));
+}

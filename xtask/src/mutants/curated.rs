@@ -139,8 +139,8 @@ fn try_one(tree: &Tree<'_>, mutant: &Mutant, effort: Effort) -> Result<Fate, Str
     })
 }
 
-/// The must-fail check: every patch still applies, all is covered, and the survivors' list reads; and the harness, as it is,
-/// sees some that are quick to find.
+/// The must-fail check: every patch still applies, all is covered, the survivors' list reads; and
+/// the harness, as it is, sees some that are quick to find.
 pub(crate) fn canary(cargo: &Cargo) -> Outcome {
     let done = (|| {
         let all = patch::read_all(cargo.root())?;

@@ -168,6 +168,7 @@ mod tests {
         for address in 0..ADDRESSES {
             assert_eq!(gate.admit(Time(0), Address(address), None), Ok(()));
         }
+        assert_eq!(gate.addresses() as u64, ADDRESSES);
         assert!(gate.admit(Time(0), Address(ADDRESSES), None).is_err());
         assert_eq!(
             gate.admit(Time(2_000_000), Address(ADDRESSES), None),

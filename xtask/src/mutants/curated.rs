@@ -7,6 +7,7 @@ use std::time::Instant;
 use super::coverage::Ground;
 use super::hunt::{self, Effort};
 use super::patch::{self, Mutant};
+use super::survivors;
 use super::tree::Tree;
 use super::verdict::{self, Fate, Row};
 use crate::cargo::Cargo;
@@ -138,12 +139,13 @@ fn try_one(tree: &Tree<'_>, mutant: &Mutant, effort: Effort) -> Result<Fate, Str
     })
 }
 
-/// The must-fail check: every patch still applies and all is covered; and the harness, as it is,
-/// sees some that are quick to find.
+/// The must-fail check: every patch still applies, all is covered, the survivors' list reads; and
+/// the harness, as it is, sees some that are quick to find.
 pub(crate) fn canary(cargo: &Cargo) -> Outcome {
     let done = (|| {
         let all = patch::read_all(cargo.root())?;
         let mut findings = Ground::survey(cargo.root())?.check(&all);
+        findings.extend(survivors::load(cargo.root()).err());
         let tree = Tree::refresh(cargo)?;
         for mutant in &all {
             if let Err(why) = tree.check(&mutant.diff) {

@@ -43,9 +43,7 @@ struct Missed {
 /// # Errors
 /// What could not be done at all.
 pub(crate) fn run(cargo: &Cargo, request: &Request, out: &mut impl Write) -> Result<bool, String> {
-    let listed = fs::read_to_string(cargo.root().join(survivors::FILE))
-        .map_err(|error| format!("cannot read {}: {error}", survivors::FILE))?;
-    let listed = survivors::read(&listed)?;
+    let listed = survivors::load(cargo.root())?;
     install(cargo)?;
     let folder = cargo.root().join("target/mutants/generated");
     fs::create_dir_all(&folder)

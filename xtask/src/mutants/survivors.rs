@@ -10,9 +10,11 @@
 //! that are called the same, which it is.
 
 use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
 
 /// Where the list is.
-pub(crate) const FILE: &str = "mutants/survivors.txt";
+const FILE: &str = "mutants/survivors.txt";
 
 /// A mutant's name without its place in the file, by its name with it.
 pub(crate) type Keys = BTreeMap<String, String>;
@@ -42,11 +44,21 @@ fn bare(name: &str) -> Option<String> {
     Some(format!("{file}: {what}"))
 }
 
+/// The committed list.
+///
+/// # Errors
+/// Why it cannot be read, or the lines that are wrong.
+pub(crate) fn load(root: &Path) -> Result<BTreeMap<String, String>, String> {
+    let text = fs::read_to_string(root.join(FILE))
+        .map_err(|error| format!("cannot read {FILE}: {error}"))?;
+    read(&text)
+}
+
 /// Reads the list: each mutant's key, and why it may survive.
 ///
 /// # Errors
 /// The lines that are wrong.
-pub(crate) fn read(text: &str) -> Result<BTreeMap<String, String>, String> {
+fn read(text: &str) -> Result<BTreeMap<String, String>, String> {
     let (mut list, mut wrong) = (BTreeMap::<String, String>::new(), Vec::new());
     let mut current: Option<String> = None;
     for (index, line) in text.lines().enumerate() {

@@ -1,0 +1,173 @@
+//! Checks: answered at once, when something comes, or when their time is up.
+
+use chat_core::{Answer, Config, Entry, Implied, Output, Response, Seq, Span, Time};
+
+use crate::shell::{Shell, check, send};
+
+#[test]
+fn a_message_that_nobody_waits_for_is_kept() {
+    let mut shell = Shell::with_pair(Config::default());
+    shell.call(send("ann", "hi"));
+    shell.commit();
+    let read = shell.call(check("ben", Some(1), Span::ZERO));
+    assert_eq!(shell.read(read), Some((vec!["message.received"], 2)));
+}
+
+#[test]
+fn a_waiting_check_is_answered_by_what_comes() {
+    let mut shell = Shell::with_pair(Config::default());
+    let read = shell.call(check("ben", Some(1), Span::secs(20)));
+    assert_eq!(shell.read(read), None);
+    shell.call(send("ann", "hi"));
+    shell.commit();
+    assert_eq!(shell.read(read), Some((vec!["message.received"], 2)));
+}
+
+#[test]
+fn a_waiting_check_ends_empty_when_its_time_is_up_and_not_before() {
+    let mut shell = Shell::with_pair(Config::default());
+    let read = shell.call(check("ben", Some(1), Span::secs(3)));
+    shell.pass(Span(2_999_999));
+    assert_eq!(shell.read(read), None);
+    assert_eq!(shell.node.poll_timeout(), Some(Time(3_000_000)));
+    shell.pass(Span(1));
+    assert_eq!(shell.read(read), Some((vec![], 1)));
+}
+
+#[test]
+fn a_wait_beyond_the_cap_is_the_cap() {
+    let mut shell = Shell::with_pair(Config::default());
+    let read = shell.call(check("ben", Some(1), Span::secs(3_600)));
+    for _ in 0..49 {
+        shell.pass(Span::secs(1));
+    }
+    assert_eq!(shell.read(read), None);
+    shell.pass(Span::secs(1));
+    assert!(shell.read(read).is_some());
+}
+
+#[test]
+fn a_second_check_ends_the_first_one_empty() {
+    let mut shell = Shell::with_pair(Config::default());
+    let first = shell.call(check("ben", Some(1), Span::secs(20)));
+    let second = shell.call(check("ben", Some(1), Span::secs(20)));
+    assert_eq!(shell.read(first), Some((vec![], 1)));
+    assert_eq!(shell.read(second), None);
+}
+
+#[test]
+fn a_bare_check_goes_on_where_the_last_answer_ended() {
+    let mut shell = Shell::with_pair(Config::default());
+    let first = shell.call(check("ben", None, Span::ZERO));
+    // At once, though what the first one implies is not committed yet.
+    let second = shell.call(check("ben", None, Span::ZERO));
+    shell.pass(Span::secs(1));
+    let third = shell.call(check("ben", None, Span::ZERO));
+    let again = shell.call(check("ben", Some(0), Span::ZERO));
+    assert_eq!(shell.read(first), Some((vec!["chatroom.found"], 1)));
+    assert_eq!(shell.read(second), Some((vec![], 1)));
+    assert_eq!(shell.read(third), Some((vec![], 1)));
+    assert_eq!(
+        shell.read(again),
+        Some((vec!["chatroom.found"], 1)),
+        "not acknowledged yet"
+    );
+}
+
+#[test]
+fn a_caller_who_is_gone_is_answered_nothing_and_loses_nothing() {
+    let mut shell = Shell::with_pair(Config::default());
+    let gone = shell.call(check("ben", None, Span::ZERO));
+    assert!(shell.read(gone).is_some());
+    let gone = shell.call(check("ben", None, Span::secs(20)));
+    shell.node.cancel(gone);
+    shell.call(send("ann", "hi"));
+    shell.commit();
+    assert_eq!(shell.read(gone), None);
+    let read = shell.call(check("ben", None, Span::ZERO));
+    assert_eq!(shell.read(read), Some((vec!["message.received"], 2)));
+}
+
+#[test]
+fn what_reads_imply_rides_along_or_comes_alone_after_a_while() {
+    let mut shell = Shell::with_pair(Config::default());
+    let before = shell.journal.len();
+    shell.call(check("ben", Some(1), Span::ZERO));
+    assert!(shell.node.poll_batch(shell.now).is_none(), "not at once");
+    shell.pass(Span::millis(250));
+    let implied: Vec<_> = shell.journal[before..]
+        .iter()
+        .map(|(_, entry)| {
+            let Entry::Implied { implied, .. } = entry else {
+                panic!("{entry:?}")
+            };
+            *implied
+        })
+        .collect();
+    // The first use of a handle is news, too.
+    let read = Implied::Read {
+        acknowledged: Seq(1),
+        delivered: Seq(1),
+    };
+    assert_eq!(implied, [Implied::Seen { waiting: None }, read]);
+}
+
+#[test]
+fn one_who_waits_longer_than_the_idle_timeout_stays_present_and_the_room_hears_of_it() {
+    let config = Config {
+        idle_timeout: Span::secs(20),
+        unused_timeout: Span::secs(20),
+        ..Config::default()
+    };
+    let mut shell = Shell::with_pair(config);
+    let read = shell.call(check("ben", Some(1), Span::secs(50)));
+    let mut waited = Vec::new();
+    for _ in 0..9 {
+        shell.pass(Span::secs(5));
+        shell.call(check("ann", None, Span::ZERO));
+        let notices = shell.outputs.iter().filter_map(|output| {
+            let Output::Reply {
+                outcome: Ok(Response::Read(answer)),
+                ..
+            } = output
+            else {
+                return None;
+            };
+            let Answer::Page { notices, .. } = answer else {
+                return None;
+            };
+            notices.first().map(|(_, notice)| notice.kind)
+        });
+        waited = notices.collect();
+    }
+    assert_eq!(shell.read(read), None, "present, and waiting still");
+    let long = chat_core::NoticeKind::Waiting(Span::secs(40));
+    assert!(waited.contains(&long), "{waited:?}");
+}
+
+#[test]
+fn one_who_waits_is_said_to_be_there_four_times_in_each_idle_timeout() {
+    let config = Config {
+        idle_timeout: Span::secs(8),
+        unused_timeout: Span::secs(8),
+        ..Config::default()
+    };
+    let mut shell = Shell::with_pair(config);
+    shell.call(check("ben", Some(1), Span::secs(50)));
+    shell.commit();
+    assert_eq!(
+        shell.node.poll_timeout(),
+        Some(shell.now + Span::millis(250))
+    );
+    shell.pass(Span::millis(250));
+    assert_eq!(shell.node.poll_timeout(), Some(Time(2_000_000)));
+}
+
+#[test]
+fn a_check_that_finds_something_or_may_not_wait_is_answered_at_once() {
+    let mut shell = Shell::with_pair(Config::default());
+    let finds = shell.call(check("ben", Some(0), Span::secs(20)));
+    assert_eq!(shell.read(finds), Some((vec!["chatroom.found"], 1)));
+    let hurries = shell.call(check("ben", Some(1), Span::ZERO));
+    assert_eq!(shell.read(hurries), Some((vec![], 1)));
+}

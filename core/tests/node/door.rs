@@ -1,0 +1,146 @@
+//! What stops at the door, and what is counted there.
+
+use chat_core::config::{Bucket, RateLimit};
+use chat_core::{Address, Call, Caller, Command, Config, Operate, Span, Ticket};
+
+use crate::shell::{Shell, check, command, secret, send};
+
+#[test]
+fn beyond_the_pending_limit_calls_are_refused_as_overloaded() {
+    let mut shell = Shell::with_pair(Config {
+        max_pending: 2,
+        ..Config::default()
+    });
+    let calls: Vec<_> = (0..3).map(|_| shell.call(send("ann", "hi"))).collect();
+    assert_eq!(calls.map_codes(&shell), [None, None, Some("overloaded")]);
+    shell.commit();
+    let more = shell.call(send("ann", "hi"));
+    assert_eq!(shell.code(more), None);
+}
+
+trait Codes {
+    fn map_codes(&self, shell: &Shell) -> Vec<Option<&'static str>>;
+}
+
+impl Codes for Vec<Ticket> {
+    fn map_codes(&self, shell: &Shell) -> Vec<Option<&'static str>> {
+        self.iter().map(|ticket| shell.code(*ticket)).collect()
+    }
+}
+
+#[test]
+fn floods_cost_no_journal() {
+    let bucket = RateLimit::Bucket(Bucket {
+        per_second: 1,
+        burst: 2,
+    });
+    let mut shell = Shell::with_pair(Config {
+        rate_limit: bucket,
+        ..Config::default()
+    });
+    shell.now += Span::secs(10);
+    let before = shell.journal.len();
+    let calls: Vec<_> = (0..100).map(|_| shell.call(send("ann", "hi"))).collect();
+    shell.commit();
+    let limited = calls
+        .map_codes(&shell)
+        .iter()
+        .filter(|c| **c == Some("rate_limited"))
+        .count();
+    assert_eq!((limited, shell.journal.len() - before), (98, 2));
+    let other = shell.call(send("ben", "hi"));
+    shell.commit();
+    assert_eq!(shell.code(other), None, "others are not disturbed");
+}
+
+#[test]
+fn unknown_handles_and_banned_addresses_stop_at_the_door() {
+    let mut shell = Shell::with_pair(Config::default());
+    let before = shell.journal.len();
+    let stranger = shell.call(send("eve", "hi"));
+    assert_eq!(shell.code(stranger), Some("unknown_handle"));
+    assert!(shell.node.poll_batch(shell.now).is_none());
+    assert_eq!(shell.journal.len(), before);
+    let act = Operate::BanAddress {
+        address: Address(1),
+        reason: "spam".into(),
+    };
+    shell.call(Call::Operate {
+        operator: "op".into(),
+        act,
+    });
+    shell.commit();
+    let banned = shell.call(send("ann", "hi"));
+    assert_eq!(shell.code(banned), Some("blocked"));
+    let act = Operate::UnbanAddress {
+        address: Address(1),
+    };
+    shell.call(Call::Operate {
+        operator: "op".into(),
+        act,
+    });
+    shell.commit();
+    let said = shell.call(send("ann", "hi"));
+    shell.commit();
+    assert_eq!(
+        shell.code(said),
+        None,
+        "operators pass a ban of their own address"
+    );
+}
+
+#[test]
+fn the_collections_of_a_node_keep_to_their_limits() {
+    let mut shell = Shell::with_pair(Config::default());
+    shell.call(check("ben", Some(1), Span::secs(20)));
+    shell.call(send("ann", "hi"));
+    for size in shell.node.sizes() {
+        assert!(size.size <= size.limit, "{size:?}");
+    }
+    let parked = shell
+        .node
+        .sizes()
+        .into_iter()
+        .find(|s| s.name == "parked")
+        .unwrap();
+    assert_eq!(parked.size, 1);
+}
+
+#[test]
+fn sizes_count_who_waits_for_a_stick_and_which_addresses_are_told_apart() {
+    let limit = RateLimit::Bucket(Bucket {
+        per_second: 5,
+        burst: 50,
+    });
+    let mut shell = Shell::new(Config {
+        address_rate_limit: limit,
+        ..Config::default()
+    });
+    for name in ["ann", "ben", "cat"] {
+        shell.call(Call::Command {
+            caller: Caller::New {
+                handle: secret(name, 0),
+                reader: secret(name, 1),
+            },
+            key: None,
+            command: Command::Login {
+                username: name.into(),
+                room: "lobby".into(),
+            },
+        });
+        let claim = Command::TalkingStick {
+            room: None,
+            epoch: None,
+        };
+        shell.commit();
+        shell.call(command(name, claim));
+        shell.commit();
+    }
+    let size = |name| {
+        let sizes = shell.node.sizes();
+        sizes.iter().find(|size| size.name == name).map(|s| s.size)
+    };
+    assert_eq!(size("stick_line"), Some(2), "Ann holds it");
+    assert_eq!(size("members"), Some(3));
+    assert_eq!(size("addresses"), Some(1));
+}

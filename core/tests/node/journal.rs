@@ -1,0 +1,205 @@
+//! Batches and the journal: what leaves, when, and what never does.
+
+use std::sync::Arc;
+
+use chat_core::{
+    Call, Caller, Command, Config, Entry, Hub, Implied, Node, Output, Position, Reply, RequestKey,
+    Response, Span,
+};
+
+use crate::shell::{Shell, check, handle, secret, send};
+
+#[test]
+fn nothing_leaves_before_its_cause_is_committed() {
+    let mut shell = Shell::with_pair(Config::default());
+    let said = shell.call(send("ann", "hi"));
+    assert!(shell.node.poll_batch(shell.now).is_some());
+    shell.drain();
+    assert_eq!(shell.outcome(said), None);
+    let first = shell.node.hub().position().next();
+    shell.node.committed(first, shell.now);
+    shell.drain();
+    assert!(matches!(
+        shell.outcome(said),
+        Some(Ok(Response::Done(Reply::Sent { .. })))
+    ));
+}
+
+#[test]
+fn a_failed_append_refuses_its_calls_applies_nothing_and_heals() {
+    let mut shell = Shell::with_pair(Config::default());
+    let digest = shell.node.hub().digest();
+    let lost = shell.call(send("ann", "hi"));
+    assert!(shell.node.poll_batch(shell.now).is_some());
+    shell.node.append_failed(shell.now);
+    shell.drain();
+    assert_eq!(shell.code(lost), Some("storage_unavailable"));
+    assert_eq!(shell.node.hub().digest(), digest);
+    // While the disk rests, calls are refused at the door.
+    let refused = shell.call(send("ann", "hi"));
+    assert_eq!(shell.code(refused), Some("storage_unavailable"));
+    shell.pass(Span::millis(100));
+    let said = shell.call(send("ann", "hi"));
+    shell.commit();
+    assert!(matches!(shell.outcome(said), Some(Ok(_))));
+}
+
+#[test]
+fn what_nobody_can_be_refused_survives_a_failed_append() {
+    let mut shell = Shell::with_pair(Config::default());
+    let stream = shell.call(Call::OpenStream {
+        reader: handle("ben"),
+        after: None,
+    });
+    shell.commit();
+    shell.node.close_stream(stream);
+    assert!(shell.node.poll_batch(shell.now).is_some());
+    shell.node.append_failed(shell.now);
+    shell.drain();
+    assert!(shell.node.poll_batch(shell.now).is_none(), "the disk rests");
+    shell.pass(Span::millis(100));
+    let last = shell.journal.last().map(|(_, entry)| entry);
+    assert!(matches!(
+        last,
+        Some(Entry::Implied {
+            implied: Implied::CloseStream,
+            ..
+        })
+    ));
+}
+
+#[test]
+fn an_append_of_unknown_fate_stops_the_node_until_the_journal_says() {
+    let mut shell = Shell::with_pair(Config::default());
+    let said = shell.call(send("ann", "hi"));
+    assert!(shell.node.poll_batch(shell.now).is_some());
+    shell.node.append_unknown();
+    let refused = shell.call(send("ann", "more"));
+    assert_eq!(shell.code(refused), Some("storage_unavailable"));
+    assert!(shell.node.poll_batch(shell.now).is_none());
+    assert_eq!(shell.outcome(said), None);
+    let first = shell.node.hub().position().next();
+    shell.node.committed(first, shell.now);
+    shell.drain();
+    assert!(matches!(shell.outcome(said), Some(Ok(_))));
+}
+
+#[test]
+fn a_repeated_key_is_answered_from_memory_also_after_a_refusal() {
+    let mut shell = Shell::with_pair(Config::default());
+    let keyed = |text: &str| Call::Command {
+        caller: Caller::Handle(secret("ann", 0)),
+        key: Some(RequestKey(9)),
+        command: Command::SendMessage {
+            room: None,
+            text: Arc::from(text),
+            epoch: None,
+        },
+    };
+    let (first, second) = (shell.call(keyed("hi")), shell.call(keyed("hi")));
+    shell.commit();
+    assert_eq!(shell.outcome(first), shell.outcome(second));
+    assert_eq!(shell.node.hub().recalled(), 1);
+    let other = shell.call(keyed("other"));
+    shell.commit();
+    assert_eq!(shell.code(other), Some("request_key_reused"));
+}
+
+#[test]
+fn a_stop_finishes_what_was_taken_and_answers_who_waits() {
+    let mut shell = Shell::with_pair(Config::default());
+    let stream = shell.call(Call::OpenStream {
+        reader: handle("ann"),
+        after: None,
+    });
+    shell.commit();
+    let waiting = shell.call(check("ben", Some(1), Span::secs(20)));
+    let said = shell.call(send("ann", "last words"));
+    shell.node.shut_down();
+    let late = shell.call(send("ann", "too late"));
+    assert_eq!(shell.code(late), Some("shutting_down"));
+    assert!(!shell.node.finish(shell.now), "something is in flight");
+    shell.commit();
+    assert!(shell.node.finish(shell.now));
+    shell.drain();
+    assert!(matches!(shell.outcome(said), Some(Ok(_))));
+    assert_eq!(shell.read(waiting), Some((vec!["message.received"], 2)));
+    assert!(shell.outputs.contains(&Output::StreamClosed(stream)));
+}
+
+#[test]
+fn a_journal_replayed_is_the_state_it_came_from() {
+    let mut shell = Shell::with_pair(Config::default());
+    shell.call(Call::OpenStream {
+        reader: handle("ben"),
+        after: None,
+    });
+    shell.call(send("ann", "hi"));
+    shell.commit();
+    shell.pass(Span::secs(90));
+    let mut replayed = Hub::new(Config::default(), 7);
+    for (at, entry) in &shell.journal {
+        let _ = replayed.handle(*at, entry);
+    }
+    assert_eq!(replayed.digest(), shell.node.hub().digest());
+    assert_eq!(replayed.position(), Position(shell.journal.len() as u64));
+
+    // After an hour off, nobody was evicted for it.
+    let mut node = Node::resume(replayed, Config::default());
+    let back = shell.now + Span::secs(3_600);
+    assert!(matches!(
+        node.poll_batch(back),
+        Some([Entry::Resumed { .. }])
+    ));
+    let first = node.hub().position().next();
+    node.committed(first, back);
+    let ben = node.hub().user_by_handle(&secret("ben", 0)).unwrap();
+    assert_eq!(
+        node.hub().presence_of(ben),
+        Some(chat_core::PresenceView::Reconnecting),
+        "the stream is as just closed"
+    );
+}
+
+#[test]
+fn the_next_batch_waits_for_the_one_in_flight() {
+    let mut shell = Shell::with_pair(Config::default());
+    shell.call(send("ann", "one"));
+    assert_eq!(
+        shell.node.poll_batch(shell.now).map(<[Entry]>::len),
+        Some(1)
+    );
+    shell.call(send("ann", "two"));
+    assert_eq!(shell.node.poll_batch(shell.now), None);
+    let first = shell.node.hub().position().next();
+    shell.node.committed(first, shell.now);
+    assert_eq!(
+        shell.node.poll_batch(shell.now).map(<[Entry]>::len),
+        Some(1)
+    );
+}
+
+#[test]
+fn a_hub_swapped_for_its_restored_snapshot_goes_on_as_it_was() {
+    let mut shell = Shell::with_pair(Config::default());
+    let before = (shell.node.hub().digest(), shell.node.hub().snapshot());
+    assert_eq!(shell.node.swap_for_restored(), before.1.len());
+    assert_eq!(shell.node.hub().digest(), before.0);
+}
+
+#[test]
+fn answers_from_memory_are_counted_and_nothing_else_is() {
+    let mut shell = Shell::with_pair(Config::default());
+    let keyed = Call::Command {
+        caller: Caller::Handle(secret("ann", 0)),
+        key: Some(RequestKey(1)),
+        command: Command::Typing { room: None },
+    };
+    for recalled in 0..4 {
+        shell.call(keyed.clone());
+        shell.commit();
+        assert_eq!(shell.node.hub().recalled(), recalled);
+    }
+    shell.node.swap_for_restored();
+    assert_eq!(shell.node.hub().recalled(), 3);
+}

@@ -1,0 +1,7 @@
+//! The Node behind a journal that the test plays: what leaves, when, and what never does.
+
+mod checks;
+mod door;
+mod journal;
+mod shell;
+mod streams;

@@ -1,0 +1,90 @@
+//! Event streams: opened, read from their own cursor, and closed.
+
+use chat_core::{Call, Config, Entry, Implied, Output, Response, Seq, Time};
+
+use crate::shell::{Shell, handle, send};
+
+#[test]
+fn streams_are_read_from_their_own_cursor_and_signalled_once() {
+    let mut shell = Shell::with_pair(Config::default());
+    let stream = shell.call(Call::OpenStream {
+        reader: handle("ben"),
+        after: Some(Seq(0)),
+    });
+    shell.commit();
+    assert!(shell.outputs.contains(&Output::StreamReady(stream)));
+    shell.call(send("ann", "one"));
+    shell.call(send("ann", "two"));
+    shell.commit();
+    let ready = shell
+        .outputs
+        .iter()
+        .filter(|o| **o == Output::StreamReady(stream))
+        .count();
+    assert_eq!(ready, 1, "the shell knows already");
+    let page = shell.node.read_stream(stream, 2).unwrap();
+    assert_eq!((page.events.len(), page.unread), (2, 1));
+    let page = shell.node.read_stream(stream, 2).unwrap();
+    assert_eq!((page.first, page.events.len(), page.unread), (Seq(3), 1, 0));
+    shell.call(send("ann", "three"));
+    shell.commit();
+    let ready = shell
+        .outputs
+        .iter()
+        .filter(|o| **o == Output::StreamReady(stream))
+        .count();
+    assert_eq!(ready, 2, "there is something new");
+}
+
+#[test]
+fn a_stream_whose_opener_is_gone_is_closed_again() {
+    let mut shell = Shell::with_pair(Config::default());
+    let stream = shell.call(Call::OpenStream {
+        reader: handle("ben"),
+        after: None,
+    });
+    shell.node.cancel(stream);
+    shell.commit();
+    assert_eq!(shell.node.stream_user(stream), None);
+    let closed = Implied::CloseStream;
+    let is_closed =
+        |e: &(Time, Entry)| matches!(e.1, Entry::Implied { implied, .. } if implied == closed);
+    assert!(shell.journal.iter().any(is_closed));
+}
+
+#[test]
+fn a_stream_may_open_where_the_inbox_ends_and_no_further() {
+    let mut shell = Shell::with_pair(Config::default());
+    let open = |after| Call::OpenStream {
+        reader: handle("ben"),
+        after: Some(Seq(after)),
+    };
+    let at_the_end = shell.call(open(1));
+    let beyond = shell.call(open(2));
+    shell.commit();
+    assert_eq!(shell.outcome(at_the_end), Some(&Ok(Response::Streaming)));
+    assert_eq!(shell.code(beyond), Some("invalid_cursor"));
+}
+
+#[test]
+fn a_stream_that_is_not_read_to_its_end_is_not_signalled_again() {
+    let mut shell = Shell::with_pair(Config::default());
+    let stream = shell.call(Call::OpenStream {
+        reader: handle("ben"),
+        after: Some(Seq(0)),
+    });
+    shell.commit();
+    shell.call(send("ann", "one"));
+    shell.commit();
+    let left = |page: Option<chat_core::Page>| page.map(|page| page.unread);
+    assert_eq!(left(shell.node.read_stream(stream, 1)), Some(1));
+    shell.outputs.clear();
+    shell.call(send("ann", "two"));
+    shell.commit();
+    let ready = Output::StreamReady(stream);
+    assert!(!shell.outputs.contains(&ready), "the shell reads on anyway");
+    assert_eq!(left(shell.node.read_stream(stream, 9)), Some(0));
+    shell.call(send("ann", "three"));
+    shell.commit();
+    assert!(shell.outputs.contains(&ready));
+}

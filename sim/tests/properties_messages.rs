@@ -8,7 +8,7 @@ use chat_core::{Span, Time};
 use sim::draw::Ratio;
 use sim::history::{What, WorldRecord};
 use sim::plan::Plan;
-use sim::protocol::{EndReason, LostRange, Op, Presence, Room, Saw};
+use sim::protocol::{EndReason, LostRange, Moderated, Op, Presence, Room, Saw};
 use story::*;
 
 /// A lobby in which anyone may speak at any time.

@@ -41,7 +41,7 @@ Examples:
   sim scenarios/burst.yaml --seed 7           run it with another
   sim scenarios/*.yaml --seeds 200            run 200 seeds of each
   sim explore scenarios/*.yaml --for 10m      look for what breaks
-  sim burst.yaml --report burst.html          look at what happened, in a browser
+  sim burst.yaml --report burst.html          see what happened, in a browser
   sim run burst.yaml --json - | jq .verdict   read the verdict by program
   sim validate scenarios/*.yaml               check scenarios, run nothing
 

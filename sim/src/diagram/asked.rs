@@ -76,3 +76,12 @@ pub(super) fn place_of(answer: &Answer) -> Option<(Room, u64)> {
         | Answer::Read { .. } => None,
     }
 }
+
+/// The first of several things, and how many more there are.
+pub(super) fn several(words: &[String]) -> String {
+    match words {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first, rest @ ..] => format!("{first} +{}", rest.len()),
+    }
+}

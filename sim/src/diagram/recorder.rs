@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use chat_core::{Span, Time};
 use rustc_hash::FxHashMap;
 
-use super::asked::{Asked, asked, place_of};
+use super::asked::{Asked, asked, place_of, several};
 use super::cast::Cast;
 use super::window::{self, Window};
 use super::{Band, Diagram, Event, Fate, Kind, Lane, Role, Rule, Shown};
@@ -61,9 +61,13 @@ struct Page {
 
 impl<'a> Recorder<'a> {
     pub(super) fn new(plan: &'a Plan, start: Time, cast: &Cast) -> Self {
-        // The server stands in the middle, so that arrows are short.
-        let server = cast.lanes.len() / 2 + cast.lanes.len() % 2;
-        let lane = |index: usize| if index < server { index } else { index + 1 };
+        // The server stands in the middle and the most concerned beside it, so that arrows are
+        // short: the first to the left, the second to the right, and so on outward.
+        let server = cast.lanes.len().div_ceil(2);
+        let lane = |index: usize| match index % 2 {
+            0 => server - 1 - index / 2,
+            _ => server + 1 + index / 2,
+        };
         let all = cast.lanes.iter().enumerate();
         let concerned = all
             .clone()
@@ -98,13 +102,15 @@ impl<'a> Recorder<'a> {
         if let Some(since) = self.down_since.take() {
             self.band(self.server, since, self.last, "crash", "server down");
         }
-        let mut lanes: Vec<Lane> = cast.lanes.iter().map(|(_, lane)| lane.clone()).collect();
         let server = Lane {
             name: "server".to_owned(),
             persona: String::new(),
             role: Role::Server,
         };
-        lanes.insert(self.server, server);
+        let mut lanes = vec![server; cast.lanes.len() + 1];
+        for (agent, lane) in &cast.lanes {
+            lanes[self.lanes[agent]].clone_from(lane);
+        }
         let seen_there = self.events.iter().any(|event| event.blamed);
         self.rules.push(Rule {
             at_us: self.violation.0,
@@ -583,14 +589,5 @@ fn arrival(at: Span, fate: Delivery, until_heard: Fate) -> (Option<Span>, Fate) 
     match fate {
         Delivery::After(latency) => (Some(at + latency), until_heard),
         Delivery::Lost => (None, Fate::Lost),
-    }
-}
-
-/// The first of several things, and how many more there are.
-fn several(words: &[String]) -> String {
-    match words {
-        [] => String::new(),
-        [one] => one.clone(),
-        [first, rest @ ..] => format!("{first} +{}", rest.len()),
     }
 }

@@ -32,14 +32,12 @@ pub(super) fn cut(diagram: &mut Diagram, window: &Window<'_>) {
     events.sort_by_key(|event| event.from_us);
     let about = window.about.0;
     let counts = |event: &&Event| !event.idle && event.from_us <= about;
-    let nth_last = |all: &mut dyn Iterator<Item = &Event>, n: usize| {
-        all.take(n).last().map(|event| event.from_us)
-    };
+    // Where there are no more than that, the run is shown from its beginning.
     let mut before = events.iter().rev().filter(counts);
-    let by_all = nth_last(&mut before, ALL);
+    let by_all = before.nth(ALL).map(|event| event.from_us + 1);
     let is_concerned = |event: &&Event| window.concerned.contains(&event.lane);
     let mut of_concerned = events.iter().rev().filter(counts).filter(is_concerned);
-    let by_concerned = nth_last(&mut of_concerned, BEFORE);
+    let by_concerned = of_concerned.nth(BEFORE).map(|event| event.from_us + 1);
     let from = by_all.max(by_concerned).unwrap_or(0);
     let after = |event: &&Event| !event.idle && event.from_us > about;
     let to = events

@@ -90,3 +90,88 @@ fn escape(text: &str) -> String {
     }
     out
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::samples;
+
+    fn data(page: &str) -> serde_json::Value {
+        let (_, rest) = page.split_once("id=\"data\">").unwrap();
+        serde_json::from_str(rest.split_once("</script>").unwrap().0).unwrap()
+    }
+
+    #[test]
+    fn every_shape_of_a_run_has_a_page_that_asks_for_nothing() {
+        for run in [
+            samples::passed(),
+            samples::many_passed(),
+            samples::unsafe_run(),
+            samples::stalled_run(),
+            samples::unjudged(),
+            samples::crossed(),
+            samples::overlong(samples::unsafe_run()),
+        ] {
+            let name = run.plan.name.clone();
+            let page = html(&[run], "0.1.0").unwrap();
+            assert_eq!(data(&page)["runs"][0]["name"], name.as_str());
+            assert!(page.contains("default-src 'none'"));
+            assert!(!page.contains("{{"), "a mark was left");
+            for word in [
+                "https://",
+                "//cdn",
+                "fetch(",
+                "XMLHttpRequest",
+                "import(",
+                "innerHTML",
+            ] {
+                assert!(!page.contains(word), "{word}");
+            }
+            // The one address is the name of SVG, which nobody opens.
+            assert_eq!(page.matches("http://").count(), 1);
+        }
+    }
+
+    #[test]
+    fn no_name_ends_an_element_or_is_taken_for_a_mark() {
+        let mut run = samples::unsafe_run();
+        run.plan.name = "</title><script>alert(1)</script>{{data}}<!--\u{2028}".to_owned();
+        run.summary.result.violations[0].detail = "</script><!-- {{programs}}".to_owned();
+        let page = html(&[run], "0.1.0").unwrap();
+        assert_eq!(page.matches("</script>").count(), 2);
+        assert_eq!(page.matches("<script>").count(), 1);
+        assert_eq!(page.matches("</title>").count(), 1);
+        assert!(!page.contains("<!--"));
+        let run = &data(&page)["runs"][0];
+        assert_eq!(run["sentences"][0], "</script><!-- {{programs}}");
+        assert!(
+            run["name"]
+                .as_str()
+                .unwrap()
+                .ends_with("{{data}}<!--\u{2028}")
+        );
+    }
+
+    #[test]
+    fn the_title_tells_the_verdict_of_the_worst() {
+        assert_eq!(title(&[samples::passed()]), "PASS · burst");
+        let failed = "FAIL stick_exclusion · stick_contention";
+        assert_eq!(title(&[samples::passed(), samples::unsafe_run()]), failed);
+        assert_eq!(
+            title(&[samples::passed(), samples::passed()]),
+            "PASS · 2 scenarios"
+        );
+    }
+
+    #[test]
+    fn only_what_depends_on_the_machine_differs() {
+        let slow = |wall_ms| {
+            let mut run = samples::unsafe_run();
+            run.summary.result.wall_ms = wall_ms;
+            let mut page = data(&html(&[run], "0.1.0").unwrap());
+            assert!(page["runs"][0]["wall"].take().is_string());
+            page
+        };
+        assert_eq!(slow(50.0), slow(7_000.0));
+    }
+}

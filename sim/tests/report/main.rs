@@ -237,7 +237,7 @@ fn a_violation_is_drawn_with_all_that_was_wrong() {
         .iter()
         .map(|lane| lane["persona"].as_str().unwrap())
         .collect();
-    assert_eq!(lanes, ["ann", "c<b>ob</b>", "", "bob"]);
+    assert_eq!(lanes, ["bob", "ann", "", "c<b>ob</b>"]);
     let bands = diagram["bands"].as_array().unwrap();
     for kind in [
         "partition",

@@ -152,7 +152,7 @@ function waitPlot(title, waits, several) {
     if (several) cells.splice(1, 0, wait.seed);
     return cells;
   });
-  const notes = [open > 0 ? 'A hollow bar had not ended when the run did.' : null, overtaken > 0 ? 'A ● marks who was overtaken.' : 'Nobody was overtaken.'];
+  const notes = [open > 0 ? 'A hollow bar had not ended when the run did.' : null, overtaken > 0 ? 'A ● marks who was overtaken.' : shown < waits.users ? 'None of them was overtaken.' : 'Nobody was overtaken.'];
   return h('figure', { class: 'chart waits' }, h('h3', {}, title),
     h('p', { class: 'muted' }, `${all[0].toUpperCase()}${all.slice(1)}, the longest first. ${notes.filter(Boolean).join(' ')}`),
     drawn(draw, 'plot'), table(`${title}: who waited longest`, heads, rows, 'tight'));

@@ -1,12 +1,12 @@
 // The space-time diagram: a lane for each participant, time downward, and an arrow for all that
 // went between a participant and the server.
 
-const LANE = { least: 164, axis: 74, head: 46 };
+const LANE = { least: 164, narrow: 118, axis: 74, head: 46 };
 const ZOOM = { least: 0.08, most: 12, step: 1.35 };
 const LINE = 13;
 
 const KINDS = { request: 'request', reply: 'answer', opening: 'stream opening', push: 'push', point: 'event' };
-const FATES = { fine: 'arrived', refused: 'refused', lost: 'lost on the way', unheard: 'arrived where nobody waited for it', broken: 'went wrong' };
+const FATES = { fine: 'arrived', refused: 'refused', lost: 'lost on the way', unheard: 'arrived where nobody took it', broken: 'went wrong' };
 
 // Time to height. Packed: the longer nothing happens, the less height each moment of it gets, so
 // that a lease of seconds and an exchange of milliseconds fit into one picture. Even: as it was.
@@ -74,7 +74,7 @@ function diagramView(diagram) {
     shown = visible();
     scale = timeScale(diagram, shown, state.mode, state.zoom);
     const room = Math.max(280, state.width || scroller.clientWidth || 900);
-    const lane = Math.max(LANE.least, Math.floor((room - LANE.axis - 4) / diagram.lanes.length));
+    const lane = Math.max(room < 520 ? LANE.narrow : LANE.least, Math.floor((room - LANE.axis - 4) / diagram.lanes.length));
     const width = lane * diagram.lanes.length;
     const height = Math.ceil(scale.height) + 48;
     const pad = 18;
@@ -85,6 +85,7 @@ function diagramView(diagram) {
     axis.replaceChildren(...axisMarks(diagram, shown, scale, place, pad));
     size(canvas, width, height);
     canvas.dataset.scale = state.zoom.toFixed(3);
+    canvas.dataset.server = place.x(server);
     zoomed.textContent = `${Math.round(state.zoom * 100)} %`;
     const labels = labelPlaces(shown, place);
     groups = shown.map((event, i) => eventGroup(diagram, event, i, place, labels[i]));
@@ -144,8 +145,11 @@ function diagramView(diagram) {
     const y = shown.some((event) => event.blamed) ? scale.y(shown[i].from_us) : scale.y(diagram.violation_us);
     scroller.scrollTop = y - scroller.clientHeight / 2 + LANE.head;
     if (groups[i]) {
+      // Both ends of it in sight, if there is room; else its participant's.
+      const half = (scroller.clientWidth - LANE.axis) / 2;
       const x = Number(groups[i].dataset.x);
-      scroller.scrollLeft = x - (scroller.clientWidth - LANE.axis) / 2;
+      const middle = (Number(canvas.dataset.server) - x) / 2;
+      scroller.scrollLeft = x + clamp(middle, 60 - half, half - 60) - half;
     }
     reach(i, focus);
     show(i);
@@ -295,10 +299,10 @@ function bandGroup(diagram, band, place) {
 // down to it, and has its name below.
 const besides = (event) => (event.kind === 'point' ? 4 : event.kind === 'reply' || event.kind === 'push' ? 12 : -3);
 
-// Along the band where it is long enough, else beside it.
+// Along the band where it is long enough, else beside its end: most things happen at its beginning.
 function bandLabel(label, x, top, bottom, aside) {
   if (bottom - top > label.length * 6.2 + 14) return s('text', { class: 'along', transform: `translate(${x - 4},${round(top + 8)}) rotate(90)` }, label);
-  return s('text', { x: x + aside, y: round(top + 11), 'text-anchor': aside < 0 ? 'end' : 'start' }, label);
+  return s('text', { x: x + aside, y: round(bottom - 3), 'text-anchor': aside < 0 ? 'end' : 'start' }, label);
 }
 
 // Where each label stands: beside its participant's end, below the one before in the same lane.
@@ -458,7 +462,7 @@ function key(diagram) {
     [sample('event push fine', shaft(), head.cloneNode()), 'push', (event) => event.kind === 'push'],
     [sample('event reply refused', shaft(), head.cloneNode()), 'refusal', (event) => event.fate === 'refused'],
     [sample('event request lost', shaft(22), s('path', { class: 'x-mark', d: crossPath(22, 7, 4.5) })), 'lost', (event) => event.fate === 'lost'],
-    [sample('event reply unheard', shaft(), head.cloneNode()), 'nobody waited for it', (event) => event.fate === 'unheard'],
+    [sample('event reply unheard', shaft(), head.cloneNode()), 'nobody took it', (event) => event.fate === 'unheard'],
     [sample('event request fine copy', shaft(), head.cloneNode()), 'second copy', (event) => event.copy],
     [sample('event reply fine blamed', s('line', { class: 'halo', x1: 2, y1: 7, x2: 36, y2: 7 }), shaft(), head.cloneNode()), 'violation', (event) => event.blamed],
   ];

@@ -12,13 +12,7 @@ use crate::trace::Follow;
 
 /// Words of the design that later versions will know.
 const COMING_COMMANDS: [&str; 5] = ["compare", "exhaust", "explore", "replay", "shrink"];
-const COMING_OPTIONS: [&str; 5] = [
-    "--no-shrink",
-    "--protocol",
-    "--rate-scale",
-    "--report",
-    "--target",
-];
+const COMING_OPTIONS: [&str; 4] = ["--no-shrink", "--protocol", "--rate-scale", "--target"];
 
 /// What a user asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,6 +30,7 @@ Examples:
   sim scenarios/burst.yaml                    run one scenario with its own seed
   sim scenarios/burst.yaml --seed 7           run it with another
   sim scenarios/*.yaml --seeds 200            run 200 seeds of each
+  sim burst.yaml --report burst.html          see what happened, in a browser
   sim run burst.yaml --json - | jq .verdict   read the verdict by program
   sim validate scenarios/*.yaml               check scenarios, run nothing
 
@@ -55,9 +50,12 @@ const RUN_EXAMPLES: &str = "\
 Examples:
   sim run scenarios/burst.yaml
   sim run scenarios/*.yaml --seeds 200 --jobs 4 --junit target/sim.xml
+  sim run scenarios/burst.yaml --report burst.html
   sim run scenarios/burst.yaml --seed 7 --trace burst.jsonl --follow user_7
 
 The trace hash of a seed is the same on every machine, with any --jobs.
+--report writes one file that needs no network; a run that violates a property
+writes one unasked below target/sim, and names it.
 --trace takes one file and one seed, and writes a JSON object per line.
 SIM_SEEDS and SIM_JOBS stand for --seeds and --jobs.";
 
@@ -125,6 +123,9 @@ pub struct RunArgs {
     /// How many seeds to run at a time (one for each core)
     #[arg(long, value_name = "N", env = "SIM_JOBS", hide_env = true)]
     pub jobs: Option<NonZeroUsize>,
+    /// Write the result as a page for a browser
+    #[arg(long, value_name = "FILE.html")]
+    pub report: Option<PathBuf>,
     /// Write the result as JSON (- is the standard output)
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
@@ -212,6 +213,7 @@ fn check_run(run: &RunArgs) -> Result<(), clap::Error> {
     let named = [
         ("--json", &run.json),
         ("--junit", &run.junit),
+        ("--report", &run.report),
         ("--trace", &run.trace),
     ];
     for (i, (option, path)) in named.iter().enumerate() {

@@ -36,6 +36,8 @@ pub struct Console<'a> {
     pub clock: &'a dyn Fn() -> Duration,
     /// How many seeds to run at a time unless told otherwise.
     pub cores: NonZeroUsize,
+    /// The folder of files that nobody asked for, such as the report of a failing run.
+    pub unasked: &'a Path,
 }
 
 impl Console<'_> {
@@ -192,9 +194,14 @@ fn load_all<M: Measured>(
 /// Whether every file that will be written can be.
 fn prepare_all(arguments: &RunArgs, console: &mut Console<'_>) -> bool {
     let mut all = true;
-    for path in [&arguments.json, &arguments.junit, &arguments.trace]
-        .into_iter()
-        .flatten()
+    for path in [
+        &arguments.json,
+        &arguments.junit,
+        &arguments.report,
+        &arguments.trace,
+    ]
+    .into_iter()
+    .flatten()
     {
         if is_stdout(Some(path)) {
             continue;
@@ -210,7 +217,7 @@ fn prepare_all(arguments: &RunArgs, console: &mut Console<'_>) -> bool {
     all
 }
 
-/// Writes JSON and JUnit; the exit code says if one could not be.
+/// Writes JSON, JUnit and the report; the exit code says if one could not be.
 fn write_all(arguments: &RunArgs, runs: &[FinishedRun], code: u8, console: &mut Console<'_>) -> u8 {
     let mut written = 0;
     let results: Vec<&RunResult> = runs.iter().map(FinishedRun::result).collect();
@@ -232,6 +239,12 @@ fn write_all(arguments: &RunArgs, runs: &[FinishedRun], code: u8, console: &mut 
     }
     if let Some(path) = &arguments.junit {
         write(path, &report::junit(runs), console);
+    }
+    if let Some(path) = &arguments.report {
+        match report::html(runs, VERSION) {
+            Ok(page) => write(path, &page, console),
+            Err(problem) => console.complain(&format!("error: no report: {problem}\n")),
+        }
     }
     written
 }

@@ -1,7 +1,9 @@
 //! Seeded virtual users that drive the chat core in virtual time, and judge what they saw.
 
+pub mod charts;
 pub mod cli;
 pub mod commands;
+pub mod diagram;
 mod disk;
 pub mod draw;
 pub mod engine;

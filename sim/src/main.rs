@@ -4,6 +4,7 @@
 use std::env;
 use std::io::{self, IsTerminal};
 use std::num::NonZeroUsize;
+use std::path::Path;
 use std::process::ExitCode;
 use std::thread::available_parallelism;
 use std::time::Instant;
@@ -50,6 +51,7 @@ fn main() -> ExitCode {
         live: &mut live,
         clock: &|| began.elapsed(),
         cores: available_parallelism().unwrap_or(NonZeroUsize::MIN),
+        unasked: Path::new("target/sim"),
     };
     ExitCode::from(execute(&invocation, &engine(), &mut console))
 }

@@ -9,6 +9,7 @@
 //!   frame, and the answers and other events it read since the message before.
 //! - `stick_turns`, `matches`: for each user who asked, how many it had.
 
+mod charts;
 mod distribution;
 mod figures;
 mod latency;
@@ -23,6 +24,7 @@ use self::distribution::Distribution;
 use self::latency::InFlight;
 use self::shares::Shares;
 use self::waits::Waits;
+use crate::charts::UserWaits;
 use crate::history::{Observer, Path, Record, What, WorldRecord};
 use crate::plan::Plan;
 use crate::properties::Overtaken;
@@ -57,6 +59,8 @@ pub struct Metrics {
     merged_turns: Shares,
     merged_matches: Shares,
     overtaken: Overtaken,
+    queue_waits: UserWaits,
+    stick_waits: UserWaits,
     refusals: Vec<(&'static str, u64)>,
     calls: u64,
     retries: u64,
@@ -113,6 +117,8 @@ impl Metrics {
             merged_turns: Shares::default(),
             merged_matches: Shares::default(),
             overtaken: Overtaken::default(),
+            queue_waits: UserWaits::default(),
+            stick_waits: UserWaits::default(),
             refusals: Vec::new(),
             calls: 0,
             retries: 0,
@@ -154,6 +160,8 @@ impl Metrics {
         self.merged_turns.merge(&other.turns());
         self.merged_matches.merge(&other.matches());
         self.add_overtaken(other.overtaken);
+        self.queue_waits.merge(&other.queue_waits);
+        self.stick_waits.merge(&other.stick_waits);
         for &(code, count) in &other.refusals {
             self.refuse(code, count);
         }
@@ -221,7 +229,7 @@ impl Metrics {
                 // The answer says that the match came of this very call.
                 waits.in_line_since.get_or_insert(intended);
                 if let Some(since) = waits.matched(room) {
-                    self.queue_wait.record(at.since(since).0);
+                    self.waited_in_line(agent, at.since(since));
                 } else {
                     waits.in_line_since = None;
                 }
@@ -248,7 +256,7 @@ impl Metrics {
                 if place == 0
                     && let Some(since) = waits.granted(room, epoch)
                 {
-                    self.stick_wait.record(at.since(since).0);
+                    self.waited_for_stick(agent, at.since(since));
                 }
             }
             Ok(
@@ -297,7 +305,7 @@ impl Metrics {
             }
             Saw::Found { room, .. } => {
                 if let Some(since) = waits.matched(room) {
-                    self.queue_wait.record(at.since(since).0);
+                    self.waited_in_line(agent, at.since(since));
                 }
             }
             Saw::Stick {
@@ -325,7 +333,7 @@ impl Metrics {
         match change {
             StickChange::Granted { epoch, .. } => {
                 if let Some(since) = waits.granted(room, epoch) {
-                    self.stick_wait.record(at.since(since).0);
+                    self.waited_for_stick(agent, at.since(since));
                 }
             }
             StickChange::Released { epoch } | StickChange::Expired { epoch } => {
@@ -335,6 +343,16 @@ impl Metrics {
             }
             StickChange::Claimed { .. } => {}
         }
+    }
+
+    fn waited_in_line(&mut self, agent: Agent, took: Span) {
+        self.waits(agent).queue.add(took);
+        self.queue_wait.record(took.0);
+    }
+
+    fn waited_for_stick(&mut self, agent: Agent, took: Span) {
+        self.waits(agent).stick.add(took);
+        self.stick_wait.record(took.0);
     }
 
     fn gave_up(&mut self, agent: Agent) {

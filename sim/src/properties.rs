@@ -94,6 +94,8 @@ pub struct Judgement {
     pub counts: Counts,
     /// The most times that anyone was passed over.
     pub overtaken: Overtaken,
+    /// The same for each virtual user who was, by their number.
+    pub overtaken_users: Vec<(Agent, Overtaken)>,
 }
 
 /// The most times that anyone was passed over during one wait.
@@ -229,8 +231,28 @@ impl Judge {
                 queue: self.line.most_overtaken,
                 stick: self.stick_order.most_overtaken,
             },
+            overtaken_users: self.overtaken_users(),
             violations: self.findings.into_violations(),
         }
+    }
+
+    fn overtaken_users(&self) -> Vec<(Agent, Overtaken)> {
+        let people = &self.ledger.people;
+        let mut users: BTreeMap<Agent, Overtaken> = BTreeMap::new();
+        for (person, times) in &self.line.overtaken {
+            if let Some(agent) = people[*person].owner {
+                let most = &mut users.entry(agent).or_default().queue;
+                *most = (*most).max(*times);
+            }
+        }
+        for (user, times) in &self.stick_order.overtaken {
+            let person = self.ledger.person_known(*user);
+            if let Some(agent) = person.and_then(|person| people[person].owner) {
+                let most = &mut users.entry(agent).or_default().stick;
+                *most = (*most).max(*times);
+            }
+        }
+        users.into_iter().collect()
     }
 
     fn results(&self) -> BTreeMap<&'static str, PropertyResult> {

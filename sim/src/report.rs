@@ -7,6 +7,7 @@ mod failure;
 mod figures;
 mod header;
 mod hints;
+mod html;
 mod json;
 mod junit;
 mod lanes;
@@ -19,11 +20,13 @@ mod shell;
 mod tail;
 mod timeline;
 
+use crate::diagram::Diagram;
 use crate::plan::Plan;
 use crate::result::{Class, RunResult, Verdict, Violation};
 use crate::runner::{Summary, unreached};
 use crate::trace::SawLine;
 
+pub use html::html;
 pub use json::json;
 pub use junit::junit;
 pub(crate) use lanes::LANES;
@@ -72,6 +75,10 @@ pub struct FinishedRun {
     pub summary: Summary,
     /// What the clients of the first violation saw, from a second run of its seed.
     pub story: Option<Story>,
+    /// The same violation as space-time diagrams, in the order in which they are shown.
+    pub diagrams: Vec<Diagram>,
+    /// The report that was written unasked, as a person would open it.
+    pub look: Option<String>,
 }
 
 /// What the clients of a violation saw.

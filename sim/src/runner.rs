@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use chat_core::Span;
 
+use crate::charts::Charts;
 use crate::plan::Plan;
 use crate::report::Timeline;
 use crate::result::{
@@ -83,6 +84,10 @@ pub trait Measured: Send + Sized {
     ) -> BTreeMap<&'static str, PropertyResult>;
     /// Refusals by code.
     fn refusals(&self) -> BTreeMap<String, u64>;
+    /// What a report draws of them; nothing, unless there is something to draw.
+    fn charts(&self) -> Charts {
+        Charts::default()
+    }
 }
 
 /// Which seeds to run, and how many at a time.

@@ -3,7 +3,7 @@
 
 mod line;
 mod recorder;
-mod words;
+pub(crate) mod words;
 
 use std::io::{self, Write};
 use std::str::FromStr;
@@ -77,7 +77,7 @@ impl Calls {
 }
 
 /// The room that a call names.
-fn room_of(op: &Op) -> Option<Room> {
+pub(crate) fn room_of(op: &Op) -> Option<Room> {
     match op {
         Op::Send { room, .. }
         | Op::LeaveChat { room }

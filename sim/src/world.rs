@@ -403,6 +403,9 @@ impl<'a, 'o> World<'a, 'o> {
         let users = self.clients.len() as u64;
         let (judgement, mut metrics, tally) = self.watch.finish(now);
         metrics.add_overtaken(judgement.overtaken);
+        let clients = &self.clients;
+        let name = |index: usize| clients[index].user.given_name().to_owned();
+        metrics.keep_waits(self.seed, now, &judgement.overtaken_users, &name);
         let thresholds = metrics.thresholds(self.plan, &judgement.counts, stuck.len() as u64);
         SeedOutcome {
             thresholds,

@@ -85,10 +85,8 @@ fn what_makes_no_sense_is_refused() {
             "sim shrink a.yaml --seed 7 -o b.yaml",
             "`sim shrink` is not available yet",
         ),
-        (
-            "sim a.yaml --report r.html",
-            "`--report` is not available yet",
-        ),
+        ("sim a.yaml --report -", "only --json"),
+        ("sim a.yaml --report x --json x", "name the same file"),
         (
             "sim run a.yaml --target http://localhost",
             "`--target` is not available yet",

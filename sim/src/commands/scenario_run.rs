@@ -12,9 +12,11 @@ use chat_core::Span;
 
 use super::Console;
 use crate::cli::RunArgs;
+use crate::diagram::{Diagram, Shown, diagram};
 use crate::engine::Engine;
+use crate::output;
 use crate::plan::Plan;
-use crate::report::{FinishedRun, LANES, Rerun, Story, live_line, repeat_command};
+use crate::report::{FinishedRun, LANES, Rerun, Story, VERSION, html, live_line, repeat_command};
 use crate::result::Repro;
 use crate::runner::{Measured, Merged, Progress, Seeds, run_seeds};
 use crate::trace::{Recorder, TraceWriter};
@@ -48,9 +50,13 @@ pub(super) fn run<M: Measured>(
         summary: merged.finish(&plan, wall),
         plan,
         story: None,
+        diagrams: Vec::new(),
+        look: None,
     };
     run.summary.result.repro = Some(repro(&run, seeds));
     run.story = story(&run, engine);
+    run.diagrams = diagrams(&run, engine);
+    run.look = look(&run, console);
     Ok(run)
 }
 
@@ -149,6 +155,34 @@ fn story<M: Measured>(run: &FinishedRun, engine: &Engine<M>) -> Option<Story> {
         lines: recorder.into_lines(),
         rerun,
     })
+}
+
+/// Runs the seed of the first violation again, and draws it.
+fn diagrams<M: Measured>(run: &FinishedRun, engine: &Engine<M>) -> Vec<Diagram> {
+    let Some(violation) = run.headline() else {
+        return Vec::new();
+    };
+    let whole = diagram(&run.plan, violation.seed, violation, Shown::Whole, engine);
+    whole.into_iter().collect()
+}
+
+/// Writes the report of a violation where a person finds it, and says where.
+fn look(run: &FinishedRun, console: &mut Console<'_>) -> Option<String> {
+    let violation = run.headline()?;
+    let name = format!("{}-{}.html", violation.property, violation.seed);
+    let path = console.unasked.join(name);
+    let runs = std::slice::from_ref(run);
+    let written = html(runs, VERSION)
+        .map_err(std::io::Error::from)
+        .and_then(|page| output::prepare(&path).and_then(|()| output::write(&path, &page)));
+    match written {
+        Ok(()) => Some(path.display().to_string()),
+        Err(problem) => {
+            // Nobody asked for it, so that the run is none the worse.
+            console.complain(&format!("warning: {}\n", cannot_write(&path, &problem)));
+            None
+        }
+    }
 }
 
 /// Milliseconds of virtual time, to the microsecond that they were made from.

@@ -177,6 +177,7 @@ impl Desk {
                 live: &mut |_| {},
                 clock: &clock,
                 cores: NonZeroUsize::MIN,
+                unasked: &self.path("unasked"),
             },
         );
         Printed {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Metrics, judged_by_thresholds};
+use crate::charts::Charts;
 use crate::plan::Plan;
 use crate::result::{Counts, FairnessResult, MetricResult, PropertyResult, ThresholdResult};
 use crate::runner::Measured;
@@ -34,5 +35,9 @@ impl Measured for Metrics {
 
     fn refusals(&self) -> BTreeMap<String, u64> {
         Self::refusals(self)
+    }
+
+    fn charts(&self) -> Charts {
+        Self::charts(self)
     }
 }

@@ -1,9 +1,24 @@
 //! How long one virtual user waits, in line and for a stick.
 
-use chat_core::Time;
+use chat_core::{Span, Time};
 
 use super::shares::Share;
 use crate::protocol::Room;
+
+/// The waits of one kind that came to their end.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Waited {
+    pub(super) times: u32,
+    /// In microseconds.
+    pub(super) longest: u64,
+}
+
+impl Waited {
+    pub(super) fn add(&mut self, took: Span) {
+        self.times += 1;
+        self.longest = self.longest.max(took.0);
+    }
+}
 
 /// One virtual user's waits and shares.
 #[derive(Clone, Debug, Default)]
@@ -20,6 +35,9 @@ pub(super) struct Waits {
     pub(super) holds: bool,
     /// Whether the open claim was counted as asking.
     pub(super) asked: bool,
+    /// Waits in line, and for a stick, that ended in a match or a grant.
+    pub(super) queue: Waited,
+    pub(super) stick: Waited,
     pub(super) turns: Share,
     pub(super) matches: Share,
     /// What was read since the last message.

@@ -1,6 +1,6 @@
 //! The line as its members know it: who waits since when, and who was passed over.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use chat_core::Time;
 use chat_core::config::Matching;
@@ -54,6 +54,8 @@ pub(crate) struct Line {
     past: VecDeque<Standing>,
     /// The most times that anyone was passed over during one wait.
     pub(crate) most_overtaken: u64,
+    /// The same for each who was passed over, by their place among people.
+    pub(crate) overtaken: BTreeMap<usize, u64>,
 }
 
 impl Line {
@@ -125,6 +127,7 @@ impl Line {
             .collect();
         standing.overtaken += sure.len() as u64;
         self.most_overtaken = self.most_overtaken.max(standing.overtaken);
+        note(&mut self.overtaken, &standing);
         if self.past.len() == PAST_KEPT {
             self.past.pop_front();
         }
@@ -157,6 +160,7 @@ impl Line {
                 if waited_on && is_passed_over(ledger, standing, with, by) {
                     standing.overtaken += 1;
                     self.most_overtaken = self.most_overtaken.max(standing.overtaken);
+                    note(&mut self.overtaken, standing);
                     sure.push(Overtaken {
                         user: standing.user,
                         passed,
@@ -189,8 +193,16 @@ impl Line {
             );
             standing.overtaken += (sure.len() - before) as u64;
             self.most_overtaken = self.most_overtaken.max(standing.overtaken);
+            note(&mut self.overtaken, standing);
         }
         sure
+    }
+}
+
+fn note(overtaken: &mut BTreeMap<usize, u64>, standing: &Standing) {
+    if standing.overtaken > 0 {
+        let most = overtaken.entry(standing.person).or_default();
+        *most = standing.overtaken.max(*most);
     }
 }
 

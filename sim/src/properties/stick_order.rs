@@ -4,6 +4,8 @@
 //! must go to the first of those still in line. A claimant who asked to withdraw or to leave, or
 //! was seen to go, is not in line; a place that nobody knows empties the line.
 
+use std::collections::BTreeMap;
+
 use chat_core::Time;
 use rustc_hash::FxHashMap;
 
@@ -48,6 +50,8 @@ pub(crate) struct StickOrder {
     pub(crate) checks: u64,
     /// The most times that anyone was overtaken during one wait.
     pub(crate) most_overtaken: u64,
+    /// The same for each who was.
+    pub(crate) overtaken: BTreeMap<User, u64>,
     rooms: FxHashMap<Room, Lineup>,
 }
 
@@ -144,6 +148,8 @@ impl StickOrder {
             claimant.overtaken += 1;
             self.most_overtaken = self.most_overtaken.max(claimant.overtaken);
             let first = claimant.user;
+            let most = self.overtaken.entry(first).or_default();
+            *most = claimant.overtaken.max(*most);
             f.blame(Property::StickOrder, now, &[first, user], || {
                 format!(
                     "{} was granted the stick of room_{} (epoch {epoch}), which {} had claimed \

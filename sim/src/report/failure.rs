@@ -67,7 +67,7 @@ pub(super) fn failing_seed(run: &FinishedRun) -> String {
 }
 
 /// The sentences that say what happened.
-fn sentences(run: &FinishedRun) -> Vec<String> {
+pub(super) fn sentences(run: &FinishedRun) -> Vec<String> {
     let result = run.result();
     match result.verdict {
         Verdict::Pass => Vec::new(),

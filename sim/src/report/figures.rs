@@ -32,7 +32,7 @@ pub(super) fn title(metric: &str) -> String {
     }
 }
 
-fn amount(metric: &str, value: f64) -> String {
+pub(super) fn amount(metric: &str, value: f64) -> String {
     if DURATIONS.contains(&metric) {
         milliseconds(value)
     } else if value < 100.0 {

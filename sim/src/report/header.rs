@@ -84,7 +84,7 @@ fn agents(run: &FinishedRun) -> Vec<Line> {
     flow("", &items, " ", 0)
 }
 
-fn server(plan: &Plan) -> Vec<String> {
+pub(super) fn server(plan: &Plan) -> Vec<String> {
     let matching = match plan.server.matching {
         Matching::Fifo => "fifo",
         Matching::Random => "random",
@@ -97,7 +97,7 @@ fn server(plan: &Plan) -> Vec<String> {
     ]
 }
 
-fn network(plan: &Plan) -> Vec<String> {
+pub(super) fn network(plan: &Plan) -> Vec<String> {
     let network = &plan.network;
     [
         ("loss", network.loss),

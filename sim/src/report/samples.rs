@@ -7,6 +7,7 @@ use std::time::Duration;
 use chat_core::{Config, Span};
 
 use super::{FinishedRun, Rerun, Story, Timeline, repeat_command};
+use crate::charts::Charts;
 use crate::draw::{Quantiles, Ratio, Shape};
 use crate::names::PROPERTIES;
 use crate::plan::{
@@ -261,9 +262,12 @@ pub(crate) fn passed() -> FinishedRun {
             by_persona: vec![208, 26, 26],
             timeline: timeline(),
             failing: Vec::new(),
+            charts: Charts::default(),
         },
         plan,
         story: None,
+        diagrams: Vec::new(),
+        look: None,
     }
 }
 

@@ -35,7 +35,7 @@ pub(super) fn passed(run: &FinishedRun) -> Vec<Line> {
 }
 
 /// `33.4s in 50ms (668×) · 61,204 steps, 1.2M/s`
-fn speed(result: &RunResult) -> String {
+pub(super) fn speed(result: &RunResult) -> String {
     let steps = plural(result.steps, "step", "steps");
     if result.wall_ms <= 0.0 {
         return format!("{} · {steps}", pace(result));
@@ -76,6 +76,7 @@ pub(super) fn failed(run: &FinishedRun, detail: Detail) -> Vec<Line> {
     if let Some(repro) = &result.repro {
         lines.extend(command_lines("repeat", &repro.command, INDENT));
     }
+    lines.extend(look(run));
     let verdict = verdict_word(result.verdict);
     lines.push(
         Line::new()
@@ -84,6 +85,14 @@ pub(super) fn failed(run: &FinishedRun, detail: Detail) -> Vec<Line> {
     );
     lines.push(hash(result));
     lines
+}
+
+/// `look      target/sim/stick_exclusion-1337.html`: where the report lies that shows it.
+fn look(run: &FinishedRun) -> Vec<Line> {
+    let written = run.look.iter();
+    written
+        .flat_map(|path| command_lines("look", path, INDENT))
+        .collect()
 }
 
 fn verdict_word(verdict: Verdict) -> &'static str {

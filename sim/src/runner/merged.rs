@@ -7,6 +7,7 @@ use chat_core::Span;
 
 use super::verdict::{Evidence, judge, unreached};
 use super::{Ended, Measured, SeedOutcome, Seeds};
+use crate::charts::Charts;
 use crate::plan::Plan;
 use crate::report::Timeline;
 use crate::result::{Counts, PropertyResult, RunResult, Stuck, ThresholdResult, Violation};
@@ -56,6 +57,8 @@ pub struct Summary {
     pub timeline: Timeline,
     /// The seeds that showed a violation, the first 1,000 of them.
     pub failing: Vec<FailingSeed>,
+    /// What there is to draw, over all seeds.
+    pub charts: Charts,
 }
 
 /// A list that stays short, and counts what it left out.
@@ -272,6 +275,7 @@ impl<M: Measured> Merged<M> {
             by_persona: self.by_persona,
             timeline: self.timeline,
             failing: self.failing.items,
+            charts: self.metrics.as_ref().map(M::charts).unwrap_or_default(),
         }
     }
 }

@@ -36,7 +36,7 @@ pub(super) fn client(what: &What<'_>, me: Option<User>, verb: Option<&str>) -> O
 }
 
 /// What the world did, if it explains what clients saw.
-pub(super) fn world(record: &WorldRecord<'_>) -> Option<String> {
+pub(crate) fn world(record: &WorldRecord<'_>) -> Option<String> {
     match record {
         WorldRecord::Crashed {
             lose_unsynced: true,
@@ -54,7 +54,7 @@ pub(super) fn world(record: &WorldRecord<'_>) -> Option<String> {
     }
 }
 
-fn called(op: &Op) -> String {
+pub(crate) fn called(op: &Op) -> String {
     let verb = op.verb();
     match op {
         Op::Login { room, .. } => format!("{verb} {room}"),
@@ -72,7 +72,7 @@ fn called(op: &Op) -> String {
     }
 }
 
-fn answered(op: &Op, outcome: &Outcome) -> Option<String> {
+pub(crate) fn answered(op: &Op, outcome: &Outcome) -> Option<String> {
     let answer = match outcome {
         Ok(answer) => answer,
         Err(refusal) => return Some(format!("{} refused: {}", op.verb(), refusal.code)),
@@ -97,7 +97,7 @@ fn answered(op: &Op, outcome: &Outcome) -> Option<String> {
     })
 }
 
-fn saw_words(saw: &Saw<'_>, me: Option<User>) -> String {
+pub(crate) fn saw_words(saw: &Saw<'_>, me: Option<User>) -> String {
     let name = |user: User| {
         if Some(user) == me {
             "me".to_owned()

@@ -1,0 +1,243 @@
+// The charts of a run: percentiles, waits by user, and what happened when.
+
+const SERIES = { message_latency: 1, request_latency: 2, queue_wait: 3, stick_wait: 4, commit_latency: 5 };
+const DASHES = { 1: null, 2: '7 3', 3: '2 3', 4: '10 3 2 3', 5: '14 4' };
+
+// Where a percentile stands on an axis that is logarithmic in what is left above it.
+const nines = (percent) => -Math.log10(1 - percent / 100);
+
+// Powers of ten between two values, and the places for them.
+function decades(low, high) {
+  const all = [];
+  for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); power++) all.push(10 ** power);
+  return all;
+}
+
+// Steps that a person counts by, about so many of them.
+function steps(end, about) {
+  const raw = end / about;
+  const scale = 10 ** Math.floor(Math.log10(raw));
+  const step = [1, 2, 5, 10].map((n) => n * scale).find((n) => n >= raw);
+  const all = [];
+  for (let at = 0; at <= end * 1.0001; at += step) all.push(at);
+  return all;
+}
+
+const clock = (ms) => {
+  const seconds = ms / 1000;
+  if (seconds < 120) return `${+seconds.toFixed(1)}s`;
+  return `${Math.floor(seconds / 60)}m${String(Math.round(seconds % 60)).padStart(2, '0')}`;
+};
+
+// The bound of a threshold such as p(90)<1s, as a place in the plot.
+function bound(threshold) {
+  const found = /^\s*p\(([\d.]+)\)\s*<=?\s*([\d.]+)\s*(us|ms|s|m|h)\s*$/.exec(threshold.expression);
+  if (!found) return null;
+  const unit = { us: 1e-3, ms: 1, s: 1e3, m: 6e4, h: 3.6e6 }[found[3]];
+  return { percent: Number(found[1]), ms: Number(found[2]) * unit };
+}
+
+function percentilePlot(run) {
+  const curves = run.charts.curves;
+  if (curves.length === 0) return h('p', { class: 'nothing' }, 'No durations were measured.');
+  const bounds = run.thresholds.map((threshold) => ({ threshold, place: bound(threshold) }))
+    .filter((one) => one.place && curves.some((curve) => curve.metric === one.threshold.metric));
+  const readout = h('p', { class: 'readout', 'aria-hidden': 'true' }, 'Point at the plot to read values.');
+  const legend = h('ul', { class: 'legend' }, curves.map((curve) => {
+    const series = SERIES[curve.metric];
+    return h('li', {},
+      s('svg', { width: 34, height: 10, 'aria-hidden': 'true' },
+        s('line', { x1: 1, x2: 33, y1: 5, y2: 5, class: `curve series-${series}`, 'stroke-dasharray': DASHES[series] })),
+      ` ${run.titles[curve.metric]} `, h('span', { class: 'muted' }, `${grouped(curve.count)} measured`));
+  }));
+  const words = curves.map((curve) => {
+    const at = (percent) => (curve.points.filter((point) => point[0] <= percent).pop() || curve.points[0])[1];
+    return `${run.titles[curve.metric]}: half within ${span(at(50))}, 99 % within ${span(at(99))}, largest ${span(curve.points[curve.points.length - 1][1])}`;
+  });
+  const draw = (width) => drawPercentiles(run, curves, bounds, readout, words.join('. '), width);
+  return h('figure', { class: 'chart' }, drawn(draw, 'plot percentiles'), readout, legend,
+    h('figcaption', {}, 'Each curve says how long the given share of all took at most. To the right, each mark has a tenth of the one before left above it; both axes are logarithmic.',
+      bounds.length > 0 ? ' A ▼ is the bound of a threshold.' : ''));
+}
+
+function drawPercentiles(run, curves, bounds, readout, words, width) {
+  const height = width < 500 ? 300 : 360;
+  const left = 52, right = 14, top = 12, bottom = 34;
+  const values = curves.flatMap((curve) => curve.points.map((point) => point[1])).concat(bounds.map((one) => one.place.ms)).filter((ms) => ms > 0);
+  const ys = decades(Math.max(0.001, Math.min(...values)), Math.max(...values));
+  const low = Math.log10(ys[0]), high = Math.max(low + 1, Math.log10(ys[ys.length - 1]));
+  const furthest = Math.max(2, ...curves.map((curve) => nines(curve.points[curve.points.length - 1][0]))) + 0.12;
+  const x = (percent) => left + (nines(percent) / furthest) * (width - left - right);
+  const y = (ms) => height - bottom - ((Math.log10(Math.max(ms, ys[0])) - low) / (high - low)) * (height - top - bottom);
+  const marks = [0, 50, 75, 90, 95, 99, 99.9, 99.99, 99.999].filter((percent) => nines(percent) <= furthest);
+  let edge = -Infinity;
+  const shownMarks = marks.filter((percent) => {
+    const fits = x(percent) - edge > 34;
+    if (fits) edge = x(percent);
+    return fits;
+  });
+  const grid = [
+    ys.filter((ms) => Math.log10(ms) <= high).map((ms) => [
+      s('line', { class: 'grid', x1: left, x2: width - right, y1: round(y(ms)), y2: round(y(ms)) }),
+      s('text', { class: 'tick', x: left - 6, y: round(y(ms) + 4), 'text-anchor': 'end' }, span(ms).replace(/\.0+(?=\D)/, '')),
+    ]),
+    shownMarks.map((percent) => [
+      s('line', { class: 'grid', x1: round(x(percent)), x2: round(x(percent)), y1: top, y2: height - bottom }),
+      s('text', { class: 'tick', x: round(x(percent)), y: height - bottom + 16, 'text-anchor': 'middle' }, percent === 0 ? 'least' : `p${percent}`),
+    ]),
+  ];
+  const lines = curves.map((curve) => {
+    const series = SERIES[curve.metric];
+    const points = curve.points.map(([percent, ms]) => `${round(x(percent))},${round(y(ms))}`);
+    const last = curve.points[curve.points.length - 1];
+    return [
+      s('polyline', { class: `curve series-${series}`, points: points.join(' '), 'stroke-dasharray': DASHES[series], 'data-metric': curve.metric }),
+      s('circle', { class: `end series-${series}`, cx: round(x(last[0])), cy: round(y(last[1])), r: 3.2 }),
+    ];
+  });
+  const limits = bounds.map(({ threshold, place }) => {
+    const at = [round(x(place.percent)), round(y(place.ms))];
+    return s('path', { class: `bound series-${SERIES[threshold.metric]}`, d: `M${at[0] - 5},${at[1] - 9}h10l-5,9z` },
+      s('title', {}, `${run.titles[threshold.metric]} ${threshold.expression}: ${threshold.measured}`));
+  });
+  const cross = s('line', { class: 'cross', y1: top, y2: height - bottom, x1: -9, x2: -9 });
+  const point = (event) => {
+    const box = event.currentTarget.getBoundingClientRect();
+    const at = clamp((event.clientX - box.left - left) / (width - left - right), 0, 1) * furthest;
+    const percent = 100 * (1 - 10 ** -at);
+    cross.setAttribute('x1', round(x(percent)));
+    cross.setAttribute('x2', round(x(percent)));
+    const read = curves.map((curve) => {
+      const above = curve.points.find((known) => known[0] >= percent);
+      return `${run.titles[curve.metric]} ${above ? span(above[1]) : '–'}`;
+    });
+    readout.textContent = `p${percent.toFixed(percent < 90 ? 0 : percent < 99 ? 1 : 3)}: ${read.join(' · ')}`;
+  };
+  return s('svg', { width, height, viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': `Percentiles. ${words}.`, on: { pointermove: point } },
+    grid, limits, lines, cross);
+}
+
+function waitPlot(title, waits, several) {
+  if (waits.users === 0) return null;
+  const longest = waits.worst[0].longest_ms;
+  const overtaken = waits.worst.filter((wait) => wait.overtaken > 0).length;
+  const open = waits.worst.filter((wait) => wait.open).length;
+  const shown = waits.worst.length;
+  const all = shown < waits.users ? `the ${grouped(shown)} of ${grouped(waits.users)} users who waited longest` : `all ${grouped(shown)} users who waited`;
+  const words = `${title}: ${all}, the longest first. Longest ${span(longest)} (${waits.worst[0].user}), shortest shown ${span(waits.worst[shown - 1].longest_ms)}. ${overtaken} overtaken, ${open} still waiting at the end.`;
+  const draw = (width) => {
+    const height = 150, left = 52, top = 14, bottom = 8;
+    const ticks = steps(longest || 1, 3);
+    const most = Math.max(longest, ticks[ticks.length - 1]) || 1;
+    const y = (ms) => height - bottom - (ms / most) * (height - top - bottom);
+    const step = Math.min(18, (width - left - 8) / shown);
+    const bars = waits.worst.map((wait, i) => {
+      const at = left + 2 + i * step;
+      const wide = Math.max(1, step * (step > 4 ? 0.72 : 0.84));
+      return s('g', { class: `bar${wait.open ? ' open' : ''}` },
+        s('title', {}, waitWords(wait, several)),
+        s('rect', { class: 'hit', x: round(at), y: top, width: round(step), height: height - top - bottom }),
+        s('rect', { class: 'wait', x: round(at), y: round(y(wait.longest_ms)), width: round(wide), height: round(Math.max(1, height - bottom - y(wait.longest_ms))) }),
+        wait.overtaken > 0 ? s('circle', { class: 'overtaken', cx: round(at + wide / 2), cy: round(y(wait.longest_ms) - 6), r: 3 }) : null);
+    });
+    return s('svg', { width, height, viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': words },
+      ticks.map((ms) => [
+        s('line', { class: 'grid', x1: left, x2: width, y1: round(y(ms)), y2: round(y(ms)) }),
+        s('text', { class: 'tick', x: left - 6, y: round(y(ms) + 4), 'text-anchor': 'end' }, ms === 0 ? '0' : span(ms).replace(/\.0+(?=\D)/, '')),
+      ]), bars);
+  };
+  const heads = several ? ['User', 'Seed', '#Longest', '#Waits', '#Overtaken'] : ['User', '#Longest', '#Waits', '#Overtaken'];
+  const rows = waits.worst.slice(0, 6).map((wait) => {
+    const cells = [wait.user, span(wait.longest_ms) + (wait.open ? ' and on' : ''), wait.waits, wait.overtaken];
+    if (several) cells.splice(1, 0, wait.seed);
+    return cells;
+  });
+  const notes = [open > 0 ? 'A hollow bar had not ended when the run did.' : null, overtaken > 0 ? 'A ● marks who was overtaken.' : shown < waits.users ? 'None of them was overtaken.' : 'Nobody was overtaken.'];
+  return h('figure', { class: 'chart waits' }, h('h3', {}, title),
+    h('p', { class: 'muted' }, `${all[0].toUpperCase()}${all.slice(1)}, the longest first. ${notes.filter(Boolean).join(' ')}`),
+    drawn(draw, 'plot'), table(`${title}: who waited longest`, heads, rows, 'tight'));
+}
+
+function waitWords(wait, several) {
+  const seed = several ? ` (seed ${wait.seed})` : '';
+  const over = wait.overtaken > 0 ? `, overtaken ${wait.overtaken} times` : '';
+  return `${wait.user}${seed}: ${span(wait.longest_ms)}${wait.open ? ' and still waiting' : ''}, ${wait.waits} ${wait.waits === 1 ? 'wait' : 'waits'}${over}`;
+}
+
+function timelinePlot(run) {
+  const line = run.timeline;
+  const end = Math.max(line.ended_ms, line.quiet_ms || 0, ...line.faults.map((fault) => fault.at_ms + fault.for_ms), 1);
+  const rows = packRows(line.faults, end);
+  const total = line.arrivals.reduce((sum, n) => sum + n, 0);
+  const events = [
+    ...line.faults.map((fault) => [clock(fault.at_ms), fault.kind, fault.words]),
+    ...(line.healed_ms === null ? [] : [[clock(line.healed_ms), 'heal', 'all faults ended, nobody arrives any more']]),
+    ...(line.quiet_ms === null ? [[clock(line.ended_ms), 'not quiet', 'the run ended before everything came to rest']] : [[clock(line.quiet_ms), 'quiet', 'every inbox was drained']]),
+    ...line.violations_ms.slice(0, 12).map((ms) => [clock(ms), 'violation', 'a property was violated']),
+  ];
+  const words = `${grouped(total)} arrivals. ${events.map((event) => `At ${event[0]} ${event[1]}: ${event[2]}`).join('. ')}.`;
+  const draw = (width) => drawTimeline(line, end, rows, words, width);
+  return h('figure', { class: 'chart' }, drawn(draw, 'plot timeline'),
+    h('details', {}, h('summary', {}, `The ${events.length} marks as a table`), table('What happened when', ['When', 'What', 'In words'], events, 'tight')));
+}
+
+// Faults that overlap lie in rows of their own; a short one still needs room for its name.
+function packRows(faults, end) {
+  const rows = [];
+  return faults.map((fault) => {
+    const until = Math.max(fault.at_ms + fault.for_ms, fault.at_ms + end * 0.16);
+    let row = rows.findIndex((free) => free <= fault.at_ms);
+    if (row < 0) row = rows.push(0) - 1;
+    rows[row] = until;
+    return row;
+  });
+}
+
+function drawTimeline(line, end, rows, words, width) {
+  const left = 40, right = 12, top = 16, bars = 88, rowHeight = 22;
+  const faultTop = top + bars + 10;
+  const bottom = faultTop + (Math.max(-1, ...rows) + 1) * rowHeight + 4;
+  const height = bottom + 24;
+  const x = (ms) => left + (ms / end) * (width - left - right);
+  const most = Math.max(1, ...line.arrivals);
+  const ticks = steps(end, width < 500 ? 4 : 9);
+  const arrivals = line.arrivals.map((n, i) => {
+    if (n === 0) return null;
+    const tall = Math.max(1.5, (n / most) * bars);
+    return s('rect', { class: 'arrivals', x: round(x(i * line.bucket_ms)), y: round(top + bars - tall), width: round(Math.max(1.2, x(line.bucket_ms) - x(0) - 1)), height: round(tall) },
+      s('title', {}, `${clock(i * line.bucket_ms)}: ${grouped(n)} arrived`));
+  });
+  const faults = line.faults.map((fault, i) => {
+    const at = x(fault.at_ms), y = faultTop + rows[i] * rowHeight;
+    const wide = Math.max(3, x(fault.at_ms + fault.for_ms) - at);
+    const fits = at + wide + 6 + fault.kind.length * 7 < width;
+    return s('g', { class: `fault ${fault.kind.replace(' ', '-')}` }, s('title', {}, `${clock(fault.at_ms)} ${fault.kind}: ${fault.words}`),
+      s('line', { class: 'fault-at', x1: round(at), x2: round(at), y1: top, y2: y }),
+      s('rect', { x: round(at), y, width: round(wide), height: rowHeight - 7, rx: 2 }),
+      s('text', { class: 'tick', x: round(fits ? at + wide + 5 : at - 5), y: y + 12, 'text-anchor': fits ? 'start' : 'end' }, fault.kind));
+  });
+  // At the right edge a name stands before its line, else behind it.
+  let free = -Infinity;
+  const instants = [[line.healed_ms, 'heal', 'heal'], [line.quiet_ms, 'quiet', 'quiet']].filter((one) => one[0] !== null).map(([ms, name, kind]) => {
+    const at = x(ms), before = at > width - 60;
+    const anchor = before ? at - 4 : at + 4;
+    const shown = before ? anchor - name.length * 6.5 > free : anchor > free;
+    free = before ? at : anchor + name.length * 6.5;
+    return s('g', { class: `instant ${kind}` }, s('line', { x1: round(at), x2: round(at), y1: top - 4, y2: bottom }),
+      shown ? s('text', { x: round(anchor), y: top + 5, 'text-anchor': before ? 'end' : 'start' }, name) : null);
+  });
+  const violations = line.violations_ms.map((ms) => s('g', { class: 'instant violation' }, s('title', {}, `${clock(ms)} violation`),
+    s('line', { x1: round(x(ms)), x2: round(x(ms)), y1: top, y2: bottom }),
+    s('path', { class: 'x-mark', d: crossPath(x(ms), top - 5, 4.5) })));
+  return s('svg', { width, height, viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': words },
+    s('text', { class: 'tick', x: left - 6, y: top + 4, 'text-anchor': 'end' }, grouped(most)),
+    s('text', { class: 'tick', x: left - 6, y: top + bars, 'text-anchor': 'end' }, '0'),
+    s('line', { class: 'axis', x1: left, x2: width - right, y1: top + bars, y2: top + bars }),
+    ticks.map((ms) => [
+      s('line', { class: 'grid', x1: round(x(ms)), x2: round(x(ms)), y1: top, y2: bottom }),
+      s('text', { class: 'tick', x: round(x(ms)), y: bottom + 16, 'text-anchor': x(ms) > width - 24 ? 'end' : 'middle' }, clock(ms)),
+    ]),
+    arrivals, faults, instants, violations);
+}
+
+const crossPath = (x, y, r) => `M${round(x - r)},${round(y - r)}L${round(x + r)},${round(y + r)}M${round(x + r)},${round(y - r)}L${round(x - r)},${round(y + r)}`;

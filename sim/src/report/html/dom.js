@@ -1,0 +1,80 @@
+'use strict';
+
+// Elements from plain data. Text is always a text node: nothing that a run brought is markup.
+
+const SVG = 'http://www.w3.org/2000/svg';
+
+function fill(node, attributes, children) {
+  for (const [name, value] of Object.entries(attributes || {})) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name === 'on') {
+      for (const [event, listener] of Object.entries(value)) node.addEventListener(event, listener);
+    } else {
+      node.setAttribute(name, value === true ? '' : String(value));
+    }
+  }
+  for (const child of children.flat(Infinity)) {
+    if (child === null || child === undefined || child === false) continue;
+    node.append(child instanceof Node ? child : document.createTextNode(String(child)));
+  }
+  return node;
+}
+
+const h = (name, attributes, ...children) => fill(document.createElement(name), attributes, children);
+const s = (name, attributes, ...children) => fill(document.createElementNS(SVG, name), attributes, children);
+
+let lastId = 0;
+const freshId = (stem) => `${stem}-${++lastId}`;
+
+const round = (n) => Math.round(n * 10) / 10;
+const clamp = (n, low, high) => Math.min(Math.max(n, low), high);
+const short = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
+const grouped = (n) => String(n).replace(/\B(?=(\d{3})+(?!\d))/g, ',');
+
+// A length of time to three figures, as the terminal writes it.
+function span(ms) {
+  if (ms <= 0) return '0ms';
+  const steps = [
+    [1e-3, 0, 'us', 999.5], [1, 1, 'ms', 9.95], [1, 0, 'ms', 999.5], [1e3, 2, 's', 9.995],
+    [1e3, 1, 's', 99.95], [1e3, 0, 's', 599.5], [6e4, 1, 'm', 99.95], [3.6e6, 1, 'h', 47.95],
+  ];
+  for (const [scale, decimals, unit, below] of steps) {
+    if (ms / scale < below) return (ms / scale).toFixed(decimals) + unit;
+  }
+  return `${(ms / 8.64e7).toFixed(1)}d`;
+}
+
+// An instant of a run to the microsecond, without zeros that say nothing.
+function instant(us) {
+  const text = (us / 1e6).toFixed(6);
+  return `${text.replace(/(\.\d{3}\d*?)0+$/, '$1')}s`;
+}
+
+// Draws again whenever the width changes, and knows no other moment.
+function drawn(draw, className) {
+  const box = h('div', { class: className });
+  let last = 0;
+  const redraw = (width) => {
+    const whole = Math.max(280, Math.floor(width));
+    if (whole === last) return;
+    last = whole;
+    box.replaceChildren(draw(whole));
+  };
+  new ResizeObserver((entries) => {
+    for (const entry of entries) if (entry.contentRect.width > 0) redraw(entry.contentRect.width);
+  }).observe(box);
+  redraw(680);
+  return box;
+}
+
+// A table in a box of its own, so that a wide one scrolls by itself.
+function table(caption, heads, rows, className) {
+  const head = heads.map((text) => h('th', { scope: 'col', class: text.startsWith('#') ? 'number' : null }, text.replace('#', '')));
+  const body = rows.map((cells) => h('tr', {}, cells.map((cell, i) => {
+    const number = heads[i].startsWith('#') ? 'number' : null;
+    return i === 0 ? h('th', { scope: 'row' }, cell) : h('td', { class: number }, cell);
+  })));
+  return h('div', { class: 'scroll', role: 'region', tabindex: '0', 'aria-label': caption },
+    h('table', { class: className }, h('caption', { class: 'unseen' }, caption),
+      h('thead', {}, h('tr', {}, head)), h('tbody', {}, body)));
+}

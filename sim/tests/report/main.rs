@@ -1,0 +1,325 @@
+//! Reports written by whole runs, as a browser will see them.
+//!
+//! Where a report must show a violation, the world is the real one, and the judge is planted: it
+//! blames something that the run did, at the instant at which it did it. With `SIM_REPORT_SAMPLES`
+//! naming a folder, the reports are left there for the tests that open them in a browser.
+
+use std::ffi::OsString;
+use std::fs;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use chat_core::Time;
+use serde_json::Value;
+use sim::commands::{Console, execute};
+use sim::engine::{Engine, RunSeed};
+use sim::history::{Observer, Record, What, Wire, WorldRecord};
+use sim::metrics::Metrics;
+use sim::plan::Plan;
+use sim::protocol::{Answer, Op, User};
+use sim::report::Paint;
+use sim::result::Violation;
+use sim::runner::{Progress, SeedOutcome};
+use sim::{cli, scenario, world};
+
+/// Passes everything on, and remembers the last push that was accepted.
+struct Tee<'a> {
+    also: Option<&'a mut dyn Observer>,
+    pushed: Option<(Time, User)>,
+}
+
+impl Observer for Tee<'_> {
+    fn observe(&mut self, record: &Record<'_>) {
+        if let What::Answered {
+            op: Op::Push { .. },
+            outcome: Ok(Answer::Sent { .. }),
+            ..
+        } = record.what
+        {
+            self.pushed = record.user.map(|user| (record.at, user));
+        }
+        if let Some(also) = &mut self.also {
+            also.observe(record);
+        }
+    }
+
+    fn observe_world(&mut self, record: &WorldRecord<'_>) {
+        if let Some(also) = &mut self.also {
+            also.observe_world(record);
+        }
+    }
+
+    fn observe_wire(&mut self, wire: &Wire<'_>) {
+        if let Some(also) = &mut self.also {
+            also.observe_wire(wire);
+        }
+    }
+}
+
+/// The real world, and a judge who blames the last push that was accepted.
+fn blaming(
+    plan: &Plan,
+    seed: u64,
+    progress: &Progress,
+    also: Option<&mut (dyn Observer + '_)>,
+) -> SeedOutcome<Metrics> {
+    let mut tee = Tee {
+        also: also.map(|observer| observer as &mut dyn Observer),
+        pushed: None,
+    };
+    let mut outcome = world::run(plan, seed, progress, Some(&mut tee));
+    let (at, user) = tee.pushed.expect("somebody pushes");
+    let property = outcome.properties.get_mut("stick_exclusion");
+    property.expect("it is judged").held = Some(false);
+    outcome.violations.push(Violation {
+        property: "stick_exclusion".to_owned(),
+        at_ms: at.since(world::START).0 as f64 / 1_000.0,
+        users: vec![format!("user_{}", user.0)],
+        detail: format!(
+            "user_{}'s push was accepted although its grant was over <img src=x onerror=alert(1)>",
+            user.0
+        ),
+        seed: 0,
+    });
+    outcome
+}
+
+/// Where reports go: a folder that somebody named, or one that is gone afterwards.
+struct Desk {
+    folder: PathBuf,
+    _gone_afterwards: Option<tempfile::TempDir>,
+}
+
+impl Desk {
+    fn new() -> Self {
+        if let Some(folder) = std::env::var_os("SIM_REPORT_SAMPLES") {
+            let folder = PathBuf::from(folder);
+            fs::create_dir_all(&folder).expect("the folder can be made");
+            return Self {
+                folder,
+                _gone_afterwards: None,
+            };
+        }
+        let folder = tempfile::tempdir().expect("there is room");
+        Self {
+            folder: folder.path().to_owned(),
+            _gone_afterwards: Some(folder),
+        }
+    }
+
+    /// Runs these scenarios with more words, writes the report, and returns the exit code, the
+    /// standard output and the report.
+    fn sim(
+        &self,
+        run: RunSeed<Metrics>,
+        scenarios: &[&str],
+        more: &str,
+        name: &str,
+    ) -> (u8, String, String) {
+        let report = self.folder.join(name);
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let mut words: Vec<OsString> = vec!["sim".into()];
+        words.extend(
+            scenarios
+                .iter()
+                .map(|path| root.join(path).into_os_string()),
+        );
+        words.extend(more.split_whitespace().map(OsString::from));
+        words.extend(["--report".into(), report.clone().into_os_string()]);
+        let engine = Engine {
+            load: |path| scenario::load(path).map_err(miette::Report::new),
+            schema: scenario::schema,
+            run,
+            start: world::START,
+        };
+        let (mut out, mut err) = (Vec::new(), Vec::new());
+        let code = execute(
+            &cli::parse(words).expect("the words are right"),
+            &engine,
+            &mut Console {
+                out: &mut out,
+                err: &mut err,
+                paint: Paint::Plain,
+                error_paint: Paint::Plain,
+                live: &mut |_| {},
+                // A clock that stands still: what depends on the machine is left out.
+                clock: &|| Duration::ZERO,
+                cores: NonZeroUsize::MIN,
+                unasked: &self.folder.join(format!("unasked-{name}")),
+            },
+        );
+        assert_eq!(String::from_utf8(err).expect("text"), "");
+        let out = String::from_utf8(out).expect("text");
+        (
+            code,
+            out,
+            fs::read_to_string(report).expect("it was written"),
+        )
+    }
+}
+
+/// The data within a page.
+fn data(page: &str) -> Value {
+    let (_, rest) = page.split_once("id=\"data\">").expect("it has data");
+    let (json, _) = rest.split_once("</script>").expect("they end");
+    serde_json::from_str(json).expect("JSON")
+}
+
+const BURST: &str = "../scenarios/burst.yaml";
+const STALE_PUSH: &str = "tests/report/stale_push.yaml";
+const CONTENTION: &str = "../scenarios/stick_contention.yaml";
+
+#[test]
+fn a_pass_shows_curves_waits_and_what_happened_when() {
+    let (code, _, page) = Desk::new().sim(world::run, &[BURST], "", "passed.html");
+    assert_eq!(code, 0);
+    assert!(page.len() < 300_000, "{} bytes", page.len());
+    let run = &data(&page)["runs"][0];
+    assert_eq!(run["verdict"], "pass");
+    assert_eq!(run["diagrams"].as_array().unwrap().len(), 0);
+    let curves = run["charts"]["curves"].as_array().unwrap();
+    let names: Vec<&str> = curves
+        .iter()
+        .map(|curve| curve["metric"].as_str().unwrap())
+        .collect();
+    let all = [
+        "message_latency",
+        "request_latency",
+        "queue_wait",
+        "stick_wait",
+        "commit_latency",
+    ];
+    assert_eq!(names, all);
+    assert!(
+        curves
+            .iter()
+            .all(|curve| curve["points"].as_array().unwrap().len() > 5)
+    );
+    let queue = &run["charts"]["queue"];
+    assert!(queue["users"].as_u64().unwrap() > 200);
+    let longest = queue["worst"][0]["longest_ms"].as_f64().unwrap();
+    let max = run["metrics"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|metric| metric["name"] == "queue_wait");
+    assert_eq!(max.unwrap()["count"], "246");
+    assert!((1_600.0..1_800.0).contains(&longest), "{longest}");
+    assert_eq!(run["timeline"]["faults"].as_array().unwrap().len(), 3);
+    assert_eq!(run["properties"].as_array().unwrap().len(), 18);
+}
+
+#[test]
+fn one_seed_gives_one_page() {
+    let desk = Desk::new();
+    let once = desk
+        .sim(world::run, &[BURST], "--seeds 3 --jobs 1", "seeds.html")
+        .2;
+    let again = desk
+        .sim(world::run, &[BURST], "--seeds 3 --jobs 3", "seeds.html")
+        .2;
+    assert_eq!(once, again);
+    let once = desk.sim(blaming, &[STALE_PUSH], "", "twice.html").2;
+    let again = desk.sim(blaming, &[STALE_PUSH], "", "twice.html").2;
+    assert_eq!(once, again);
+}
+
+#[test]
+fn a_violation_is_drawn_with_all_that_was_wrong() {
+    let desk = Desk::new();
+    let (code, out, page) = desk.sim(blaming, &[STALE_PUSH], "", "violated.html");
+    assert_eq!(code, 1);
+    let diagram = &data(&page)["runs"][0]["diagrams"][0];
+    let lanes: Vec<&str> = diagram["lanes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|lane| lane["persona"].as_str().unwrap())
+        .collect();
+    assert_eq!(lanes, ["bob", "ann", "", "c<b>ob</b>"]);
+    let bands = diagram["bands"].as_array().unwrap();
+    for kind in [
+        "partition",
+        "slow_readers",
+        "suspend",
+        "crash",
+        "slow_disk",
+        "disconnect",
+    ] {
+        assert!(
+            bands.iter().any(|band| band["kind"] == kind),
+            "{kind}: {bands:#?}"
+        );
+    }
+    let events = diagram["events"].as_array().unwrap();
+    for kind in ["request", "reply", "opening", "push", "point"] {
+        assert!(events.iter().any(|event| event["kind"] == kind), "{kind}");
+    }
+    for fate in ["fine", "refused", "lost", "broken"] {
+        assert!(events.iter().any(|event| event["fate"] == fate), "{fate}");
+    }
+    let blamed: Vec<&Value> = events
+        .iter()
+        .filter(|event| event["blamed"] == true)
+        .collect();
+    assert_eq!(blamed.len(), 1, "{blamed:#?}");
+    assert_eq!(blamed[0]["to_us"], diagram["violation_us"]);
+    assert!(
+        blamed[0]["label"]
+            .as_str()
+            .unwrap()
+            .starts_with("accepted, room_seq ")
+    );
+    let look = desk
+        .folder
+        .join("unasked-violated.html/stick_exclusion-1.html");
+    assert!(
+        fs::read_to_string(&look)
+            .unwrap()
+            .starts_with("<!doctype html>")
+    );
+    let said: String = out.split(['\\', '\n', ' ']).collect();
+    assert!(said.contains(&format!("look{}", look.display())), "{out}");
+}
+
+#[test]
+fn of_many_users_those_concerned_are_drawn_and_the_others_counted() {
+    let (code, _, page) = Desk::new().sim(blaming, &[CONTENTION], "", "contention.html");
+    assert_eq!(code, 1);
+    let diagram = &data(&page)["runs"][0]["diagrams"][0];
+    let lanes = diagram["lanes"].as_array().unwrap();
+    let of = |role: &str| lanes.iter().filter(|lane| lane["role"] == role).count();
+    assert_eq!((of("concerned"), of("server")), (1, 1));
+    assert!((2..=8).contains(&lanes.len()), "{lanes:?}");
+    assert!(diagram["left_out"].as_array().unwrap().len() > 1);
+    assert!(diagram["events"].as_array().unwrap().len() < 500);
+    assert!(page.len() < 300_000, "{} bytes", page.len());
+}
+
+#[test]
+fn several_files_are_pages_of_one_report() {
+    let scenarios = [BURST, STALE_PUSH, "../scenarios/partition.yaml"];
+    let (code, _, page) = Desk::new().sim(world::run, &scenarios, "", "several.html");
+    assert_eq!(code, 0);
+    assert_eq!(data(&page)["runs"].as_array().unwrap().len(), 3);
+}
+
+#[test]
+fn words_of_users_end_no_element_and_begin_none() {
+    let (_, _, page) = Desk::new().sim(blaming, &[STALE_PUSH], "", "escaped.html");
+    let (before, rest) = page.split_once("id=\"data\">").unwrap();
+    let (json, after) = rest.split_once("</script>").unwrap();
+    assert!(!json.contains('<'), "{json}");
+    assert!(after.trim_start().starts_with("<script>"));
+    assert!(
+        !before.contains("<b>") && !before.contains("alert"),
+        "{before}"
+    );
+    assert_eq!(page.matches("</script>").count(), 2);
+    let text = data(&page).to_string();
+    assert!(
+        text.contains("</script><!-- hell") && text.contains("<img src=x"),
+        "{text}"
+    );
+}

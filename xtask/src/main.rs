@@ -3,6 +3,7 @@
 //! It is plain Rust on the standard library alone, so that it builds in a moment on a fresh
 //! machine. `steps.rs` lists what is checked; each step's own file says how.
 
+mod browser;
 mod cargo;
 mod deny;
 mod determinism;

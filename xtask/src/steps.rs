@@ -2,7 +2,7 @@
 
 use crate::cargo::Cargo;
 use crate::outcome::Outcome;
-use crate::{deny, determinism, scenarios, schema, tidy};
+use crate::{browser, deny, determinism, scenarios, schema, tidy};
 
 /// One thing that is checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,11 +16,12 @@ pub(crate) enum Step {
     Schema,
     Scenarios,
     Determinism,
+    Browser,
 }
 
 impl Step {
     /// Every step, in order.
-    pub(crate) const ALL: [Self; 9] = [
+    pub(crate) const ALL: [Self; 10] = [
         Self::Fmt,
         Self::Clippy,
         Self::Test,
@@ -30,6 +31,7 @@ impl Step {
         Self::Schema,
         Self::Scenarios,
         Self::Determinism,
+        Self::Browser,
     ];
 
     /// The word that names it on the command line and in the summary.
@@ -44,6 +46,7 @@ impl Step {
             Self::Schema => "schema",
             Self::Scenarios => "scenarios",
             Self::Determinism => "determinism",
+            Self::Browser => "browser",
         }
     }
 
@@ -61,6 +64,7 @@ impl Step {
             }
             Self::Scenarios => "every shipped scenario passes over fixed seeds, in release",
             Self::Determinism => "one seed gives one trace hash, whatever the jobs or the build",
+            Self::Browser => "reports in a real browser: sizes, schemes, keys, no network",
         }
     }
 
@@ -91,6 +95,7 @@ impl Step {
             Self::Schema => schema::check(cargo),
             Self::Scenarios => scenarios::check(cargo),
             Self::Determinism => determinism::check(cargo),
+            Self::Browser => browser::check(cargo),
         }
     }
 }

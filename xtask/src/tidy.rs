@@ -39,10 +39,12 @@ impl fmt::Display for Finding {
 }
 
 /// Folders that hold nothing of ours, or what is wrong on purpose: the input of a test.
-const PASSED_OVER: [&str; 3] = [".git", "bad_scenarios", "target"];
+const PASSED_OVER: [&str; 4] = [".git", "bad_scenarios", "node_modules", "target"];
 
 /// What our text files end in.
-const READ: [&str; 7] = ["json", "md", "rs", "sh", "toml", "yaml", "yml"];
+const READ: [&str; 11] = [
+    "css", "html", "js", "json", "md", "mjs", "rs", "sh", "toml", "yaml", "yml",
+];
 
 /// Checks the workspace at `root`.
 pub(crate) fn check(root: &Path) -> Outcome {

@@ -100,8 +100,9 @@ Every step runs, whatever became of those before it; then the failures are liste
 line reads `N passed, N failed, N skipped`, in steps. Exit 0 when nothing failed, 1 when
 something did, 2 when the command line is wrong. With CI=true a skipped step fails the run.
 
-cargo-deny is installed, once and by `cargo install`, where it is missing; cargo-nextest is
-used where it is installed.
+cargo-deny is installed, once and by `cargo install`, where it is missing, and so is what
+`browser` needs: chromium and Node by apt-get, the rest by npm. cargo-nextest is used where
+it is installed.
 
 Examples:
   cargo xtask test                       everything, as CI does

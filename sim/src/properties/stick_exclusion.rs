@@ -31,14 +31,14 @@ enum Holder {
 }
 
 /// One room's stick.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Reign {
     holder: Holder,
     grants: VecDeque<(u64, User)>,
 }
 
 /// The property.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct StickExclusion {
     pub(crate) checks: u64,
     rooms: FxHashMap<Room, Reign>,

@@ -1,5 +1,7 @@
 //! The command line: what may be written there, and what it means.
 
+mod exhaust;
+
 use std::ffi::{OsStr, OsString};
 use std::num::NonZeroU64;
 use std::num::NonZeroUsize;
@@ -10,8 +12,10 @@ use clap::{Args, CommandFactory as _, Parser, Subcommand};
 
 use crate::trace::Follow;
 
+pub use self::exhaust::{ExhaustArgs, Which};
+
 /// Words of the design that later versions will know.
-const COMING_COMMANDS: [&str; 5] = ["compare", "exhaust", "explore", "replay", "shrink"];
+const COMING_COMMANDS: [&str; 4] = ["compare", "explore", "replay", "shrink"];
 const COMING_OPTIONS: [&str; 5] = [
     "--no-shrink",
     "--protocol",
@@ -29,6 +33,8 @@ pub enum Invocation {
     Validate(ValidateArgs),
     /// Print the schema of scenarios.
     Schema,
+    /// Try every interleaving of a tiny world.
+    Exhaust(ExhaustArgs),
 }
 
 const EXAMPLES: &str = "\
@@ -38,6 +44,7 @@ Examples:
   sim scenarios/*.yaml --seeds 200            run 200 seeds of each
   sim run burst.yaml --json - | jq .verdict   read the verdict by program
   sim validate scenarios/*.yaml               check scenarios, run nothing
+  sim exhaust --depth 7                       every interleaving of a tiny world
 
 Environment:
   SIM_SEEDS, SIM_JOBS                         stand for --seeds and --jobs
@@ -108,6 +115,9 @@ enum Command {
     /// Print the JSON Schema of scenario files
     #[command(after_help = SCHEMA_EXAMPLES)]
     Schema,
+    /// Try every interleaving of a tiny world, and judge them all
+    #[command(after_help = exhaust::EXAMPLES)]
+    Exhaust(ExhaustArgs),
 }
 
 /// What to run, and what to show of it.
@@ -173,6 +183,7 @@ where
         Some(Command::Run(run)) => Invocation::Run(run),
         Some(Command::Validate(validate)) => Invocation::Validate(validate),
         Some(Command::Schema) => Invocation::Schema,
+        Some(Command::Exhaust(exhaust)) => Invocation::Exhaust(exhaust),
     };
     if let Invocation::Run(run) = &invocation {
         check_run(run)?;

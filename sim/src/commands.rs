@@ -1,5 +1,6 @@
 //! What each subcommand does, from its arguments to the exit code.
 
+mod exhaust;
 mod scenario_run;
 
 use std::io::Write;
@@ -72,6 +73,7 @@ pub fn execute<M: Measured>(
         Invocation::Run(arguments) => run(arguments, engine, console),
         Invocation::Validate(arguments) => validate(arguments, engine, console),
         Invocation::Schema => schema(engine, console),
+        Invocation::Exhaust(arguments) => exhaust::exhaust(arguments, console),
     }
 }
 

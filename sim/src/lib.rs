@@ -5,6 +5,7 @@ pub mod commands;
 mod disk;
 pub mod draw;
 pub mod engine;
+pub mod exhaust;
 pub mod history;
 pub mod metrics;
 pub mod names;

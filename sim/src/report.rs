@@ -3,6 +3,7 @@
 mod accounts;
 mod aftermath;
 mod checks;
+mod exhausted;
 mod failure;
 mod figures;
 mod header;
@@ -24,11 +25,12 @@ use crate::result::{Class, RunResult, Verdict, Violation};
 use crate::runner::{Summary, unreached};
 use crate::trace::SawLine;
 
+pub use exhausted::exhausted;
 pub use json::json;
 pub use junit::junit;
 pub(crate) use lanes::LANES;
 pub use line::Paint;
-pub use live_line::live_line;
+pub use live_line::{exhausting, live_line};
 pub use shell::repeat_command;
 pub use tail::{closing, verdict_line};
 pub use timeline::{Mark, Timeline};

@@ -7,7 +7,7 @@ fn read(line: &str) -> Result<Invocation, clap::Error> {
 fn run_args(line: &str) -> RunArgs {
     match read(line).unwrap() {
         Invocation::Run(run) => run,
-        other @ (Invocation::Validate(_) | Invocation::Schema) => panic!("{other:?}"),
+        other @ (Invocation::Validate(_) | Invocation::Schema | Invocation::Exhaust(_)) => panic!("{other:?}"),
     }
 }
 
@@ -45,6 +45,14 @@ fn the_other_commands() {
         })
     );
     assert_eq!(read("sim schema").unwrap(), Invocation::Schema);
+    let Invocation::Exhaust(exhaust) = read("sim exhaust --world room --jobs 2").unwrap() else {
+        panic!("no search");
+    };
+    assert_eq!((exhaust.users, exhaust.depth), (3, 7));
+    assert_eq!(
+        (exhaust.world, exhaust.jobs),
+        (Which::Room, NonZeroUsize::new(2))
+    );
 }
 
 #[test]
@@ -77,6 +85,8 @@ fn what_makes_no_sense_is_refused() {
         ("sim a.yaml --trace -", "only --json"),
         ("sim a.yaml --json x --junit x", "name the same file"),
         ("sim a.yaml --unheard-of", "unexpected argument"),
+        ("sim exhaust --users 1", "2..=5"),
+        ("sim exhaust --world lobby", "line, room, all"),
         (
             "sim explore a.yaml --for 10m",
             "`sim explore` is not available yet",
@@ -130,6 +140,11 @@ fn help_of_schema() {
 }
 
 #[test]
+fn help_of_exhaust() {
+    insta::assert_snapshot!(help("sim exhaust --help"));
+}
+
+#[test]
 fn help_is_no_wider_than_the_page_and_promises_nothing() {
     for line in [
         "sim --help",
@@ -137,6 +152,7 @@ fn help_is_no_wider_than_the_page_and_promises_nothing() {
         "sim run --help",
         "sim validate --help",
         "sim schema --help",
+        "sim exhaust --help",
     ] {
         let text = help(line);
         assert!(

@@ -1,5 +1,6 @@
 //! The command line: what may be written there, and what it means.
 
+mod compare;
 mod exhaust;
 
 use std::ffi::{OsStr, OsString};
@@ -12,10 +13,11 @@ use clap::{Args, CommandFactory as _, Parser, Subcommand};
 
 use crate::trace::Follow;
 
+pub use self::compare::{CompareArgs, Percent};
 pub use self::exhaust::{ExhaustArgs, Which};
 
 /// Words of the design that later versions will know.
-const COMING_COMMANDS: [&str; 4] = ["compare", "explore", "replay", "shrink"];
+const COMING_COMMANDS: [&str; 3] = ["explore", "replay", "shrink"];
 const COMING_OPTIONS: [&str; 5] = [
     "--no-shrink",
     "--protocol",
@@ -35,6 +37,8 @@ pub enum Invocation {
     Schema,
     /// Try every interleaving of a tiny world.
     Exhaust(ExhaustArgs),
+    /// Compare two results.
+    Compare(CompareArgs),
 }
 
 const EXAMPLES: &str = "\
@@ -45,6 +49,7 @@ Examples:
   sim run burst.yaml --json - | jq .verdict   read the verdict by program
   sim validate scenarios/*.yaml               check scenarios, run nothing
   sim exhaust --depth 7                       every interleaving of a tiny world
+  sim compare before.json after.json          what differs, and which way
 
 Environment:
   SIM_SEEDS, SIM_JOBS                         stand for --seeds and --jobs
@@ -118,6 +123,9 @@ enum Command {
     /// Try every interleaving of a tiny world, and judge them all
     #[command(after_help = exhaust::EXAMPLES)]
     Exhaust(ExhaustArgs),
+    /// Show what differs between two results, and which way
+    #[command(after_help = compare::EXAMPLES)]
+    Compare(CompareArgs),
 }
 
 /// What to run, and what to show of it.
@@ -184,6 +192,7 @@ where
         Some(Command::Validate(validate)) => Invocation::Validate(validate),
         Some(Command::Schema) => Invocation::Schema,
         Some(Command::Exhaust(exhaust)) => Invocation::Exhaust(exhaust),
+        Some(Command::Compare(compare)) => Invocation::Compare(compare),
     };
     if let Invocation::Run(run) = &invocation {
         check_run(run)?;

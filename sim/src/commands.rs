@@ -1,5 +1,6 @@
 //! What each subcommand does, from its arguments to the exit code.
 
+mod compare;
 mod exhaust;
 mod scenario_run;
 
@@ -74,6 +75,7 @@ pub fn execute<M: Measured>(
         Invocation::Validate(arguments) => validate(arguments, engine, console),
         Invocation::Schema => schema(engine, console),
         Invocation::Exhaust(arguments) => exhaust::exhaust(arguments, console),
+        Invocation::Compare(arguments) => compare::compare(arguments, console),
     }
 }
 

@@ -2,6 +2,7 @@
 
 pub mod cli;
 pub mod commands;
+pub mod compare;
 mod disk;
 pub mod draw;
 pub mod engine;

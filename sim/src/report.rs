@@ -3,6 +3,7 @@
 mod accounts;
 mod aftermath;
 mod checks;
+mod compared;
 mod exhausted;
 mod failure;
 mod figures;
@@ -25,6 +26,7 @@ use crate::result::{Class, RunResult, Verdict, Violation};
 use crate::runner::{Summary, unreached};
 use crate::trace::SawLine;
 
+pub use compared::compared;
 pub use exhausted::exhausted;
 pub use json::json;
 pub use junit::junit;

@@ -7,7 +7,10 @@ fn read(line: &str) -> Result<Invocation, clap::Error> {
 fn run_args(line: &str) -> RunArgs {
     match read(line).unwrap() {
         Invocation::Run(run) => run,
-        other @ (Invocation::Validate(_) | Invocation::Schema | Invocation::Exhaust(_)) => panic!("{other:?}"),
+        other @ (Invocation::Validate(_)
+        | Invocation::Schema
+        | Invocation::Exhaust(_)
+        | Invocation::Compare(_)) => panic!("{other:?}"),
     }
 }
 
@@ -86,6 +89,8 @@ fn what_makes_no_sense_is_refused() {
         ("sim a.yaml --json x --junit x", "name the same file"),
         ("sim a.yaml --unheard-of", "unexpected argument"),
         ("sim exhaust --users 1", "2..=5"),
+        ("sim compare a.json", "<B.json>"),
+        ("sim compare a.json b.json --noise 200%", "below 100%"),
         ("sim exhaust --world lobby", "line, room, all"),
         (
             "sim explore a.yaml --for 10m",
@@ -145,6 +150,11 @@ fn help_of_exhaust() {
 }
 
 #[test]
+fn help_of_compare() {
+    insta::assert_snapshot!(help("sim compare --help"));
+}
+
+#[test]
 fn help_is_no_wider_than_the_page_and_promises_nothing() {
     for line in [
         "sim --help",
@@ -153,6 +163,7 @@ fn help_is_no_wider_than_the_page_and_promises_nothing() {
         "sim validate --help",
         "sim schema --help",
         "sim exhaust --help",
+        "sim compare --help",
     ] {
         let text = help(line);
         assert!(

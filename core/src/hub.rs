@@ -53,7 +53,7 @@ use crate::reply::Reply;
 use crate::room::{Notice, Room};
 use crate::table::Table;
 use crate::time::{Span, Time};
-use crate::timer::{Timer, Timers};
+use crate::timer::{Timer, TimerKind, Timers};
 
 pub use reading::{Answer, MemberView, PresenceView, Size};
 pub use snapshot::RestoreError;
@@ -230,6 +230,38 @@ impl Hub {
     /// The next instant at which a timer is due. After `handle_timeout(now)` it is later than `now`.
     pub fn poll_timeout(&mut self) -> Option<Time> {
         self.next_timer().map(|(at, _)| at)
+    }
+
+    /// Every deadline, in the order in which they fire: when, of which kind, and the number of the
+    /// participant or room concerned. Costs as much as there are of them: for those who compare
+    /// states whose deadlines come in the same order.
+    #[must_use]
+    pub fn deadlines(&self) -> Vec<(Time, TimerKind, u32)> {
+        let users = self.users.sorted_keys().into_iter();
+        let rooms = self.rooms.sorted_keys().into_iter();
+        let timers = users
+            .flat_map(|user| [Timer::Presence(user), Timer::Patience(user)])
+            .chain(rooms.map(Timer::Lease));
+        let mut due: Vec<(Time, Timer)> = timers
+            .filter_map(|timer| Some((self.deadline_of(timer)?, timer)))
+            .collect();
+        due.sort_unstable();
+        let plain = |(at, timer): (Time, Timer)| {
+            let (kind, whose) = timer.kind();
+            (at, kind, whose)
+        };
+        due.into_iter().map(plain).collect()
+    }
+
+    /// When this timer is due, as its owner has it.
+    fn deadline_of(&self, timer: Timer) -> Option<Time> {
+        match timer {
+            Timer::Presence(user) => self.users.get(&user)?.deadline(),
+            Timer::Lease(room) => self.rooms.get(&room)?.stick()?.lease_until(),
+            Timer::Patience(user) => self
+                .queue
+                .patience_until(user, self.config.interest_patience),
+        }
     }
 
     /// The next thing the shell should do. Drained after every entry.

@@ -42,3 +42,4 @@ pub use reject::{Accepted, Argument, NameFault, Reject};
 pub use reply::{Reply, WasWaiting};
 pub use room::{Notice, NoticeKind};
 pub use time::{Span, Time};
+pub use timer::TimerKind;

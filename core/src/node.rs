@@ -78,7 +78,7 @@ enum Disk {
 }
 
 /// A Hub behind its journal.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Node {
     hub: Hub,
     phase: Phase,

@@ -18,6 +18,28 @@ pub(crate) enum Timer {
     Patience(UserId),
 }
 
+/// The kinds of timers: what can be due at a deadline, but for whose it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum TimerKind {
+    /// A participant goes away, or is forgotten.
+    Presence,
+    /// A stick's lease runs out.
+    Lease,
+    /// A waiter will take anyone from now on.
+    Patience,
+}
+
+impl Timer {
+    /// What kind of timer it is, and the number of the participant or room that it is for.
+    pub(crate) const fn kind(self) -> (TimerKind, u32) {
+        match self {
+            Self::Presence(user) => (TimerKind::Presence, user.0),
+            Self::Lease(room) => (TimerKind::Lease, room.0),
+            Self::Patience(user) => (TimerKind::Patience, user.0),
+        }
+    }
+}
+
 /// Finds the next deadline.
 ///
 /// Most deadlines move later again and again (a participant's with every call) before one is due.

@@ -1,5 +1,7 @@
 //! The command line: what may be written there, and what it means.
 
+mod compare;
+mod exhaust;
 mod explore;
 
 use std::ffi::{OsStr, OsString};
@@ -14,10 +16,12 @@ use clap::{Args, CommandFactory as _, Parser, Subcommand};
 
 use crate::trace::Follow;
 
+pub use compare::{CompareArgs, Percent};
+pub use exhaust::{ExhaustArgs, Which};
 pub use explore::ExploreArgs;
 
 /// Words of the design that later versions will know.
-const COMING_COMMANDS: [&str; 3] = ["compare", "exhaust", "replay"];
+const COMING_COMMANDS: [&str; 1] = ["replay"];
 const COMING_OPTIONS: [&str; 3] = ["--protocol", "--rate-scale", "--target"];
 
 /// What a user asks for.
@@ -33,6 +37,10 @@ pub enum Invocation {
     Validate(ValidateArgs),
     /// Print the schema of scenarios.
     Schema,
+    /// Try every interleaving of a tiny world.
+    Exhaust(ExhaustArgs),
+    /// Compare two results.
+    Compare(CompareArgs),
 }
 
 const EXAMPLES: &str = "\
@@ -44,6 +52,8 @@ Examples:
   sim burst.yaml --report burst.html          see what happened, in a browser
   sim run burst.yaml --json - | jq .verdict   read the verdict by program
   sim validate scenarios/*.yaml               check scenarios, run nothing
+  sim exhaust --depth 7                       every interleaving of a tiny world
+  sim compare before.json after.json          what differs, and which way
 
 Environment:
   SIM_SEEDS, SIM_JOBS                         stand for --seeds and --jobs
@@ -135,6 +145,12 @@ enum Command {
     /// Print the JSON Schema of scenario files
     #[command(after_help = SCHEMA_EXAMPLES)]
     Schema,
+    /// Try every interleaving of a tiny world, and judge them all
+    #[command(after_help = exhaust::EXAMPLES)]
+    Exhaust(ExhaustArgs),
+    /// Show what differs between two results, and which way
+    #[command(after_help = compare::EXAMPLES)]
+    Compare(CompareArgs),
 }
 
 /// What to run, and what to show of it.
@@ -233,6 +249,8 @@ where
         Some(Command::Shrink(shrink)) => Invocation::Shrink(shrink),
         Some(Command::Validate(validate)) => Invocation::Validate(validate),
         Some(Command::Schema) => Invocation::Schema,
+        Some(Command::Exhaust(exhaust)) => Invocation::Exhaust(exhaust),
+        Some(Command::Compare(compare)) => Invocation::Compare(compare),
     };
     if let Invocation::Run(run) = &invocation {
         check_run(run)?;

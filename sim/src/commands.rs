@@ -1,5 +1,7 @@
 //! What each subcommand does, from its arguments to the exit code.
 
+mod compare;
+mod exhaust;
 mod exploring;
 mod scenario_run;
 mod shrinking;
@@ -78,6 +80,8 @@ pub fn execute<M: Measured>(
         Invocation::Shrink(arguments) => shrinking::shrink(arguments, engine, console),
         Invocation::Validate(arguments) => validate(arguments, engine, console),
         Invocation::Schema => schema(engine, console),
+        Invocation::Exhaust(arguments) => exhaust::exhaust(arguments, console),
+        Invocation::Compare(arguments) => compare::compare(arguments, console),
     }
 }
 

@@ -59,7 +59,7 @@ use crate::protocol::Agent;
 use crate::result::{Counts, PropertyResult, Violation};
 
 /// Judges the records of one world by the plan's properties.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Judge {
     ledger: Ledger,
     findings: Findings,

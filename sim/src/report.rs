@@ -3,6 +3,8 @@
 mod accounts;
 mod aftermath;
 mod checks;
+mod compared;
+mod exhausted;
 mod exploration;
 mod failure;
 mod figures;
@@ -28,13 +30,15 @@ use crate::result::{Class, RunResult, Verdict, Violation};
 use crate::runner::{Summary, unreached};
 use crate::trace::SawLine;
 
+pub use compared::compared;
+pub use exhausted::exhausted;
 pub use exploration::{Exploring, Kept, exploration, exploration_json, exploring_line};
 pub use html::html;
 pub use json::json;
 pub use junit::junit;
 pub(crate) use lanes::LANES;
 pub use line::Paint;
-pub use live_line::live_line;
+pub use live_line::{exhausting, live_line};
 pub use shell::{repeat_command, run_command};
 pub use shrunk::{ShrunkRun, page as shrunk_page};
 pub use tail::{closing, verdict_line};

@@ -65,6 +65,7 @@ fn explored(plans: &[Plan], count: u64, jobs: usize) -> Explored<'_> {
         draw: None,
         mix: Mix::Mixed,
         jobs: NonZeroUsize::new(jobs).expect("some"),
+        properties: &[],
         patience: Patience::KeepGoing,
         seek: None,
     }

@@ -72,6 +72,12 @@ pub struct Size {
 }
 
 impl Hub {
+    /// How many events of a participant's inbox follow `after`; none for nobody.
+    #[must_use]
+    pub fn unread(&self, user: UserId, after: Seq) -> Option<u64> {
+        Some(self.users.get(&user)?.inbox.unread(after))
+    }
+
     /// The participant with this handle.
     #[must_use]
     pub fn user_by_handle(&self, handle: &SecretHash) -> Option<UserId> {

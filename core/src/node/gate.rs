@@ -19,7 +19,7 @@ pub(super) const ADDRESSES: u64 = 65_536;
 const SWEEP: usize = 8;
 
 /// The buckets.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Gate {
     each: Option<Rate>,
     from: Option<Rate>,

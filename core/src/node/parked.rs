@@ -30,7 +30,7 @@ pub(super) enum Due {
 }
 
 /// The parked checks.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Parked {
     /// Each with the instant at which it is looked at next.
     by_user: Table<UserId, (Time, Waiting)>,

@@ -12,7 +12,7 @@ use crate::time::{Span, Time};
 const DELAY: Span = Span::millis(250);
 
 /// What was read since the node started, by participant.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Reads {
     users: Table<UserId, Mark>,
     /// Whose marks are to be proposed, in the order they were made.

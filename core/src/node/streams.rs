@@ -8,7 +8,7 @@ use crate::id::{Seq, UserId};
 use crate::table::Table;
 
 /// The open streams, and those being opened.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Streams {
     open: Table<Ticket, Stream>,
     by_user: Table<UserId, Vec<Ticket>>,
@@ -16,7 +16,7 @@ pub(super) struct Streams {
     opening: Table<Ticket, bool>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Stream {
     user: UserId,
     /// The last event sent.

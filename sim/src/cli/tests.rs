@@ -45,6 +45,14 @@ fn the_other_commands() {
         })
     );
     assert_eq!(read("sim schema").unwrap(), Invocation::Schema);
+    let Invocation::Exhaust(exhaust) = read("sim exhaust --world room --jobs 2").unwrap() else {
+        panic!("no search");
+    };
+    assert_eq!((exhaust.users, exhaust.depth), (3, 7));
+    assert_eq!(
+        (exhaust.world, exhaust.jobs),
+        (Which::Room, NonZeroUsize::new(2))
+    );
 }
 
 #[test]
@@ -106,6 +114,10 @@ fn what_makes_no_sense_is_refused() {
         ("sim explore a.yaml --for 0s", "no time at all"),
         ("sim explore a.yaml --seeds 7 --unguided", "--seek"),
         ("sim explore a.yaml --seeds 7 --seek luck", "stick-wait"),
+        ("sim exhaust --users 1", "2..=5"),
+        ("sim compare a.json", "<B.json>"),
+        ("sim compare a.json b.json --noise 200%", "below 100%"),
+        ("sim exhaust --world lobby", "line, room, all"),
         (
             "sim run a.yaml --target http://localhost",
             "`--target` is not available yet",
@@ -160,6 +172,16 @@ fn help_of_schema() {
 }
 
 #[test]
+fn help_of_exhaust() {
+    insta::assert_snapshot!(help("sim exhaust --help"));
+}
+
+#[test]
+fn help_of_compare() {
+    insta::assert_snapshot!(help("sim compare --help"));
+}
+
+#[test]
 fn help_is_no_wider_than_the_page_and_promises_nothing() {
     for line in [
         "sim --help",
@@ -169,6 +191,8 @@ fn help_is_no_wider_than_the_page_and_promises_nothing() {
         "sim explore --help",
         "sim validate --help",
         "sim schema --help",
+        "sim exhaust --help",
+        "sim compare --help",
     ] {
         let text = help(line);
         assert!(

@@ -358,7 +358,10 @@ impl Judge {
         refusal: &Refusal,
     ) {
         let (l, f) = (&mut self.ledger, &mut self.findings);
-        self.durability.refused(l, person, op, refusal, f);
+        // The answer to a retry may be a remembered one, from before the caller had anything to lose.
+        if call.attempts == 1 {
+            self.durability.refused(l, person, op, refusal, f);
+        }
         if matches!(op, Op::Send { .. } | Op::Push { .. }) {
             self.counts.refused += 1;
         }

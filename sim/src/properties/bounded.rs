@@ -5,7 +5,7 @@ use super::ledger::Ledger;
 use crate::protocol::{Answer, LostRange, User};
 
 /// The property.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Bounded {
     pub(crate) checks: u64,
 }

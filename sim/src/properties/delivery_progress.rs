@@ -14,7 +14,7 @@ use crate::protocol::User;
 const PATIENCE: Span = Span::secs(10);
 
 /// The property.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct DeliveryProgress {
     pub(crate) checks: u64,
 }

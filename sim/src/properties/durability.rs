@@ -10,7 +10,7 @@ use super::ledger::stays::{Lack, Missing};
 use crate::protocol::{Op, Refusal, Room, User};
 
 /// The property.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Durability {
     pub(crate) checks: u64,
 }

@@ -12,7 +12,7 @@ use super::ledger::Ledger;
 use super::line::Overtaken;
 
 /// The property.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct FifoMatching {
     pub(crate) checks: u64,
 }

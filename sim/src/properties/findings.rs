@@ -84,7 +84,7 @@ impl Property {
 const KEPT: usize = 100;
 
 /// The violations of one run.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Findings {
     judged: [bool; PROPERTIES.len()],
     broken: [u64; PROPERTIES.len()],

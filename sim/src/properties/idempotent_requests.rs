@@ -6,7 +6,7 @@ use super::ledger::client::{Call, Key, Settled, Unexplained};
 use crate::protocol::{Answer, CallId, Outcome, User};
 
 /// The property.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct IdempotentRequests {
     pub(crate) checks: u64,
 }

@@ -40,7 +40,7 @@ pub(crate) struct Clock {
 }
 
 /// The facts.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Ledger {
     pub(crate) config: Config,
     /// How many copies of one request may reach the server: 2 if the network doubles some.

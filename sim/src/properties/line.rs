@@ -50,7 +50,7 @@ pub(crate) struct Overtaken {
 }
 
 /// All who wait.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Line {
     pub(crate) standing: Vec<Standing>,
     past: VecDeque<Standing>,

@@ -7,7 +7,7 @@ use super::ledger::seen::Noted;
 use super::ledger::sight::Sight;
 
 /// The property.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct NoDuplicates {
     pub(crate) checks: u64,
 }

@@ -10,7 +10,7 @@ use super::ledger::stays::{Lack, Missing};
 use crate::protocol::User;
 
 /// The property.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct NoLostMessages {
     pub(crate) checks: u64,
 }

@@ -18,7 +18,7 @@ use super::ledger::sight::{Claimed, Sight};
 use crate::protocol::{CallId, Moderated, Room, User};
 
 /// The property.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct NoPhantoms {
     pub(crate) checks: u64,
     /// Messages that nobody sent.

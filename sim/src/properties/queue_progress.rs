@@ -24,7 +24,7 @@ enum Faults {
 }
 
 /// The property.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct QueueProgress {
     pub(crate) checks: u64,
     faults: Faults,

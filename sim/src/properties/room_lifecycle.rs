@@ -9,7 +9,7 @@ use super::ledger::sight::Sight;
 use crate::protocol::{EndReason, Room, User};
 
 /// The property.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct RoomLifecycle {
     pub(crate) checks: u64,
 }

@@ -11,7 +11,7 @@ use super::ledger::sight::{Claimed, Sight};
 use crate::protocol::{Room, User};
 
 /// The property.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct RoomOrder {
     pub(crate) checks: u64,
 }

@@ -21,7 +21,7 @@ struct Doubt {
 }
 
 /// The property.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct SingleMatch {
     pub(crate) checks: u64,
     doubts: Vec<Doubt>,

@@ -31,7 +31,7 @@ enum Holder {
 }
 
 /// One room's stick.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Reign {
     holder: Holder,
     grants: VecDeque<(u64, User)>,
@@ -40,7 +40,7 @@ struct Reign {
 }
 
 /// The property.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct StickExclusion {
     pub(crate) checks: u64,
     rooms: FxHashMap<Room, Reign>,

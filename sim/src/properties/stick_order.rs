@@ -35,7 +35,7 @@ enum Front {
 }
 
 /// One room's line.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Lineup {
     claimants: Vec<Claimant>,
     /// Whether there can be nobody in line before those who are known.
@@ -45,7 +45,7 @@ struct Lineup {
 }
 
 /// The property.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct StickOrder {
     pub(crate) checks: u64,
     /// The most times that anyone was overtaken during one wait.

@@ -20,7 +20,7 @@ struct Wait {
 }
 
 /// The property.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct StickProgress {
     pub(crate) checks: u64,
     waits: Vec<Wait>,

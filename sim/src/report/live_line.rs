@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::line::{Line, Paint, Style};
 use super::numbers::{count, instant, plural, short};
+use crate::exhaust::Watched;
 use crate::runner::ProgressNow;
 
 /// One line: the scenario, how far it is, and how fast. `wall` is how long it has been running.
@@ -27,6 +28,13 @@ pub fn live_line(name: &str, seeds: u64, now: &ProgressNow, wall: Duration) -> S
         .render(Paint::Plain, &mut out);
     out.truncate(out.trim_end().len());
     out
+}
+
+/// One line: the tiny world that is searched, how deep it is, and how many states are known.
+#[must_use]
+pub fn exhausting(now: &Watched) -> String {
+    let states = plural(now.states, "state", "states");
+    format!("exhaust · {} · depth {} · {states}", now.world, now.depth)
 }
 
 #[cfg(test)]

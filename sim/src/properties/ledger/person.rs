@@ -119,6 +119,10 @@ pub(crate) struct Shunned {
     pub(crate) since: Option<Time>,
 }
 
+/// Stays in one room that are remembered of somebody who joins it again and again, and reads
+/// nothing.
+const STAYS_KEPT: usize = 16;
+
 /// Entries of an inbox that are remembered, to compare them when they come again.
 const REMEMBERED: usize = 32;
 
@@ -291,16 +295,29 @@ impl Person {
         }
     }
 
-    /// The stay in a room to which this place belongs.
+    /// Forgets what is over of the stays in a room. A stay whose end its member may still be told
+    /// of, by an inbox that it reads only after it has come back, is kept for that.
+    pub(crate) fn forget_stays(&mut self, room: Room) {
+        let of_room = |m: &&Membership| m.room == room;
+        let mut too_many = self.memberships.iter().filter(of_room).count();
+        self.memberships.retain(|m| {
+            if m.room != room || m.loose || !m.is_settled() {
+                return true;
+            }
+            let told_of_its_end = m.left.is_some_and(|left| m.seen.first_missing() > left);
+            let kept = !told_of_its_end && too_many <= STAYS_KEPT;
+            too_many -= usize::from(!kept);
+            kept
+        });
+    }
+
+    /// The stay in a room to which this place belongs: one that is known to hold it before one of
+    /// which nobody knows yet where it began.
     pub(crate) fn stay_at(&self, room: Room, seq: u64) -> Option<usize> {
-        // One whose join is known before one that was only promised, and comes after it.
-        let of = |m: &Membership| m.room == room && m.holds(seq);
-        let known = |m: &Membership| m.joined.is_some() && of(m);
-        let memberships = self.memberships.iter();
-        memberships
-            .clone()
-            .rposition(known)
-            .or_else(|| memberships.clone().rposition(of))
+        let may_hold = |m: &Membership| m.room == room && m.holds(seq);
+        let holds = |m: &Membership| may_hold(m) && m.joined.is_some();
+        let surely = self.memberships.iter().rposition(holds);
+        surely.or_else(|| self.memberships.iter().rposition(may_hold))
     }
 
     /// The latest stay in a room.

@@ -56,9 +56,7 @@ impl Ledger {
                 }
                 (None | Some(_), Some(_)) => {}
             }
-            someone
-                .memberships
-                .retain(|m| m.room != room || m.loose || !m.is_settled());
+            someone.forget_stays(room);
         }
         let mut stay = Membership::new(room, slot);
         stay.begin(seq);

@@ -1,0 +1,57 @@
+//! The words of `sim compare`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  sim scenarios/*.yaml --quiet --json before.json    then change something, and
+  sim scenarios/*.yaml --quiet --json after.json
+  sim compare before.json after.json
+  sim compare before.json after.json --fail-on-regression --noise 30%
+
+What virtual time decides is compared exactly: with the same seeds, each
+difference is one of the code. Speed on the wall clock may differ by the noise.
+
+Exit codes: 0 whatever differs, 2 a file is no result, or lacks a scenario of
+the other. With --fail-on-regression also, the first that applies:
+  1   a safety property that held is violated
+  3   a liveness property that held is violated
+  4   the verdict can no longer be given
+  99  another figure is worse";
+
+/// What to compare.
+#[derive(Args, Clone, Debug, PartialEq)]
+pub struct CompareArgs {
+    /// The result from before, as --json wrote it
+    #[arg(value_name = "A.json")]
+    pub before: PathBuf,
+    /// The result from after
+    #[arg(value_name = "B.json")]
+    pub after: PathBuf,
+    /// Exit with a code of its own when a figure is worse
+    #[arg(long)]
+    pub fail_on_regression: bool,
+    /// How far off wall-clock speed may be
+    #[arg(long, value_name = "PERCENT", default_value = "20%", value_parser = percent)]
+    pub noise: Percent,
+    /// Write the comparison as JSON (- is the standard output)
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+}
+
+/// A part of a hundred.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Percent(pub f64);
+
+impl Eq for CompareArgs {}
+
+fn percent(text: &str) -> Result<Percent, String> {
+    let number: Result<f64, _> = text.trim_end_matches('%').parse();
+    number
+        .ok()
+        .filter(|percent| (0.0..100.0).contains(percent))
+        .map(Percent)
+        .ok_or_else(|| "a percentage from 0% to below 100%, such as 20%".to_owned())
+}

@@ -1,0 +1,73 @@
+//! The words of `sim exhaust`.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use crate::exhaust::World;
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  sim exhaust                                 both worlds, as below by default
+  sim exhaust --world room --depth 8          one of them, one step further
+  sim exhaust --users 2 --depth 9 --faults 3  fewer users, more goes wrong
+
+Every interleaving is tried: calls, lost answers and their retries, streams
+that close, deadlines, crashes. States that are the same are merged; each step
+is judged by all safety properties. The counts are the same with any --jobs.
+
+Exit codes: 0 nothing is violated, 1 something is (the shortest path is shown),
+2 the command line is wrong.";
+
+/// What to search.
+#[derive(Args, Clone, Debug, PartialEq, Eq)]
+pub struct ExhaustArgs {
+    /// How many users
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u8).range(2..=5))]
+    pub users: u8,
+    /// How many steps a path has at most
+    #[arg(long, value_name = "N", default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub depth: u32,
+    /// How many things may go wrong on one path
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub faults: u8,
+    /// Which tiny world
+    #[arg(long, value_enum, default_value_t = Which::All)]
+    pub world: Which,
+    /// On how many cores (all)
+    #[arg(long, value_name = "N", env = "SIM_JOBS", hide_env = true)]
+    pub jobs: Option<NonZeroUsize>,
+    /// Write the result as JSON (- is the standard output)
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Show how many states are new at each depth
+    #[arg(long, short, conflicts_with = "quiet")]
+    pub verbose: bool,
+    /// Show the verdict only
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+/// Which of the tiny worlds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Which {
+    /// A line for partners, and pair rooms
+    Line,
+    /// A named room with its stick
+    Room,
+    /// Both, one after the other
+    All,
+}
+
+impl Which {
+    /// The worlds meant.
+    #[must_use]
+    pub const fn worlds(self) -> &'static [World] {
+        match self {
+            Self::Line => &[World::Line],
+            Self::Room => &[World::Room],
+            Self::All => &World::ALL,
+        }
+    }
+}

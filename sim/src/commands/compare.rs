@@ -1,0 +1,75 @@
+//! `sim compare`: two results side by side.
+
+use std::fs;
+use std::path::Path;
+
+use super::{Console, WRONG, is_stdout};
+use crate::cli::CompareArgs;
+use crate::compare::{self, Comparison, Regressions, Run};
+use crate::output;
+use crate::report::{self, Detail, VERSION, View};
+
+/// Compares the two files, and returns the exit code.
+pub(super) fn compare(arguments: &CompareArgs, console: &mut Console<'_>) -> u8 {
+    let (Some(before), Some(after)) = (
+        read(&arguments.before, console),
+        read(&arguments.after, console),
+    ) else {
+        return WRONG;
+    };
+    let found = compare::compare(&before, &after, arguments.noise.0 / 100.0);
+    let regressions = if arguments.fail_on_regression {
+        Regressions::Fail
+    } else {
+        Regressions::Pass
+    };
+    let code = found.exit_code(regressions);
+    let view = View {
+        detail: Detail::Normal,
+        paint: console.paint,
+        version: VERSION,
+    };
+    let names = [&arguments.before, &arguments.after].map(|path| path.display().to_string());
+    let page = report::compared(&found, (&names[0], &names[1]), code, &view);
+    let json = arguments.json.as_deref();
+    if is_stdout(json) {
+        console.complain(&page);
+    } else {
+        console.say(&page);
+    }
+    match json {
+        Some(path) => write_json(path, &found, code, console),
+        None => code,
+    }
+}
+
+fn read(path: &Path, console: &mut Console<'_>) -> Option<Vec<Run>> {
+    let text = fs::read_to_string(path).map_err(|error| error.to_string());
+    let runs = text.and_then(|text| compare::read(&text).map_err(|error| error.to_string()));
+    runs.map_err(|problem| console.complain(&format!("error: {}: {problem}\n", path.display())))
+        .ok()
+}
+
+fn write_json(path: &Path, found: &Comparison, code: u8, console: &mut Console<'_>) -> u8 {
+    let text = match serde_json::to_string_pretty(found) {
+        Ok(text) => text + "\n",
+        Err(problem) => {
+            console.complain(&format!("error: no JSON: {problem}\n"));
+            return WRONG;
+        }
+    };
+    if is_stdout(Some(path)) {
+        console.say(&text);
+        return code;
+    }
+    match output::write(path, &text) {
+        Ok(()) => code,
+        Err(problem) => {
+            console.complain(&format!(
+                "error: cannot write {}: {problem}\n",
+                path.display()
+            ));
+            WRONG
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! `sim exhaust`: every interleaving of the tiny worlds.
+
+use std::path::Path;
+
+use super::{Console, WRONG, is_stdout};
+use crate::cli::ExhaustArgs;
+use crate::exhaust::{self, Exhausted, Options};
+use crate::output;
+use crate::report::{self, Detail, VERSION, View};
+
+/// Searches the worlds asked for, and returns the exit code.
+pub(super) fn exhaust(arguments: &ExhaustArgs, console: &mut Console<'_>) -> u8 {
+    let json = arguments.json.as_deref();
+    if let Some(path) = json.filter(|path| !is_stdout(Some(path)))
+        && let Err(problem) = output::prepare(path)
+    {
+        cannot_write(path, &problem, console);
+        return WRONG;
+    }
+    let options = Options {
+        users: arguments.users,
+        depth: arguments.depth,
+        faults: arguments.faults,
+        jobs: arguments.jobs.unwrap_or(console.cores),
+    };
+    let began = (console.clock)();
+    let mut worlds = Vec::new();
+    for world in arguments.world.worlds() {
+        let world_began = (console.clock)();
+        let live = &mut *console.live;
+        let mut found = exhaust::search(*world, &options, &mut |now| {
+            live(Some(&report::exhausting(&now)));
+        });
+        let took = (console.clock)().saturating_sub(world_began);
+        found.wall_ms = took.as_secs_f64() * 1_000.0;
+        worlds.push(found);
+    }
+    (console.live)(None);
+    let took = (console.clock)().saturating_sub(began);
+    let found = Exhausted::new(&options, worlds, took);
+    let detail = match (arguments.quiet, arguments.verbose) {
+        (true, _) => Detail::Quiet,
+        (false, true) => Detail::Verbose,
+        (false, false) => Detail::Normal,
+    };
+    let view = View {
+        detail,
+        paint: console.paint,
+        version: VERSION,
+    };
+    let page = report::exhausted(&found, &view);
+    if is_stdout(json) {
+        console.complain(&page);
+    } else {
+        console.say(&page);
+    }
+    match json.map(|path| (path, serde_json::to_string_pretty(&found))) {
+        None => {}
+        Some((path, Ok(text))) if is_stdout(Some(path)) => console.say(&(text + "\n")),
+        Some((path, Ok(text))) => {
+            if let Err(problem) = output::write(path, &(text + "\n")) {
+                cannot_write(path, &problem, console);
+                return WRONG;
+            }
+        }
+        Some((_, Err(problem))) => console.complain(&format!("error: no JSON: {problem}\n")),
+    }
+    found.exit_code
+}
+
+fn cannot_write(path: &Path, problem: &std::io::Error, console: &mut Console<'_>) {
+    console.complain(&format!(
+        "error: cannot write {}: {problem}\n",
+        path.display()
+    ));
+}

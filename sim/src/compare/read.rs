@@ -1,0 +1,99 @@
+//! Reading a result of `sim --json` back: as much of it as is compared.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+/// One run, as its JSON has it. Fields that are not compared are passed over, and so are those
+/// that a later version adds.
+#[derive(Clone, Debug, Deserialize)]
+#[expect(missing_docs, reason = "the fields are those of the result")]
+pub struct Run {
+    pub scenario: String,
+    pub seed: u64,
+    pub seeds: u64,
+    pub verdict: String,
+    pub exit_code: u8,
+    pub trace_hash: String,
+    pub virtual_ms: f64,
+    pub wall_ms: f64,
+    pub users: u64,
+    pub steps: u64,
+    pub counts: BTreeMap<String, u64>,
+    pub properties: BTreeMap<String, Property>,
+    pub sometimes: BTreeMap<String, u64>,
+    pub metrics: BTreeMap<String, BTreeMap<String, f64>>,
+    pub fairness: BTreeMap<String, BTreeMap<String, Option<f64>>>,
+    #[serde(default)]
+    pub thresholds: Vec<Threshold>,
+    #[serde(default)]
+    pub refusals: BTreeMap<String, u64>,
+    #[serde(default)]
+    pub stuck: Vec<Value>,
+    #[serde(default)]
+    pub stuck_left_out: u64,
+    #[serde(default)]
+    pub violations: Vec<Value>,
+    #[serde(default)]
+    pub violations_left_out: u64,
+}
+
+/// What came of a property.
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub struct Property {
+    pub held: Option<bool>,
+    pub checks: u64,
+}
+
+/// What came of a threshold.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Threshold {
+    pub metric: String,
+    pub expression: String,
+    pub met: Option<bool>,
+}
+
+#[derive(Deserialize)]
+struct Several {
+    runs: Vec<Run>,
+}
+
+/// Why a text is no result.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unreadable {
+    /// It is no JSON at all.
+    #[error("not JSON: {0}")]
+    NotJson(String),
+    /// It is JSON, but of something else.
+    #[error("not a result of `sim --json`: {0}")]
+    NotAResult(String),
+    /// One scenario is there more than once, so that nobody can say which is meant.
+    #[error("the scenario `{0}` is in it twice")]
+    Twice(String),
+}
+
+/// The runs of a result: of one scenario, or of several.
+///
+/// # Errors
+/// Why it is none.
+pub fn read(text: &str) -> Result<Vec<Run>, Unreadable> {
+    let value: Value =
+        serde_json::from_str(text).map_err(|error| Unreadable::NotJson(error.to_string()))?;
+    let several = value.get("runs").is_some();
+    let runs = if several {
+        serde_json::from_value::<Several>(value).map(|several| several.runs)
+    } else {
+        serde_json::from_value::<Run>(value).map(|run| vec![run])
+    };
+    let runs = runs.map_err(|error| Unreadable::NotAResult(error.to_string()))?;
+    for (index, run) in runs.iter().enumerate() {
+        if runs[..index]
+            .iter()
+            .any(|other| other.scenario == run.scenario)
+        {
+            return Err(Unreadable::Twice(run.scenario.clone()));
+        }
+    }
+    Ok(runs)
+}

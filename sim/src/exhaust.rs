@@ -1,0 +1,284 @@
+//! Every interleaving of a tiny world, to a stated depth: where chance may pass a race by, this
+//! cannot.
+//!
+//! Three users, one line or one room, and the operations that race there. From the beginning, all
+//! that can happen next is tried, and from each state reached all that can happen next there.
+//! Actions are whole: a call is decided, committed and told within one step, as the node does it.
+//! Answers that are lost, retries, streams that close, deadlines and crashes are steps of their
+//! own. What the clients see goes to the judge of the simulator (`properties`), which shares no
+//! code with the core; at every state all inboxes are then drained, in a copy, and all is judged.
+//!
+//! # States are merged
+//!
+//! Two paths that lead to the same state have the same future, and only one of them is gone on
+//! from. A state is known by the fingerprint of
+//!
+//! 1. what the server holds, as far as it matters to the future (`print.rs`), and its deadlines: of
+//!    which kind, whose, in which order, and in how many seconds;
+//! 2. what each client knows: its room, its grant, its last partners, its stream, and the call
+//!    that it may repeat; whether nothing, one or more waits in its inbox, and what it will know
+//!    when it has read that;
+//! 3. the order in which those who still wait, in line or for the stick, came to wait, and of
+//!    blocks.
+//!
+//! Numbers that only grow (of rooms, of places in their order, of grants) are taken relative to
+//! where they stand: a room where two spoke goes on as one where nobody spoke.
+//!
+//! That is sound for what is judged. Safety properties are closed under prefixes: a violation
+//! shows at some finite path, and at some last step of it. Every step of every state is judged
+//! *before* it is merged, with all inboxes read to their end in a copy of the world; so all that
+//! was told, and all that waits to be told, is known to be right when the step is merged. What the
+//! server does next follows from (1) and from requests, and requests follow from (2). What the
+//! judge will say of that follows from it and from what *precedes* it; the judge compares that
+//! across clients for places in line, claims and blocks (3), and for all else by epochs and places
+//! in a room's order, which only the server's state (1) decides. So operations that commute lead
+//! to one state, and so do a claim and its withdrawal. What can be missed is a server that keeps
+//! something in what (1) leaves out, and tells of it later.
+//!
+//! A step after which all of that is as it was leads back to where it came from: most refusals do.
+//! And a state that is known with fewer things gone wrong is known: whatever may follow it, may
+//! follow that.
+//!
+//! # What it does not cover
+//!
+//! At most so many things go wrong on one path (`Options::faults`). Users are not taken for one
+//! another: a server that prefers a lower number is a bug to be found, so that there is no
+//! reduction by symmetry. Nothing happens *within* a step: calls that share a batch, packets that
+//! overtake one another, and checks that wait are the simulator's to try. What nobody asks for
+//! here, such as a room's past messages, is left out. Keys of states are 64 bits: among a million
+//! states two are taken for one with a chance of one in thirty million. And depth is what it says:
+//! a violation that needs one step more is not found.
+
+mod action;
+mod client;
+mod print;
+mod search;
+mod tally;
+mod tiny;
+mod worlds;
+
+use std::num::NonZeroUsize;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
+
+use serde::{Serialize, Serializer};
+
+pub use self::action::{Action, Ask};
+pub use self::tally::Tally;
+use self::tiny::Tiny;
+pub use self::worlds::World;
+use crate::protocol::{Answer, Outcome};
+use crate::result::{Verdict, Violation};
+
+/// What to search.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// How many users there are, from 2 to 8.
+    pub users: u8,
+    /// How many steps a path has at most.
+    pub depth: u32,
+    /// How many things may go wrong on one path: answers lost, streams closed, crashes.
+    pub faults: u8,
+    /// On how many cores.
+    pub jobs: NonZeroUsize,
+}
+
+/// How far a search is.
+#[derive(Clone, Copy, Debug)]
+pub struct Watched {
+    /// Which world.
+    pub world: World,
+    /// Steps of the paths that are gone on from.
+    pub depth: u32,
+    /// States known.
+    pub states: u64,
+}
+
+/// What the search of one world came to.
+#[derive(Clone, Debug, Serialize)]
+pub struct Searched {
+    /// Which world.
+    pub world: World,
+    /// With how many users.
+    pub users: u8,
+    /// To which depth.
+    pub depth: u32,
+    /// With how many things gone wrong at most.
+    pub faults: u8,
+    /// Different states.
+    pub states: u64,
+    /// Of them, those first reached by so many steps.
+    pub by_depth: Vec<u64>,
+    /// Steps tried.
+    pub transitions: u64,
+    /// Steps that led to a state that was known.
+    pub merged: u64,
+    /// Steps that changed nothing.
+    pub unchanged: u64,
+    /// How often each property was judged, and whether it held.
+    pub tally: Tally,
+    /// The first violation, by one of the shortest paths.
+    pub counterexample: Option<Counterexample>,
+    /// Real time, in milliseconds.
+    pub wall_ms: f64,
+}
+
+/// What the searches of one command came to: the object that its JSON file shows.
+#[derive(Clone, Debug, Serialize)]
+pub struct Exhausted {
+    /// How many users each world had.
+    pub users: u8,
+    /// To which depth.
+    pub depth: u32,
+    /// With how many things gone wrong at most.
+    pub faults: u8,
+    /// What it comes to.
+    pub verdict: Verdict,
+    /// The exit code that says so.
+    pub exit_code: u8,
+    /// Real time, in milliseconds.
+    pub wall_ms: f64,
+    /// World by world.
+    pub worlds: Vec<Searched>,
+}
+
+impl Exhausted {
+    /// Puts worlds together that were searched within this time.
+    #[must_use]
+    pub fn new(options: &Options, worlds: Vec<Searched>, took: Duration) -> Self {
+        let broken = worlds.iter().any(|world| world.counterexample.is_some());
+        let (verdict, exit_code) = if broken {
+            (Verdict::Safety, 1)
+        } else {
+            (Verdict::Pass, 0)
+        };
+        Self {
+            users: options.users,
+            depth: options.depth,
+            faults: options.faults,
+            verdict,
+            exit_code,
+            wall_ms: took.as_secs_f64() * 1_000.0,
+            worlds,
+        }
+    }
+}
+
+impl Searched {
+    const fn new(world: World, options: &Options) -> Self {
+        Self {
+            world,
+            users: options.users,
+            depth: options.depth,
+            faults: options.faults,
+            states: 1,
+            by_depth: Vec::new(),
+            transitions: 0,
+            merged: 0,
+            unchanged: 0,
+            tally: Tally::new(),
+            counterexample: None,
+            wall_ms: 0.0,
+        }
+    }
+}
+
+/// A path that breaks a property.
+#[derive(Clone, Debug, Serialize)]
+pub struct Counterexample {
+    /// What happens, step by step.
+    pub steps: Vec<PathStep>,
+    /// What is violated, the first first; empty when the server panicked instead.
+    pub violations: Vec<Violation>,
+    /// Who each user is to the server, in the order of their letters: `user_1`, or nobody.
+    pub users: Vec<Option<String>>,
+    /// Whether all is well until the inboxes are drained at the end.
+    pub shows_at_drain: bool,
+}
+
+/// One step of a path.
+#[derive(Clone, Debug, Serialize)]
+pub struct PathStep {
+    /// What happens.
+    #[serde(serialize_with = "as_words")]
+    pub action: Action,
+    /// What its client is answered, in words; none when it is not a call that is answered.
+    pub answer: Option<String>,
+}
+
+fn as_words<S: Serializer>(action: &Action, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(action)
+}
+
+/// What a client is answered, in words.
+fn words(outcome: &Outcome) -> String {
+    match outcome {
+        Ok(Answer::Waiting { position, .. }) => format!("waits, position {position}"),
+        Ok(Answer::Matched { room, partner, .. }) => {
+            format!("matched with user_{} in room_{}", partner.0, room.0)
+        }
+        Ok(Answer::LeftQueue { left: true }) => "out of the line".into(),
+        Ok(Answer::LeftQueue { left: false }) => "was not in line".into(),
+        Ok(Answer::LoggedIn { room, .. }) => format!("in room_{}", room.0),
+        Ok(Answer::Sent { room_seq, .. }) => format!("accepted, room_seq {room_seq}"),
+        Ok(Answer::LeftChat) => "left".into(),
+        Ok(Answer::Stick {
+            place: 0, epoch, ..
+        }) => format!("granted, epoch {epoch}"),
+        Ok(Answer::Stick { place, epoch, .. }) => format!("place {place}, epoch {epoch}"),
+        Ok(Answer::Draft { length, .. }) => format!("draft of {length}"),
+        Ok(Answer::Done) => "done".into(),
+        Ok(Answer::Read { cursor, .. }) => format!("read up to {cursor}"),
+        Err(refusal) => refusal.code.to_owned(),
+    }
+}
+
+impl Counterexample {
+    /// Runs a path again, and looks at what it says.
+    fn look(root: &Tiny, path: &[Action]) -> Self {
+        let mut found = Self {
+            steps: Vec::new(),
+            violations: Vec::new(),
+            users: root
+                .users()
+                .into_iter()
+                .map(|user| user.map(|user| format!("user_{}", user.0)))
+                .collect(),
+            shows_at_drain: false,
+        };
+        let _panicked = catch_unwind(AssertUnwindSafe(|| {
+            let mut tiny = root.clone();
+            for &action in path {
+                found.steps.push(PathStep {
+                    action,
+                    answer: None,
+                });
+                let outcome = tiny.apply(action);
+                if let Some(step) = found.steps.last_mut() {
+                    step.answer = outcome.as_ref().map(words);
+                }
+            }
+            found.shows_at_drain = !tiny.violated();
+            found.violations = tiny.finish().judgement.violations;
+        }));
+        found
+    }
+
+    /// The sentence that says what is wrong.
+    #[must_use]
+    pub fn sentence(&self) -> &str {
+        self.violations
+            .first()
+            .map_or("the server panicked", |violation| &violation.detail)
+    }
+}
+
+/// Searches one world, and tells now and then how far it is. The counts are the same with any
+/// number of jobs.
+#[must_use]
+pub fn search(world: World, options: &Options, watch: &mut dyn FnMut(Watched)) -> Searched {
+    search::search(world, options, watch)
+}
+
+#[cfg(test)]
+mod tests;

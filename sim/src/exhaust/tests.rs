@@ -1,0 +1,132 @@
+use std::num::NonZeroUsize;
+
+use chat_core::Time;
+
+use super::action::{Action, Ask};
+use super::search::search_from;
+use super::worlds::plan;
+use super::*;
+
+fn options(depth: u32) -> Options {
+    Options {
+        users: 3,
+        depth,
+        faults: 1,
+        jobs: NonZeroUsize::MIN,
+    }
+}
+
+fn key(tiny: &Tiny) -> u64 {
+    tiny.key(&tiny.clone().finish())
+}
+
+fn after(world: World, path: &[Action]) -> Tiny {
+    search::run(&world.begin(&plan(), 3), path)
+}
+
+#[test]
+fn a_message_that_the_server_never_had_is_found_at_once() {
+    // The judge is told of an answer that nobody gave: the others must miss the message.
+    let mut tampered = World::Room.begin(&plan(), 3);
+    tampered.pretend_accepted(0);
+    let found = search_from(World::Room, tampered, &options(2), &mut |_| {});
+    let path = found.counterexample.unwrap();
+    assert_eq!(path.steps.len(), 0);
+    assert!(
+        path.violations
+            .iter()
+            .any(|one| one.property == "no_lost_messages"),
+        "{:?}",
+        path.violations
+    );
+    let held = found
+        .tally
+        .properties()
+        .find(|(name, _)| *name == "no_lost_messages");
+    assert_eq!(held.unwrap().1.held, Some(false));
+}
+
+#[test]
+fn a_message_that_is_told_twice_is_found_at_the_step_that_tells_it() {
+    let mut tampered = World::Room.begin(&plan(), 3);
+    for ask in [Ask::Claim, Ask::Send] {
+        tampered.apply(Action::Call(0, ask));
+    }
+    tampered.pretend_received_again(1);
+    assert!(tampered.violated());
+}
+
+#[test]
+fn what_is_over_and_known_to_all_makes_no_difference() {
+    let fresh = after(World::Room, &[]);
+    let spoken = [
+        Action::Call(1, Ask::Claim),
+        Action::Call(1, Ask::Send),
+        Action::Call(1, Ask::Reset),
+    ];
+    let spoken = after(World::Room, &spoken);
+    assert_ne!(key(&fresh), key(&spoken), "b knows a grant that is over");
+    let again = [Action::Call(1, Ask::Claim), Action::Call(1, Ask::Reset)];
+    assert_eq!(key(&spoken), key(&after(World::Room, &again)));
+}
+
+#[test]
+fn what_commutes_leads_to_one_state_and_what_does_not_to_two() {
+    let one = [Action::Disconnect(0), Action::Call(1, Ask::Claim)];
+    let other = [Action::Call(1, Ask::Claim), Action::Disconnect(0)];
+    let (one, other) = (after(World::Room, &one), after(World::Room, &other));
+    assert_ne!(
+        key(&one),
+        key(&other),
+        "a has not read of the grant in one of them"
+    );
+    let one = [Action::Call(1, Ask::Append), Action::Call(0, Ask::Claim)];
+    let other = [Action::Call(0, Ask::Claim), Action::Call(1, Ask::Append)];
+    assert_eq!(
+        key(&after(World::Room, &one)),
+        key(&after(World::Room, &other)),
+        "both appends are refused"
+    );
+    let claims = |first, second| {
+        let path = [
+            Action::Call(0, Ask::Claim),
+            Action::Call(first, Ask::Claim),
+            Action::Call(second, Ask::Claim),
+        ];
+        key(&after(World::Room, &path))
+    };
+    assert_ne!(claims(1, 2), claims(2, 1), "who waits longer matters");
+}
+
+#[test]
+fn time_passes_by_a_step_of_its_own() {
+    let claimed = after(World::Room, &[Action::Call(0, Ask::Claim)]);
+    let expired = after(
+        World::Room,
+        &[Action::Call(0, Ask::Claim), Action::Deadline],
+    );
+    assert_ne!(key(&claimed), key(&expired));
+    assert!(claimed.now() < Time(2_000_000) && expired.now() > Time(4_000_000));
+}
+
+#[test]
+fn steps_are_written_as_they_are_read() {
+    let lines: Vec<String> = [
+        Action::Call(0, Ask::Claim),
+        Action::Lost(1, Ask::Push),
+        Action::Retry(1),
+        Action::Crash,
+    ]
+    .iter()
+    .map(ToString::to_string)
+    .collect();
+    assert_eq!(
+        lines,
+        [
+            "a  talking_stick",
+            "b  push, and the answer is lost",
+            "b  the same call again, under the same key",
+            "-  the server crashes and comes back",
+        ]
+    );
+}

@@ -1,0 +1,179 @@
+//! The tiny worlds: how each is set up, and what may happen in it next.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use super::action::{Action, Ask};
+use super::client::Client;
+use super::tiny::Tiny;
+use crate::plan::Plan;
+use crate::scenario;
+
+/// The server of both worlds. Spans are whole seconds, apart from one another, so that lease,
+/// grace, idle timeout and being forgotten come in an order of their own.
+const SERVER: &str = "\
+name: exhaust
+about: A tiny world whose every interleaving is tried.
+duration: 1s
+server:
+  stick_lease: 4s
+  reconnect_grace: 5s
+  idle_timeout: 30s
+  unused_timeout: 30s
+  forget_after: 60s
+  rate_limit: none
+  turn_limit: none
+  max_draft: 2
+  max_ended_rooms: 1
+users: [a]
+steps: [{ at: 0s, user: a, do: check }]
+properties:
+  - no_lost_messages
+  - no_duplicates
+  - room_order
+  - no_phantoms
+  - single_match
+  - fifo_matching
+  - stick_exclusion
+  - stick_order
+  - room_lifecycle
+  - idempotent_requests
+  - durability
+  - bounded
+";
+
+/// A tiny world.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum World {
+    /// All are registered and nobody waits: they enter the line, are paired, talk and part.
+    Line,
+    /// All are in one named room, whose stick they claim, speak under, and lose.
+    Room,
+}
+
+impl World {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Line, Self::Room];
+
+    /// Its name, as options and results write it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Line => "line",
+            Self::Room => "room",
+        }
+    }
+
+    /// What clients ask for here.
+    const fn asks(self) -> &'static [Ask] {
+        match self {
+            Self::Line => &[
+                Ask::Enter,
+                Ask::LeaveQueue,
+                Ask::Send,
+                Ask::Leave,
+                Ask::Block,
+                Ask::Check,
+            ],
+            Self::Room => &[
+                Ask::Claim,
+                Ask::Append,
+                Ask::Push,
+                Ask::Send,
+                Ask::Reset,
+                Ask::Leave,
+                Ask::Login,
+                Ask::Check,
+            ],
+        }
+    }
+
+    /// The calls whose answer may be lost here: those whose repetition would show.
+    const fn losable(self) -> &'static [Ask] {
+        match self {
+            Self::Line => &[Ask::Enter, Ask::Send, Ask::Leave],
+            Self::Room => &[Ask::Claim, Ask::Append, Ask::Push],
+        }
+    }
+
+    /// The world before its first step: everybody is registered, holds a stream and has read all.
+    pub(super) fn begin(self, plan: &Plan, users: u8) -> Tiny {
+        let mut tiny = Tiny::new(plan, users);
+        for user in 0..users {
+            match self {
+                Self::Line => {
+                    tiny.set_up(user, Ask::Enter);
+                    tiny.set_up(user, Ask::LeaveQueue);
+                }
+                Self::Room => tiny.set_up(user, Ask::Login),
+            }
+            tiny.apply(Action::Reconnect(user));
+        }
+        for user in 0..users {
+            tiny.set_up(user, Ask::Check);
+        }
+        tiny
+    }
+
+    /// What may happen next, in an order that never changes.
+    /// `faults` is how many things may go wrong on one path.
+    pub(super) fn actions(self, tiny: &Tiny, faults: u8) -> Vec<Action> {
+        let mut actions = Vec::new();
+        for client in tiny.clients().iter().filter(|client| client.user.is_some()) {
+            let user = client.number;
+            let may = |ask: &&Ask| may_ask(client, **ask);
+            actions.extend(
+                self.asks()
+                    .iter()
+                    .filter(may)
+                    .map(|ask| Action::Call(user, *ask)),
+            );
+            if client.unanswered.is_some() {
+                actions.push(Action::Retry(user));
+            } else {
+                let losable = self.losable().iter().filter(may);
+                actions.extend(losable.map(|ask| Action::Lost(user, *ask)));
+            }
+            actions.push(match client.stream {
+                Some(_) => Action::Disconnect(user),
+                None => Action::Reconnect(user),
+            });
+        }
+        if tiny.has_deadline() {
+            actions.push(Action::Deadline);
+        }
+        actions.push(Action::Crash);
+        actions.retain(|action| !action.is_fault() || tiny.faults() < faults);
+        actions
+    }
+}
+
+/// Whether a client that knows what this one knows can ask this: a room must be known by its id.
+/// What is likely to be refused is asked all the same.
+fn may_ask(client: &Client, ask: Ask) -> bool {
+    match ask {
+        Ask::Enter | Ask::LeaveQueue | Ask::Block => true,
+        // Who has a stream has had all that a check could bring.
+        Ask::Check => client.stream.is_none(),
+        Ask::Login => !client.in_room,
+        Ask::Leave | Ask::Claim | Ask::Append | Ask::Push | Ask::Reset | Ask::Send => {
+            client.room.is_some()
+        }
+    }
+}
+
+/// The plan by which both worlds are judged.
+///
+/// # Panics
+/// When the text above is no scenario, which a test would show.
+pub(super) fn plan() -> Plan {
+    scenario::parse("exhaust", SERVER).expect("the tiny worlds' server is a scenario")
+}
+
+impl fmt::Display for World {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}

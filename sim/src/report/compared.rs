@@ -1,0 +1,194 @@
+//! What a comparison shows: the figures that differ, a line each, and which way.
+
+use super::View;
+use super::line::{Line, Style, fit, paragraph};
+use super::numbers::{count, figure, milliseconds, plural, short};
+use crate::compare::{Amount, Change, Compared, Comparison, Difference, Unit, Wall, unit};
+
+/// Where the columns of amounts end, and where the mark begins.
+const BEFORE: usize = 50;
+const AFTER: usize = 64;
+const MARK: usize = 67;
+/// The widest name of a figure, and the widest amount.
+const NAME: usize = 35;
+const AMOUNT: usize = 13;
+
+/// The page. `before` and `after` are the files as the command line names them.
+#[must_use]
+pub fn compared(
+    found: &Comparison,
+    (before, after): (&str, &str),
+    exit_code: u8,
+    view: &View<'_>,
+) -> String {
+    let mut lines = vec![Line::new().with(Style::Strong, "compare ").text(&format!(
+        "{} → {}",
+        fit(before, 30),
+        fit(after, 30)
+    ))];
+    for scenario in &found.scenarios {
+        lines.push(Line::new());
+        lines.extend(one(scenario, found.noise));
+    }
+    let lacking = [(&found.only_before, after), (&found.only_after, before)];
+    for (names, file) in lacking {
+        for name in names {
+            lines.push(Line::new());
+            lines.extend(paragraph("", &format!("{name}: not in {file}"), 0));
+        }
+    }
+    lines.push(Line::new());
+    lines.push(closing(found, exit_code));
+    let mut out = String::new();
+    for line in lines {
+        line.render(view.paint, &mut out);
+    }
+    out
+}
+
+fn one(scenario: &Compared, noise: f64) -> Vec<Line> {
+    let mut lines = Vec::new();
+    let head = Line::new().with(Style::Strong, &fit(&scenario.scenario, 40));
+    let seeds = scenario.seeds.map(|(first, many)| seeds(first, many));
+    if scenario.is_whole() {
+        let same = if scenario.differences.is_empty() {
+            " · same"
+        } else {
+            ""
+        };
+        lines.push(head.text(&format!(" · {}{same}", seeds[0])));
+    } else {
+        lines.push(head.text(&format!(" · {} → {}", seeds[0], seeds[1])));
+        lines.push(Line::plain(
+            "other seeds: only verdicts, properties, thresholds and speed are compared",
+        ));
+    }
+    if !scenario.differences.is_empty() {
+        lines.push(
+            Line::new()
+                .with(Style::Faint, "figure")
+                .right(Style::Faint, "before", BEFORE)
+                .right(Style::Faint, "after", AFTER),
+        );
+    }
+    lines.extend(scenario.differences.iter().map(difference));
+    lines.extend(scenario.wall.map(|wall| speed(wall, noise)));
+    lines
+}
+
+fn seeds(first: u64, many: u64) -> String {
+    if many == 1 {
+        format!("seed {first}")
+    } else {
+        format!("{} from {first}", plural(many, "seed", "seeds"))
+    }
+}
+
+fn difference(one: &Difference) -> Line {
+    let amounts = [&one.before, &one.after].map(|amount| {
+        let text = amount
+            .as_ref()
+            .map_or_else(|| "–".to_owned(), |amount| shown(amount, unit(&one.figure)));
+        fit(&text, AMOUNT)
+    });
+    let direction = match (&one.before, &one.after) {
+        (Some(Amount::Number(old)), Some(Amount::Number(new))) if new > old => Some(Way::Up),
+        (Some(Amount::Number(_)), Some(Amount::Number(_))) => Some(Way::Down),
+        (_, _) => None,
+    };
+    let (style, mark) = mark(one.change, direction);
+    Line::plain(&fit(&one.figure, NAME))
+        .right(Style::Plain, &amounts[0], BEFORE)
+        .right(Style::Plain, &amounts[1], AFTER)
+        .pad(MARK)
+        .with(style, mark)
+}
+
+#[derive(Clone, Copy)]
+enum Way {
+    Up,
+    Down,
+}
+
+/// A sign and a word, so that neither colour nor shape stands alone.
+const fn mark(change: Change, way: Option<Way>) -> (Style, &'static str) {
+    match (change, way) {
+        (Change::Worse, Some(Way::Up)) => (Style::Bad, "▲ worse"),
+        (Change::Worse, Some(Way::Down)) => (Style::Bad, "▼ worse"),
+        (Change::Worse, None) => (Style::Bad, "✗ worse"),
+        (Change::Better, Some(Way::Up)) => (Style::Good, "▲ better"),
+        (Change::Better, Some(Way::Down)) => (Style::Good, "▼ better"),
+        (Change::Better, None) => (Style::Good, "✓ better"),
+        (Change::Different, Some(Way::Up)) => (Style::Plain, "▲ more"),
+        (Change::Different, Some(Way::Down)) => (Style::Plain, "▼ less"),
+        (Change::Different, None) => (Style::Plain, "≠ other"),
+    }
+}
+
+fn shown(amount: &Amount, unit: Unit) -> String {
+    match (amount, unit) {
+        (Amount::Number(n), Unit::Milliseconds) => exact_milliseconds(*n),
+        (Amount::Number(n), Unit::Plain) => figure(*n),
+        (Amount::Word(word), _) => word.clone(),
+        (Amount::Held(Some(true)), _) => "held".into(),
+        (Amount::Held(Some(false)), _) => "violated".into(),
+        (Amount::Held(None), _) => "not exercised".into(),
+    }
+}
+
+/// Three figures say what a length of time is, but not that it differs.
+fn exact_milliseconds(ms: f64) -> String {
+    if ms < 10_000.0 {
+        format!("{ms:.3}ms")
+    } else {
+        milliseconds(ms)
+    }
+}
+
+/// The wall clock's word, with the band within which it means nothing.
+fn speed(wall: Wall, noise: f64) -> Line {
+    let percent = (wall.after / wall.before - 1.0) * 100.0;
+    let band = figure(noise * 100.0);
+    let way = if wall.after > wall.before {
+        Way::Up
+    } else {
+        Way::Down
+    };
+    let line = Line::plain(&format!(
+        "wall clock: {} → {} steps/s ({percent:+.0}%), ",
+        short(wall.before),
+        short(wall.after)
+    ));
+    match wall.change {
+        None => line.text(&format!("within the noise of {band}%")),
+        Some(change) => {
+            let (style, mark) = mark(change, Some(way));
+            line.with(style, mark)
+                .text(&format!(", beyond the noise of {band}%"))
+        }
+    }
+}
+
+fn closing(found: &Comparison, exit_code: u8) -> Line {
+    if found.is_same() {
+        let scenarios = plural(found.scenarios.len() as u64, "scenario", "scenarios");
+        return Line::new()
+            .with(Style::Good, "same")
+            .text(&format!(" · {scenarios} · exit {exit_code}"));
+    }
+    let worse = found.count(Change::Worse);
+    let style = if worse > 0 { Style::Bad } else { Style::Good };
+    let words = format!(
+        " · {} better · {} neither",
+        count(found.count(Change::Better)),
+        count(found.count(Change::Different))
+    );
+    let lacking = (found.only_before.len() + found.only_after.len()) as u64;
+    let lacking = match lacking {
+        0 => String::new(),
+        n => format!(" · {} in one only", plural(n, "scenario", "scenarios")),
+    };
+    Line::new()
+        .with(style, &format!("{} worse", count(worse)))
+        .text(&format!("{words}{lacking} · exit {exit_code}"))
+}

@@ -1,0 +1,209 @@
+//! Two results side by side: what differs, which way, and the exit code that says so.
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use sim::compare::{Change, Comparison, Regressions, Run, Unreadable, compare, read};
+use sim::report::{Detail, Paint, View, compared};
+
+const NOISE: f64 = 0.2;
+
+/// A result as `--json` writes it.
+fn result(scenario: &str) -> Value {
+    json!({
+        "scenario": scenario, "seed": 42, "seeds": 1, "verdict": "pass", "exit_code": 0,
+        "trace_hash": "8d1f4c02a97be350", "virtual_ms": 33_400.0, "wall_ms": 50.0,
+        "users": 260, "steps": 61_204,
+        "counts": { "accepted": 1092, "lost": 0 },
+        "properties": {
+            "no_lost_messages": { "held": true, "checks": 1534 },
+            "queue_progress": { "held": true, "checks": 234 },
+            "breaks_rules": { "held": null, "checks": 0 },
+        },
+        "sometimes": { "match": 117, "crash": 1 },
+        "metrics": { "message_latency": { "count": 1092, "p50": 58.0, "p95": 310.0 } },
+        "fairness": { "stick_turns": { "jain": 0.95, "max": 3.0, "mean": 1.5, "overtaken": 0 } },
+        "thresholds": [{ "metric": "message_latency", "expression": "p(95)<1s",
+                         "measured": 310.0, "met": true, "seed": null }],
+        "refusals": { "chat_ended": 39 },
+        "stuck": [], "stuck_left_out": 0, "violations": [], "violations_left_out": 0,
+        "repro": { "command": "sim", "file": "burst.yaml" },
+        "a_field_of_later": [1, 2, 3],
+    })
+}
+
+fn runs(values: &[Value]) -> Vec<Run> {
+    read(&json!({ "exit_code": 0, "runs": values }).to_string()).expect("these are results")
+}
+
+fn changed(change: impl FnOnce(&mut Value)) -> Comparison {
+    let mut after = result("burst");
+    change(&mut after);
+    compare(&runs(&[result("burst")]), &runs(&[after]), NOISE)
+}
+
+fn page(found: &Comparison, code: u8) -> String {
+    let view = View {
+        detail: Detail::Normal,
+        paint: Paint::Plain,
+        version: "0",
+    };
+    let page = compared(found, ("before.json", "after.json"), code, &view);
+    for line in page.lines() {
+        assert!(line.chars().count() <= 80, "{line}");
+    }
+    page
+}
+
+#[test]
+fn what_differs_is_a_table() {
+    let found = changed(|after| {
+        after["verdict"] = "safety".into();
+        after["trace_hash"] = "51c07be2d90a6f18".into();
+        after["steps"] = 40_000.into();
+        after["counts"]["lost"] = 2.into();
+        after["counts"]["accepted"] = 1_090.into();
+        after["properties"]["no_lost_messages"]["held"] = false.into();
+        after["sometimes"]["crash"] = 0.into();
+        after["metrics"]["message_latency"]["p95"] = 310.25.into();
+        after["metrics"]["message_latency"]["p50"] = 50.0.into();
+        after["fairness"]["stick_turns"]["jain"] = 0.9.into();
+        after["refusals"]["blocked"] = 1.into();
+    });
+    insta::assert_snapshot!(page(&found, found.exit_code(Regressions::Fail)));
+}
+
+#[test]
+fn the_same_is_the_same() {
+    let found = changed(|_| {});
+    assert!(found.is_same());
+    insta::assert_snapshot!(page(&found, 0));
+}
+
+#[test]
+fn other_seeds_and_other_scenarios_are_said() {
+    let mut after = result("burst");
+    after["seed"] = 7.into();
+    after["counts"]["lost"] = 5.into();
+    after["verdict"] = "liveness".into();
+    after["properties"]["queue_progress"]["held"] = false.into();
+    let found = compare(
+        &runs(&[result("burst"), result("steady")]),
+        &runs(&[after, result("soak")]),
+        NOISE,
+    );
+    let code = found.exit_code(Regressions::Pass);
+    assert_eq!(code, 2, "each lacks a scenario of the other");
+    let page = page(&found, code);
+    assert!(!page.contains("lost"), "counts of other seeds say nothing");
+    insta::assert_snapshot!(page);
+}
+
+#[test]
+fn speed_is_compared_within_the_noise() {
+    let within = changed(|after| after["wall_ms"] = 60.0.into());
+    assert!(within.is_same());
+    assert!(page(&within, 0).contains("within the noise of 20%"));
+    let beyond = changed(|after| after["wall_ms"] = 100.0.into());
+    assert_eq!(beyond.count(Change::Worse), 1);
+    assert!(page(&beyond, 0).contains("▼ worse, beyond the noise of 20%"));
+    assert_eq!(beyond.exit_code(Regressions::Fail), 99);
+    let faster = changed(|after| after["wall_ms"] = 10.0.into());
+    assert_eq!(faster.count(Change::Better), 1);
+}
+
+#[test]
+fn exit_codes_come_in_their_order() {
+    let held = |after: &mut Value, name: &str| after["properties"][name]["held"] = false.into();
+    for (code, change) in [
+        (0, (|_: &mut Value| {}) as fn(&mut Value)),
+        (99, |after| after["counts"]["lost"] = 1.into()),
+        (99, |after| after["sometimes"]["match"] = 0.into()),
+        (0, |after| after["sometimes"]["match"] = 5.into()),
+        (0, |after| after["users"] = 5.into()),
+        (4, |after| {
+            after["verdict"] = "unjudged".into();
+            after["counts"]["lost"] = 1.into();
+        }),
+    ] {
+        let found = changed(change);
+        assert_eq!(found.exit_code(Regressions::Fail), code);
+        assert_eq!(found.exit_code(Regressions::Pass), 0);
+    }
+    let liveness = changed(|after| {
+        held(after, "queue_progress");
+        after["verdict"] = "unjudged".into();
+    });
+    assert_eq!(liveness.exit_code(Regressions::Fail), 3);
+    let both = changed(|after| {
+        held(after, "queue_progress");
+        held(after, "no_lost_messages");
+    });
+    assert_eq!(both.exit_code(Regressions::Fail), 1);
+}
+
+#[test]
+fn what_is_no_result_is_told_so() {
+    assert!(matches!(read("{"), Err(Unreadable::NotJson(_))));
+    let other = read(r#"{"verdict": "pass"}"#).unwrap_err().to_string();
+    assert!(
+        other.contains("not a result of `sim --json`: missing field"),
+        "{other}"
+    );
+    let twice = json!({ "runs": [result("burst"), result("burst")] }).to_string();
+    assert_eq!(read(&twice).unwrap_err(), Unreadable::Twice("burst".into()));
+    assert_eq!(read(&result("burst").to_string()).unwrap().len(), 1);
+}
+
+/// A result with some of its figures drawn.
+fn drawn() -> impl Strategy<Value = Value> {
+    let held = prop_oneof![Just(Some(true)), Just(Some(false)), Just(None)];
+    let verdict = prop_oneof![Just("pass"), Just("safety"), Just("unjudged"), Just("odd")];
+    let figures = (0u64..3, 0u64..3, 0.0..3.0f64, 0.0..1.0f64, 1.0..100.0f64);
+    (held, verdict, figures, proptest::option::of(0u64..5)).prop_map(
+        |(held, verdict, (lost, reached, p95, jain, wall), muted)| {
+            let mut value = result("burst");
+            value["verdict"] = verdict.into();
+            value["properties"]["no_lost_messages"]["held"] = held.into();
+            value["counts"]["lost"] = lost.into();
+            value["sometimes"]["match"] = reached.into();
+            value["metrics"]["message_latency"]["p95"] = p95.into();
+            value["fairness"]["stick_turns"]["jain"] = jain.into();
+            value["wall_ms"] = wall.into();
+            if let Some(muted) = muted {
+                value["refusals"]["muted"] = muted.into();
+            }
+            value
+        },
+    )
+}
+
+proptest! {
+    #[test]
+    fn nothing_differs_from_itself(one in drawn()) {
+        let runs = runs(&[one]);
+        let found = compare(&runs, &runs, 0.0);
+        prop_assert!(found.is_same(), "{found:?}");
+        prop_assert_eq!(found.exit_code(Regressions::Fail), 0);
+    }
+
+    #[test]
+    fn the_other_way_round_better_is_worse(one in drawn(), other in drawn(), noise in 0.0..0.9f64) {
+        let (one, other) = (runs(&[one]), runs(&[other]));
+        let (there, back) = (compare(&one, &other, noise), compare(&other, &one, noise));
+        let changes = |found: &Comparison| {
+            let scenario = &found.scenarios[0];
+            let mut all: Vec<(String, Change)> = scenario
+                .differences
+                .iter()
+                .map(|one| (one.figure.clone(), one.change))
+                .collect();
+            all.sort_by(|a, b| a.0.cmp(&b.0));
+            (all, scenario.wall.and_then(|wall| wall.change))
+        };
+        let (mut all, wall) = changes(&there);
+        for (_, change) in &mut all {
+            *change = change.reversed();
+        }
+        prop_assert_eq!((all, wall.map(Change::reversed)), changes(&back));
+    }
+}

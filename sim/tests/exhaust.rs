@@ -1,0 +1,110 @@
+//! Every interleaving of the tiny worlds, to a small depth: enough is visited, all of it holds, and
+//! the counts depend on nothing but the question.
+
+use std::num::NonZeroUsize;
+
+use sim::exhaust::{Options, Searched, World, search};
+
+fn searched(world: World, depth: u32, jobs: usize) -> Searched {
+    let options = Options {
+        users: 3,
+        depth,
+        faults: 1,
+        jobs: NonZeroUsize::new(jobs).expect("some job"),
+    };
+    search(world, &options, &mut |_| {})
+}
+
+/// Each property that the world exercises held, and was put to the test.
+fn assert_held(found: &Searched, exercised: &[&str]) {
+    let broken = found.counterexample.as_ref().map(|path| path.sentence());
+    assert_eq!(broken, None, "{:#?}", found.counterexample);
+    for name in exercised {
+        let result = found.tally.properties().find(|(known, _)| known == name);
+        let (_, result) = result.expect("all safety properties are judged");
+        assert_eq!(result.held, Some(true), "{name}");
+        assert!(result.checks > 0, "{name} was never put to the test");
+    }
+}
+
+#[test]
+fn the_line_holds_whatever_comes_between() {
+    let found = searched(World::Line, 4, 2);
+    assert!(found.states > 500, "{} states", found.states);
+    assert!(found.merged > 500, "{} merged", found.merged);
+    assert_held(
+        &found,
+        &[
+            "no_lost_messages",
+            "no_duplicates",
+            "room_order",
+            "no_phantoms",
+            "single_match",
+            "fifo_matching",
+            "room_lifecycle",
+            "idempotent_requests",
+            "durability",
+            "bounded",
+        ],
+    );
+}
+
+#[test]
+fn the_room_holds_whatever_comes_between() {
+    let found = searched(World::Room, 4, 2);
+    assert!(found.states > 500, "{} states", found.states);
+    assert!(found.merged > 500, "{} merged", found.merged);
+    assert_held(
+        &found,
+        &[
+            "no_lost_messages",
+            "no_duplicates",
+            "room_order",
+            "no_phantoms",
+            "stick_exclusion",
+            "stick_order",
+            "idempotent_requests",
+            "durability",
+            "bounded",
+        ],
+    );
+}
+
+#[test]
+fn the_counts_are_the_same_with_any_number_of_jobs() {
+    for world in World::ALL {
+        let one = searched(world, 3, 1);
+        let many = searched(world, 3, 3);
+        assert_eq!(
+            (
+                one.states,
+                &one.by_depth,
+                one.transitions,
+                one.merged,
+                one.unchanged
+            ),
+            (
+                many.states,
+                &many.by_depth,
+                many.transitions,
+                many.merged,
+                many.unchanged
+            )
+        );
+        let checks = |found: &Searched| -> Vec<(&'static str, u64)> {
+            let each = found.tally.properties();
+            each.map(|(name, result)| (name, result.checks)).collect()
+        };
+        assert_eq!(checks(&one), checks(&many));
+        assert_eq!(one.by_depth.iter().sum::<u64>(), one.states);
+        let led_somewhere = one.states - 1 + one.merged + one.unchanged;
+        assert_eq!(one.transitions, led_somewhere, "each step is accounted for");
+    }
+}
+
+#[test]
+fn one_step_more_reaches_more() {
+    let (near, far) = (searched(World::Line, 2, 2), searched(World::Line, 3, 2));
+    assert!(far.states > near.states);
+    assert_eq!(far.by_depth[..3], near.by_depth[..]);
+}

@@ -52,7 +52,7 @@ pub struct ExploreArgs {
     /// Go on after a failure
     #[arg(long)]
     pub keep_going: bool,
-    /// Only violations of these count: property names, and panic
+    /// Only violations of these count (properties, panic)
     #[arg(long = "property", value_name = "NAME,…", value_delimiter = ',', value_parser = property)]
     pub properties: Vec<String>,
     /// Which schedules: plain, race or mixed (mixed)

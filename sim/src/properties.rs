@@ -280,6 +280,10 @@ impl Judge {
         let Some(person) = self.ledger.who(record) else {
             return;
         };
+        if open {
+            // The server hears of it as of a call; one who was silent until then may have been away.
+            self.noticed(person, record.at);
+        }
         self.ledger.people[person].streaming = open;
         if !open && self.ledger.people[person].in_line {
             self.line.unsettle(person);

@@ -36,7 +36,7 @@ pub struct CompareArgs {
     /// How far off wall-clock speed may be
     #[arg(long, value_name = "PERCENT", default_value = "20%", value_parser = percent)]
     pub noise: Percent,
-    /// Write the comparison as JSON (- is the standard output)
+    /// Write it as JSON (- is the standard output)
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
 }

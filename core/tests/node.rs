@@ -517,7 +517,7 @@ fn a_repeated_key_is_answered_from_memory_also_after_a_refusal() {
     let (first, second) = (shell.call(keyed("hi")), shell.call(keyed("hi")));
     shell.commit();
     assert_eq!(shell.outcome(first), shell.outcome(second));
-    assert_eq!(shell.node.hub().recalled(), 1);
+    assert_eq!(shell.node.hub().figures().recalled(), 1);
     let other = shell.call(keyed("other"));
     shell.commit();
     assert_eq!(shell.code(other), Some("request_key_reused"));

@@ -3,6 +3,7 @@
 pub mod cli;
 pub mod commands;
 pub mod compare;
+pub mod coverage;
 mod disk;
 pub mod draw;
 pub mod engine;

@@ -7,6 +7,7 @@ use std::time::Duration;
 use chat_core::{Config, Span};
 
 use super::{FinishedRun, Rerun, Story, Timeline, repeat_command};
+use crate::coverage::Coverage;
 use crate::draw::{Quantiles, Ratio, Shape};
 use crate::names::PROPERTIES;
 use crate::plan::{
@@ -224,6 +225,7 @@ fn result(plan: &Plan) -> RunResult {
             },
         )]),
         thresholds: thresholds(plan),
+        coverage: Coverage::default(),
         refusals: BTreeMap::from([("chat_ended".to_owned(), 39)]),
         stuck: Vec::new(),
         stuck_left_out: 0,

@@ -44,6 +44,7 @@ use serde::{Deserialize, Serialize};
 use crate::command::{Caller, Command, Entry, Implied};
 use crate::config::Config;
 use crate::digest::fingerprint;
+use crate::figures::Figures;
 use crate::id::{Position, RequestKey, RoomId, SecretHash, UserId};
 use crate::moderation::Moderation;
 use crate::participant::Participant;
@@ -79,7 +80,7 @@ pub struct Hub {
     #[serde(skip)]
     effects: VecDeque<Effect>,
     #[serde(skip)]
-    recalled: u64,
+    figures: Figures,
 }
 
 /// Where things are found by other names than their ids. All of it follows from the rest.
@@ -134,7 +135,7 @@ impl Hub {
             index: Index::default(),
             timers: Timers::default(),
             effects: VecDeque::new(),
-            recalled: 0,
+            figures: Figures::default(),
         }
     }
 
@@ -156,16 +157,15 @@ impl Hub {
         self.position
     }
 
-    /// How many requests were answered from memory since this value was made. Not part of the
-    /// state: a figure for the shell.
+    /// What this value has done since it was made. Not part of the state: figures for the shell.
     #[must_use]
-    pub const fn recalled(&self) -> u64 {
-        self.recalled
+    pub const fn figures(&self) -> &Figures {
+        &self.figures
     }
 
     /// Goes on counting where another value of the same state left off.
     pub(crate) fn copy_figures(&mut self, other: &Self) {
-        self.recalled = other.recalled;
+        self.figures.clone_from(&other.figures);
     }
 
     /// Handles the journal's next entry.
@@ -286,7 +286,7 @@ impl Hub {
         };
         let request = fingerprint(command);
         if let Some(outcome) = self.user(user).memory.recall(key, request) {
-            self.recalled += 1;
+            self.figures.recalled += 1;
             return outcome;
         }
         let outcome = self.decide(user, command);
@@ -370,6 +370,7 @@ impl Hub {
                 break;
             }
             self.now = self.now.max(due);
+            self.figures.count_fired(timer.kind().0);
             match timer {
                 Timer::Presence(user) => self.presence_due(user),
                 Timer::Lease(room) => self.lease_due(room),

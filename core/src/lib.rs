@@ -9,6 +9,7 @@ mod command;
 mod digest;
 mod draft;
 mod event;
+mod figures;
 mod hub;
 mod id;
 mod inbox;
@@ -31,6 +32,7 @@ pub use command::{Caller, Command, EnterQueue, Entry, Implied, Operate};
 pub use config::{Config, ConfigError};
 pub use digest::{mix, mix_bytes};
 pub use event::{Body, EndReason, Event, Gap, LostRange, Who};
+pub use figures::{Figures, StickMove};
 pub use hub::{Answer, Effect, Hub, MemberView, PresenceView, RestoreError, Size};
 pub use id::{
     Address, Epoch, MessageId, Position, RequestKey, RoomId, RoomSeq, SecretHash, Seq, UserId,

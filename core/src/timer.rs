@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use crate::figures::listed;
 use crate::id::{RoomId, UserId};
 use crate::table::Table;
 use crate::time::Time;
@@ -18,15 +19,16 @@ pub(crate) enum Timer {
     Patience(UserId),
 }
 
-/// The kinds of timers: what can be due at a deadline, but for whose it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum TimerKind {
-    /// A participant goes away, or is forgotten.
-    Presence,
-    /// A stick's lease runs out.
-    Lease,
-    /// A waiter will take anyone from now on.
-    Patience,
+listed! {
+    /// The kinds of timers: what can be due at a deadline, but for whose it is.
+    TimerKind {
+        /// A participant goes away, or is forgotten.
+        Presence "presence",
+        /// A stick's lease runs out.
+        Lease "lease",
+        /// A waiter will take anyone from now on.
+        Patience "patience",
+    }
 }
 
 impl Timer {

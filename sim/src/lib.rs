@@ -5,6 +5,7 @@ pub mod charts;
 pub mod cli;
 pub mod commands;
 pub mod compare;
+pub mod coverage;
 pub mod diagram;
 mod disk;
 pub mod draw;

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use crate::coverage::Coverage;
+
 /// Everything there is to say of one run (of one scenario, over one or more seeds).
 #[derive(Clone, Debug, Serialize)]
 pub struct RunResult {
@@ -41,6 +43,8 @@ pub struct RunResult {
     pub thresholds: Vec<ThresholdResult>,
     /// Refusals by code.
     pub refusals: BTreeMap<String, u64>,
+    /// What of the core's behaviour was reached, and how often; 0 for what never was.
+    pub coverage: Coverage,
     /// Users whose `await` ran out, or who never came to an end.
     pub stuck: Vec<Stuck>,
     /// How many more were stuck than `stuck` lists.

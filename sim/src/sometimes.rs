@@ -5,6 +5,8 @@ mod sightings;
 
 pub use self::sightings::Sightings;
 
+use crate::coverage::Coverage;
+
 macro_rules! points {
     ($($(#[$doc:meta])* $variant:ident $name:literal,)*) => {
         /// Something that happens only in interesting runs.
@@ -121,32 +123,50 @@ impl Point {
     }
 }
 
-/// How often each point was reached.
+/// How often each point was reached, and what else of the core's behaviour.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Tally([u64; Point::ALL.len()]);
+pub struct Tally {
+    points: [u64; Point::ALL.len()],
+    coverage: Coverage,
+}
 
 impl Default for Tally {
     fn default() -> Self {
-        Self([0; Point::ALL.len()])
+        Self {
+            points: [0; Point::ALL.len()],
+            coverage: Coverage::default(),
+        }
     }
 }
 
 impl Tally {
     /// The point was reached.
     pub fn reach(&mut self, point: Point) {
-        self.0[point as usize] += 1;
+        self.points[point as usize] += 1;
     }
 
     /// How often the point was reached.
     #[must_use]
     pub fn count(&self, point: Point) -> u64 {
-        self.0[point as usize]
+        self.points[point as usize]
+    }
+
+    /// What of the core's behaviour was reached.
+    #[must_use]
+    pub const fn coverage(&self) -> &Coverage {
+        &self.coverage
+    }
+
+    /// The same, to count in it.
+    pub(crate) const fn coverage_mut(&mut self) -> &mut Coverage {
+        &mut self.coverage
     }
 
     /// Adds what another run reached.
     pub fn add(&mut self, other: &Self) {
-        for (mine, theirs) in self.0.iter_mut().zip(other.0) {
+        for (mine, theirs) in self.points.iter_mut().zip(other.points) {
             *mine += theirs;
         }
+        self.coverage.add(&other.coverage);
     }
 }

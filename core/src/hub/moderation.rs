@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::Hub;
 use crate::command::Operate;
 use crate::event::{Body, EndReason};
+use crate::figures::Because;
 use crate::id::{RoomId, UserId};
 use crate::moderation::{Ban, Report};
 use crate::name::{fold, is_line};
@@ -76,7 +77,7 @@ impl Hub {
             };
             self.post(room, body, None);
             // One who may not speak keeps nobody else from it.
-            self.give_up_stick(room, user);
+            self.give_up_stick(room, user, Because::Mute);
         }
         Ok(Reply::Done)
     }
@@ -99,7 +100,7 @@ impl Hub {
                 self.end_pair(room, EndReason::Closed, None);
             }
             Kind::Named { .. } => {
-                self.give_up_stick(room, user);
+                self.give_up_stick(room, user, Because::Kick);
                 let body = Body::Kicked {
                     user: self.who(user),
                     reason: Arc::clone(reason),

@@ -2,6 +2,7 @@
 
 use super::{Effect, Hub};
 use crate::event::{Body, EndReason};
+use crate::figures::Because;
 use crate::id::UserId;
 use crate::participant::Presence;
 use crate::reject::Reject;
@@ -108,7 +109,7 @@ impl Hub {
             match self.room(room).kind {
                 Kind::Pair { .. } => self.end_pair(room, EndReason::Timeout, None),
                 Kind::Named { .. } => {
-                    self.give_up_stick(room, user);
+                    self.give_up_stick(room, user, Because::Away);
                     let who = self.who(user);
                     self.post(room, Body::Away(who), None);
                 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::{Effect, Hub};
 use crate::config::Limit;
 use crate::event::{Body, EndReason, Event};
+use crate::figures::Because;
 use crate::id::{RoomId, RoomSeq, UserId};
 use crate::name::Name;
 use crate::reject::{Accepted, Argument, Reject};
@@ -202,7 +203,7 @@ impl Hub {
     /// The member leaves, and is told so like the others: its own `user.left` is where its time in
     /// the room's order ends.
     pub(super) fn leave_named(&mut self, room: RoomId, user: UserId) {
-        self.give_up_stick(room, user);
+        self.give_up_stick(room, user, Because::Leave);
         let who = self.who(user);
         self.post(room, Body::Left(who), None);
         self.take_out(room, user);

@@ -6,6 +6,7 @@ use super::Hub;
 use crate::config::StickRule;
 use crate::draft::{Draft, count};
 use crate::event::{Body, EndReason};
+use crate::figures::Because;
 use crate::id::{Epoch, RoomId, UserId};
 use crate::name::has_visible;
 use crate::participant::Voice;
@@ -88,7 +89,7 @@ impl Hub {
             .stick()
             .is_some_and(|stick| stick.holds(user))
         {
-            self.give_up_stick(room, user);
+            self.give_up_stick(room, user, Because::Push);
         }
         Ok(reply)
     }
@@ -127,7 +128,7 @@ impl Hub {
         let room = self.resolve(user, room)?;
         self.check_epoch(user, room, epoch)?;
         self.room_mut(room).clear_draft(user);
-        self.give_up_stick(room, user);
+        self.give_up_stick(room, user, Because::Reset);
         Ok(Reply::Draft {
             length: 0,
             cut: 0,

@@ -2,6 +2,7 @@
 
 use super::Hub;
 use crate::event::Body;
+use crate::figures::{Because, StickMove};
 use crate::id::{Epoch, RoomId, UserId};
 use crate::participant::Voice;
 use crate::reject::Reject;
@@ -27,8 +28,12 @@ impl Hub {
         let (now, lease) = (self.now, self.config.stick_lease);
         let stick = self.room_mut(room).stick_mut().ok_or(Reject::NoStick)?;
         match stick.claim(user, now, lease) {
-            Claim::Granted => self.tell_granted(room, user),
+            Claim::Granted => {
+                self.figures.count_move(StickMove::GrantedAtOnce);
+                self.tell_granted(room, user);
+            }
             Claim::Queued(place) => {
+                self.figures.count_move(StickMove::Queued);
                 let who = self.who(user);
                 self.post(room, Body::StickClaimed { user: who, place }, None);
             }
@@ -52,14 +57,23 @@ impl Hub {
     }
 
     /// `user` no longer holds the room's stick nor waits for it; whoever is next gets it.
-    pub(super) fn give_up_stick(&mut self, room: RoomId, user: UserId) {
+    pub(super) fn give_up_stick(&mut self, room: RoomId, user: UserId, because: Because) {
         let Some(stick) = self.room_mut(room).stick_mut() else {
             return;
         };
-        if let GivenUp::Released(epoch) = stick.give_up(user) {
-            let who = self.who(user);
-            self.post(room, Body::StickReleased { user: who, epoch }, None);
-            self.grant_next(room);
+        match stick.give_up(user) {
+            GivenUp::Released(epoch) => {
+                self.figures.count_move(because.released());
+                let who = self.who(user);
+                self.post(room, Body::StickReleased { user: who, epoch }, None);
+                self.grant_next(room);
+            }
+            GivenUp::Withdrawn => {
+                if let Some(how) = because.withdrawn() {
+                    self.figures.count_move(how);
+                }
+            }
+            GivenUp::Nothing => {}
         }
     }
 
@@ -71,6 +85,7 @@ impl Hub {
         };
         let epoch = stick.epoch();
         if let Some(user) = stick.expire(now) {
+            self.figures.count_move(StickMove::Expired);
             let who = self.who(user);
             self.post(room, Body::StickExpired { user: who, epoch }, None);
             self.grant_next(room);
@@ -84,6 +99,7 @@ impl Hub {
             .stick_mut()
             .and_then(|stick| stick.grant_next(now, lease));
         if let Some(user) = next {
+            self.figures.count_move(StickMove::GrantedFromLine);
             self.tell_granted(room, user);
         }
     }

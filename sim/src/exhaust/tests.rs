@@ -98,6 +98,49 @@ fn what_commutes_leads_to_one_state_and_what_does_not_to_two() {
     assert_ne!(claims(1, 2), claims(2, 1), "who waits longer matters");
 }
 
+/// Paths on which a judge once raised a false alarm, each found by the search.
+#[test]
+fn what_is_right_is_not_blamed() {
+    let call = Action::Call;
+    let left_and_back_before_reading_of_it = [
+        Action::Disconnect(0),
+        call(0, Ask::Leave),
+        call(0, Ask::Login),
+    ];
+    let read_of_the_first_stay_in_the_second = [
+        call(0, Ask::Claim),
+        Action::Crash,
+        call(0, Ask::Leave),
+        call(1, Ask::Check),
+        call(0, Ask::Login),
+    ];
+    let refused_from_memory_after_a_crash = [
+        call(0, Ask::Leave),
+        Action::Lost(0, Ask::Claim),
+        call(0, Ask::Login),
+        Action::Crash,
+        Action::Retry(0),
+    ];
+    let away_in_line_and_back_by_a_stream = [
+        Action::Disconnect(0),
+        call(2, Ask::Block),
+        call(0, Ask::Enter),
+        call(2, Ask::Enter),
+        Action::Deadline,
+        Action::Reconnect(0),
+        call(1, Ask::Enter),
+    ];
+    for (world, path) in [
+        (World::Room, &left_and_back_before_reading_of_it[..]),
+        (World::Room, &read_of_the_first_stay_in_the_second),
+        (World::Room, &refused_from_memory_after_a_crash),
+        (World::Line, &away_in_line_and_back_by_a_stream),
+    ] {
+        let blamed = after(world, path).finish().judgement.violations;
+        assert!(blamed.is_empty(), "{path:?}: {blamed:?}");
+    }
+}
+
 #[test]
 fn time_passes_by_a_step_of_its_own() {
     let claimed = after(World::Room, &[Action::Call(0, Ask::Claim)]);

@@ -18,7 +18,7 @@ about: A tiny world whose every interleaving is tried.
 duration: 1s
 server:
   stick_lease: 4s
-  reconnect_grace: 5s
+  reconnect_grace: 3s
   idle_timeout: 30s
   unused_timeout: 30s
   forget_after: 60s

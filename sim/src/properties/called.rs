@@ -43,7 +43,7 @@ impl Judge {
     }
 
     /// A call shows that somebody is there; a long silence without a stream may mean away.
-    fn noticed(&mut self, person: usize, now: Time) {
+    pub(super) fn noticed(&mut self, person: usize, now: Time) {
         let config = &self.ledger.config;
         let idle = config.idle_timeout.min(config.unused_timeout);
         let someone = &mut self.ledger.people[person];

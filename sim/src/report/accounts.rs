@@ -16,6 +16,9 @@ const STUCK_VERBOSE: usize = 50;
 /// What was reached, the accounts of messages, and who was stuck.
 pub(super) fn accounts(run: &FinishedRun, detail: Detail) -> Vec<Line> {
     let mut lines = reached(run, detail);
+    if detail == Detail::Verbose {
+        lines.extend(covered(run.result()));
+    }
     lines.extend(messages(run.result()));
     lines.extend(stuck(run.result(), detail));
     lines
@@ -40,6 +43,21 @@ fn reached(run: &FinishedRun, detail: Detail) -> Vec<Line> {
     }
     if !none.is_empty() {
         lines.extend(flow("never", &none, " · ", INDENT));
+    }
+    lines
+}
+
+/// What of the core's behaviour was reached, group by group.
+fn covered(result: &RunResult) -> Vec<Line> {
+    let mut lines = Vec::new();
+    for (group, reached) in result.coverage.groups() {
+        let some = reached.iter().filter(|(_, n)| **n > 0);
+        let some: Vec<String> = some
+            .map(|(name, n)| format!("{name} {}", count(*n)))
+            .collect();
+        if !some.is_empty() {
+            lines.extend(flow(group, &some, " · ", INDENT));
+        }
     }
     lines
 }

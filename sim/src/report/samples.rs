@@ -8,6 +8,7 @@ use chat_core::{Config, Span};
 
 use super::{FinishedRun, Rerun, Story, Timeline, repeat_command};
 use crate::charts::Charts;
+use crate::coverage::Coverage;
 use crate::draw::{Quantiles, Ratio, Shape};
 use crate::names::PROPERTIES;
 use crate::plan::{
@@ -227,6 +228,7 @@ fn result(plan: &Plan) -> RunResult {
             },
         )]),
         thresholds: thresholds(plan),
+        coverage: Coverage::default(),
         refusals: BTreeMap::from([("chat_ended".to_owned(), 39)]),
         stuck: Vec::new(),
         stuck_left_out: 0,

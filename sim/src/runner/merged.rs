@@ -264,6 +264,7 @@ impl<M: Measured> Merged<M> {
             metrics,
             fairness,
             thresholds,
+            coverage: self.tally.coverage().clone(),
             refusals: self.metrics.as_ref().map(M::refusals).unwrap_or_default(),
             stuck: self.stuck.items,
             stuck_left_out: self.stuck.left_out,

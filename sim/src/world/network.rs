@@ -143,6 +143,7 @@ impl World<'_, '_> {
             return;
         }
         if let Err(reject) = &outcome {
+            self.watch.coverage().refused(reject.code());
             self.sight_refusal(reject);
         }
         let (whose, net) = match self.slots.take(slot) {

@@ -1,7 +1,7 @@
 //! The server's side: requests wait for service, the Node proposes, the disk commits after a
 //! while, and answers leave.
 
-use chat_core::{Address, Entry, Node, Output, Reject, Span, Time};
+use chat_core::{Address, Entry, Figures, Node, Output, Reject, Span, Time};
 
 use super::agenda::Event;
 use super::race::Toward;
@@ -42,7 +42,8 @@ pub(super) struct Server {
     appending: bool,
     /// When `NodeDue` is written down for.
     due_at: Time,
-    recalled: u64,
+    /// What the node had done when it was looked at last.
+    figures: Figures,
 }
 
 impl Server {
@@ -68,7 +69,7 @@ impl Server {
             append_began: START,
             appending: false,
             due_at: Time::MAX,
-            recalled: 0,
+            figures: Figures::default(),
         }
     }
 
@@ -312,11 +313,12 @@ impl World<'_, '_> {
             None => {
                 let first = self.server.disk.commit(node.hub().position(), server_now);
                 node.committed(first, server_now);
-                let recalled = node.hub().recalled();
-                for _ in self.server.recalled..recalled {
+                let figures = node.hub().figures();
+                for _ in self.server.figures.recalled()..figures.recalled() {
                     self.watch.reach(Point::RetryDeduplicated);
                 }
-                self.server.recalled = recalled;
+                self.watch.coverage().worked(&self.server.figures, figures);
+                self.server.figures.clone_from(figures);
                 self.server.disk.compact(node.hub());
                 self.watch
                     .record_commit(now.since(self.server.append_began));
@@ -394,7 +396,9 @@ impl World<'_, '_> {
         }
         let now = self.now();
         self.server.node = Some(self.server.disk.recover(&self.plan.server, self.seed));
-        self.server.recalled = self.server.node.as_ref().map_or(0, |n| n.hub().recalled());
+        // What was done before the crash is not done again.
+        let node = self.server.node.as_ref();
+        self.server.figures = node.map_or_else(Figures::default, |n| n.hub().figures().clone());
         self.watch
             .observe_world(&WorldRecord::Restarted { at: now });
         self.pump();

@@ -2,6 +2,7 @@
 
 use chat_core::{Span, Time};
 
+use crate::coverage::Coverage;
 use crate::history::{Observer, Record, What, Wire, WorldRecord};
 use crate::metrics::Metrics;
 use crate::plan::Plan;
@@ -34,6 +35,11 @@ impl<'o> Watch<'o> {
         self.sightings.tally_mut().reach(point);
     }
 
+    /// What of the core's behaviour was reached, to count in it.
+    pub(super) fn coverage(&mut self) -> &mut Coverage {
+        self.sightings.tally_mut().coverage_mut()
+    }
+
     pub(super) fn record_commit(&mut self, took: Span) {
         self.metrics.record_commit(took);
     }
@@ -58,6 +64,9 @@ impl<'o> Watch<'o> {
 
 impl Observer for Watch<'_> {
     fn observe(&mut self, record: &Record<'_>) {
+        if let What::Received { saw, .. } = record.what {
+            self.coverage().received(saw.kind());
+        }
         if let What::Stuck { .. } = record.what {
             self.stuck.push((record.agent, record.at));
         }

@@ -1,0 +1,133 @@
+//! What the Hub counts of its own doings: figures for shells, and no part of the state.
+
+use crate::timer::TimerKind;
+
+/// A closed list with a word for each, so that nobody can add one and forget to name it.
+macro_rules! listed {
+    ($(#[$doc:meta])* $name:ident { $($(#[$what:meta])* $variant:ident $word:literal,)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum $name { $($(#[$what])* $variant,)* }
+
+        impl $name {
+            /// Every one there is.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
+
+            /// Its word.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$variant => $word,)* }
+            }
+        }
+    };
+}
+pub(crate) use listed;
+
+listed! {
+    /// How a stick changes hands, or a claim on it comes and goes.
+    StickMove {
+        /// Nobody held it: whoever claimed it has it.
+        GrantedAtOnce "granted_at_once",
+        /// Somebody held it: whoever claimed it waits.
+        Queued "queued",
+        /// It was free again: whoever waited longest has it.
+        GrantedFromLine "granted_from_line",
+        /// The lease ran out.
+        Expired "expired",
+        /// The holder pushed.
+        ReleasedByPush "released_by_push",
+        /// The holder reset.
+        ReleasedByReset "released_by_reset",
+        /// The holder left the room, or was forgotten.
+        ReleasedByLeave "released_by_leave",
+        /// The holder went away.
+        ReleasedByAway "released_by_away",
+        /// An operator muted the holder.
+        ReleasedByMute "released_by_mute",
+        /// An operator put the holder out.
+        ReleasedByKick "released_by_kick",
+        /// Who waited reset.
+        WithdrawnByReset "withdrawn_by_reset",
+        /// Who waited left the room, or was forgotten.
+        WithdrawnByLeave "withdrawn_by_leave",
+        /// Who waited went away.
+        WithdrawnByAway "withdrawn_by_away",
+        /// An operator muted one who waited.
+        WithdrawnByMute "withdrawn_by_mute",
+        /// An operator put one out who waited.
+        WithdrawnByKick "withdrawn_by_kick",
+    }
+}
+
+/// Why somebody no longer holds or awaits a stick.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Because {
+    Push,
+    Reset,
+    Leave,
+    Away,
+    Mute,
+    Kick,
+}
+
+impl Because {
+    /// What it is when the holder gives the stick back.
+    pub(crate) const fn released(self) -> StickMove {
+        match self {
+            Self::Push => StickMove::ReleasedByPush,
+            Self::Reset => StickMove::ReleasedByReset,
+            Self::Leave => StickMove::ReleasedByLeave,
+            Self::Away => StickMove::ReleasedByAway,
+            Self::Mute => StickMove::ReleasedByMute,
+            Self::Kick => StickMove::ReleasedByKick,
+        }
+    }
+
+    /// What it is when a claim is withdrawn; none for what only the holder does.
+    pub(crate) const fn withdrawn(self) -> Option<StickMove> {
+        match self {
+            Self::Push => None,
+            Self::Reset => Some(StickMove::WithdrawnByReset),
+            Self::Leave => Some(StickMove::WithdrawnByLeave),
+            Self::Away => Some(StickMove::WithdrawnByAway),
+            Self::Mute => Some(StickMove::WithdrawnByMute),
+            Self::Kick => Some(StickMove::WithdrawnByKick),
+        }
+    }
+}
+
+/// The figures. They count from when the Hub's value was made.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Figures {
+    pub(crate) recalled: u64,
+    fired: [u64; TimerKind::ALL.len()],
+    moves: [u64; StickMove::ALL.len()],
+}
+
+impl Figures {
+    /// How many requests were answered from memory.
+    #[must_use]
+    pub const fn recalled(&self) -> u64 {
+        self.recalled
+    }
+
+    /// How many timers of this kind fired.
+    #[must_use]
+    pub const fn fired(&self, kind: TimerKind) -> u64 {
+        self.fired[kind as usize]
+    }
+
+    /// How many times a stick, or a claim on one, moved so.
+    #[must_use]
+    pub const fn moved(&self, how: StickMove) -> u64 {
+        self.moves[how as usize]
+    }
+
+    pub(crate) const fn count_fired(&mut self, kind: TimerKind) {
+        self.fired[kind as usize] += 1;
+    }
+
+    pub(crate) const fn count_move(&mut self, how: StickMove) {
+        self.moves[how as usize] += 1;
+    }
+}

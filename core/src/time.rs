@@ -240,6 +240,7 @@ mod tests {
             let why = Span::parse(text).unwrap_err();
             assert!(why.contains("write a number and a unit"), "{text}: {why}");
         }
+        assert_eq!(Span::parse("1.123456s"), Ok(Span(1_123_456)));
         assert!(Span::parse("36501d").unwrap_err().contains("100 years"));
     }
 }

@@ -223,3 +223,18 @@ fn is_given(text: &str) -> bool {
         !number.is_empty() && number.chars().all(|digit| digits.contains(digit))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::is_given;
+
+    #[test]
+    fn names_are_the_server_s_when_nothing_but_a_number_follows() {
+        for given in ["user_7", "USER_12", "user_0"] {
+            assert!(is_given(given), "{given}");
+        }
+        for free in ["user_", "user_bob", "user_7b", "user", "7"] {
+            assert!(!is_given(free), "{free}");
+        }
+    }
+}

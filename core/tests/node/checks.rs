@@ -171,3 +171,14 @@ fn a_check_that_finds_something_or_may_not_wait_is_answered_at_once() {
     let hurries = shell.call(check("ben", Some(1), Span::ZERO));
     assert_eq!(shell.read(hurries), Some((vec![], 1)));
 }
+
+#[test]
+fn a_check_that_acknowledges_nothing_new_costs_the_journal_nothing() {
+    let mut shell = Shell::with_pair(Config::default());
+    shell.call(check("ben", Some(1), Span::ZERO));
+    shell.pass(Span::secs(1));
+    let before = shell.journal.len();
+    shell.call(check("ben", Some(1), Span::ZERO));
+    shell.pass(Span::secs(1));
+    assert_eq!(shell.journal.len(), before);
+}

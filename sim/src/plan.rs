@@ -265,6 +265,8 @@ pub enum Argument {
     Epoch,
     /// The request key, by which a retry is known.
     Key,
+    /// A key of its own: it takes that of the call before.
+    FreshKey,
     /// The cursor of a check, which acknowledges.
     After,
     /// Further attempts: the client gives the call up when the first one times out.

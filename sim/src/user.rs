@@ -135,6 +135,8 @@ pub struct VirtualUser {
     stuck: Option<Kind>,
     /// What the call by hand that begins now goes without.
     leave_out: Vec<Argument>,
+    /// The key of the call before.
+    last_key: Option<u128>,
 }
 
 /// Whether checks acknowledge what was read before.
@@ -190,6 +192,7 @@ impl VirtualUser {
             texts: 0,
             stuck: None,
             leave_out: Vec::new(),
+            last_key: None,
         }
     }
 

@@ -129,8 +129,9 @@ fn steps_are_in_order_and_say_what_the_network_does() {
         [(0, Delivery::After(Span::millis(400))), (2, Delivery::Lost)]
     );
     assert!(matches!(steps[3].what, Step::Disconnect(Some(s)) if s == Span::secs(1)));
-    use sim::plan::Argument::{After, Epoch, Key, Retries, Room};
-    assert_eq!(steps[4].leave_out, [Room, Epoch, Key, After, Retries]);
+    use sim::plan::Argument::{After, Epoch, FreshKey, Key, Retries, Room};
+    let all = [Room, Epoch, Key, FreshKey, After, Retries];
+    assert_eq!(steps[4].leave_out, all);
     let net = &steps[4].net;
     let millis = |n| Some(Delivery::After(Span::millis(n)));
     assert_eq!((net.duplicate, net.retries.len()), (millis(35), 2));

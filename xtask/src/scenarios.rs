@@ -1,8 +1,11 @@
 //! The shipped scenarios pass over fixed seeds, and so do the pinned regressions.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::process::ExitStatus;
+
+use serde_json::Value;
 
 use crate::cargo::{self, Build, Cargo};
 use crate::outcome::Outcome;
@@ -19,6 +22,9 @@ const SEEDS: u32 = 20;
 /// Scenarios that are long or large; one seed each.
 const HEAVY: [&str; 2] = ["scale", "soak"];
 
+/// Where the result of the run is that was made last.
+const RESULT: &str = "target/xtask/scenario.json";
+
 /// One file, and over how many seeds it runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Run {
@@ -34,8 +40,15 @@ pub(crate) fn check(cargo: &Cargo) -> Outcome {
     }
     let runs = plan(shipped, files(cargo.root(), REGRESSIONS));
     cargo.build_sim(Build::Release).and_then(|| {
-        let failures: Vec<String> = runs.iter().filter_map(|run| failure(cargo, run)).collect();
-        Outcome::of_findings(&failures)
+        let mut reached = Reached::default();
+        let mut findings: Vec<String> = Vec::new();
+        for run in &runs {
+            let json = cargo.root().join(RESULT);
+            findings.extend(failure(cargo, run, &json));
+            findings.extend(reached.add(&json));
+        }
+        findings.extend(reached.never());
+        Outcome::of_findings(&findings)
     })
 }
 
@@ -54,9 +67,17 @@ fn plan(shipped: Vec<String>, regressions: Vec<String>) -> Vec<Run> {
 }
 
 /// Runs one, and says what was wrong with it, and how to see it again.
-fn failure(cargo: &Cargo, run: &Run) -> Option<String> {
+fn failure(cargo: &Cargo, run: &Run, json: &Path) -> Option<String> {
     let seeds = run.seeds.to_string();
-    let words = [run.file.as_str(), "--seeds", &seeds, "--quiet"];
+    let json = json.display().to_string();
+    let words = [
+        run.file.as_str(),
+        "--seeds",
+        &seeds,
+        "--quiet",
+        "--json",
+        &json,
+    ];
     let meaning = match cargo.sim(Build::Release, &words) {
         Ok(status) if status.success() => return None,
         Ok(status) => meaning(status),
@@ -66,6 +87,51 @@ fn failure(cargo: &Cargo, run: &Run) -> Option<String> {
         "{}: {meaning}; again: cargo run --release -p sim -- {} --seeds {seeds}",
         run.file, run.file
     ))
+}
+
+/// What of the core's behaviour the scenarios reached together: refusals, events, timers, moves of
+/// sticks, each by its group and name. The simulator lists what there is.
+#[derive(Debug, Default)]
+struct Reached(BTreeMap<(String, String), u64>);
+
+impl Reached {
+    /// Adds what one run reached; says so if its result cannot be read.
+    fn add(&mut self, json: &Path) -> Option<String> {
+        let text = fs::read_to_string(json).map_err(|error| error.to_string());
+        let result = text.and_then(|text| {
+            serde_json::from_str::<Value>(&text).map_err(|error| error.to_string())
+        });
+        match result {
+            Ok(result) => {
+                self.count(&result);
+                None
+            }
+            Err(why) => Some(format!("{}: {why}", json.display())),
+        }
+    }
+
+    fn count(&mut self, result: &Value) {
+        let groups = result["coverage"].as_object().into_iter().flatten();
+        for (group, names) in groups {
+            for (name, n) in names.as_object().into_iter().flatten() {
+                let key = (group.clone(), name.clone());
+                *self.0.entry(key).or_default() += n.as_u64().unwrap_or(0);
+            }
+        }
+    }
+
+    /// What no scenario reached.
+    fn never(&self) -> Vec<String> {
+        if self.0.is_empty() {
+            return vec!["no result says what was reached".to_owned()];
+        }
+        let never = self.0.iter().filter(|(_, n)| **n == 0);
+        never
+            .map(|((group, name), _)| {
+                format!("no shipped scenario reaches {name}, one of the {group}: add one that does")
+            })
+            .collect()
+    }
 }
 
 /// What the simulator's exit code says.
@@ -98,7 +164,25 @@ pub(crate) fn files(root: &Path, folder: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Run, SEEDS, plan};
+    use serde_json::json;
+
+    use super::{Reached, Run, SEEDS, plan};
+
+    #[test]
+    fn what_no_scenario_reaches_is_named() {
+        let mut reached = Reached::default();
+        assert_eq!(reached.never(), ["no result says what was reached"]);
+        reached.count(&json!({ "coverage": { "rejects": { "muted": 2, "new_code": 0 } } }));
+        reached.count(&json!({ "coverage": { "rejects": { "muted": 0, "new_code": 0 } } }));
+        let never = reached.never();
+        assert_eq!(never.len(), 1);
+        assert!(
+            never[0].contains("new_code, one of the rejects"),
+            "{never:?}"
+        );
+        reached.count(&json!({ "coverage": { "rejects": { "new_code": 1 } } }));
+        assert!(reached.never().is_empty());
+    }
 
     #[test]
     fn heavy_scenarios_and_regressions_run_once_and_others_over_many_seeds() {

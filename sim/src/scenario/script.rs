@@ -19,10 +19,11 @@ pub(super) const NET_KEYS: [&str; 5] = ["request", "duplicate", "reply", "push",
 /// The keys of one of the `retries`.
 pub(super) const RETRY_KEYS: [&str; 3] = ["request", "duplicate", "reply"];
 /// What a call can go without.
-pub(super) const ARGUMENTS: [(&str, Argument); 5] = [
+pub(super) const ARGUMENTS: [(&str, Argument); 6] = [
     ("room", Argument::Room),
     ("epoch", Argument::Epoch),
     ("key", Argument::Key),
+    ("fresh_key", Argument::FreshKey),
     ("after", Argument::After),
     ("retries", Argument::Retries),
 ];

@@ -125,8 +125,12 @@ impl VirtualUser {
         let keyed = self.keys == Keys::Random
             && !matches!(op, Op::Check { .. })
             && !self.leave_out.contains(&Argument::Key);
-        let key =
+        let mut key =
             keyed.then(|| (u128::from(self.draw.bits()) << 64) | u128::from(self.draw.bits()));
+        if self.leave_out.contains(&Argument::FreshKey) {
+            key = self.last_key;
+        }
+        self.last_key = key;
         let call = self.calls.next_id();
         let what = What::Called {
             call,

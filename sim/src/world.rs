@@ -48,6 +48,10 @@ pub const START: Time = Time(0);
 /// How many steps pass before the live line hears of them.
 const PROGRESS_STEPS: u64 = 8_192;
 
+/// A match within five seconds, or a grant two seconds after the lease before it: what is owed to
+/// those who wait has come by then.
+const OWED_WITHIN: Span = Span::secs(6);
+
 /// How many columns the timeline of arrivals has at most.
 const BUCKETS: u64 = 64;
 
@@ -211,6 +215,7 @@ impl<'a, 'o> World<'a, 'o> {
             Event::Restart => self.restart(),
             Event::Script(index) => self.perform(index),
             Event::Heal => self.heal(),
+            Event::DrainAgain => self.drain_all(),
             Event::End => self.end(),
         }
         if self.steps >= self.next_swap {
@@ -350,12 +355,27 @@ impl<'a, 'o> World<'a, 'o> {
         if self.phase != Phase::Liveness || self.busy > 0 {
             return;
         }
-        // One that drained early has not had what others said while they finished.
-        if self.drains < 2 {
-            self.drain_all();
-        } else {
-            self.timeline.quiet_at = Some(self.now().since(START));
-            self.end();
+        let scripted = matches!(self.plan.workload, Workload::Steps { .. });
+        match self.drains {
+            // One that drained early has not had what others said while they finished.
+            0 | 1 => self.drain_all(),
+            // In the steps form nobody waits for anything by itself: what somebody in line or with
+            // a claim is owed is given its time, and then looked for.
+            2 if scripted && self.timeline.quiet_at.is_none() => {
+                self.timeline.quiet_at = Some(self.now().since(START));
+                let wait = self.plan.server.stick_lease + self.plan.server.interest_patience;
+                let last = START + self.plan.duration + self.plan.liveness;
+                let latest = Time(last.0.saturating_sub(Span::secs(1).0));
+                let at = (self.now() + wait + OWED_WITHIN).min(latest);
+                self.agenda.at(at, Event::DrainAgain);
+            }
+            2 if scripted => {}
+            _ => {
+                self.timeline
+                    .quiet_at
+                    .get_or_insert(self.now().since(START));
+                self.end();
+            }
         }
     }
 

@@ -41,6 +41,8 @@ pub(super) enum Event {
     Script(u32),
     /// Faults are over.
     Heal,
+    /// All read their inboxes once more.
+    DrainAgain,
     /// The run is over.
     End,
 }
@@ -67,6 +69,7 @@ impl Event {
             Self::Script(index) => (15, index),
             Self::Heal => (16, 0),
             Self::End => (17, 0),
+            Self::DrainAgain => (18, 0),
         };
         (tag << 58) | (u64::from(id) << 24)
     }

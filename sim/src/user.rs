@@ -45,7 +45,7 @@ use chat_core::Time;
 
 use crate::draw::{Actor, Draw};
 use crate::history::{Observer, Path, Record, What};
-use crate::plan::{Argument, Client, Habits, Persona, Step};
+use crate::plan::{Argument, Client, Habits, Persona, Step, Verb};
 use crate::protocol::{Agent, CallId, Outcome, Refusal, Saw, User};
 
 pub use action::{Action, Credential};
@@ -366,8 +366,8 @@ impl VirtualUser {
     /// Performs a step of a script by hand now, whatever else is in flight: a call, without what
     /// is to be left out, or a disconnect (which, when it is for a while, those who are being
     /// drained pass over). Other steps have no meaning there, and who has a flow takes no orders.
-    /// Returns the call that it started; none for a disconnect, and for a `block` or `report`
-    /// when nobody is known.
+    /// Returns the call that it started; none for a disconnect, for a `block` or `report` when
+    /// nobody is known, and for whatever needs a handle while there is none.
     pub fn manual(
         &mut self,
         now: Time,
@@ -379,6 +379,13 @@ impl VirtualUser {
             return None;
         }
         match step {
+            // Without a handle one can do no more than ask for one.
+            Step::Call(verb)
+                if self.user.is_none()
+                    && !matches!(verb, Verb::EnterQueue { .. } | Verb::Login { .. }) =>
+            {
+                None
+            }
             Step::Call(verb) => {
                 self.leave_out.extend_from_slice(leave_out);
                 let op = self.op(verb);

@@ -48,6 +48,21 @@ pub const START: Time = Time(0);
 /// How many steps pass before the live line hears of them.
 const PROGRESS_STEPS: u64 = 8_192;
 
+/// The same in a short script, which is over before the thousandth step: what a snapshot lacks is
+/// to show in a scenario that a person can read.
+const SHORT_SWAP_STEPS: u64 = 16;
+
+/// The most steps of a short script.
+const SHORT_SCRIPT: usize = 500;
+
+/// How often the Hub is swapped.
+fn swap_every(plan: &Plan) -> u64 {
+    match &plan.workload {
+        Workload::Steps { steps, .. } if steps.len() <= SHORT_SCRIPT => SHORT_SWAP_STEPS,
+        Workload::Steps { .. } | Workload::Phases { .. } => SWAP_STEPS,
+    }
+}
+
 /// A match within five seconds, or a grant two seconds after the lease before it: what is owed to
 /// those who wait has come by then.
 const OWED_WITHIN: Span = Span::secs(6);
@@ -76,6 +91,7 @@ struct World<'a, 'o> {
     watch: Watch<'o>,
     timeline: Timeline,
     swaps: Draw,
+    swap_every: u64,
     next_swap: u64,
     steps: u64,
     hash: u64,
@@ -164,7 +180,8 @@ impl<'a, 'o> World<'a, 'o> {
             watch,
             timeline: Timeline::new(bucket),
             swaps: Draw::new(seed, swaps),
-            next_swap: SWAP_STEPS / 4,
+            swap_every: swap_every(plan),
+            next_swap: swap_every(plan) / 4,
             steps: 0,
             hash: mix(0, seed),
             phase: Phase::Safety,
@@ -301,12 +318,15 @@ impl<'a, 'o> World<'a, 'o> {
     /// reports as violations.
     fn swap(&mut self) {
         self.report_sizes();
-        let mut gap = SWAP_STEPS;
+        let mut gap = self.swap_every;
         if let Some(node) = self.server.node.as_mut() {
             if let Err(broken) = node.hub().validate() {
                 panic!("broken invariant: {broken}");
             }
-            gap = gap.max(node.swap_for_restored() as u64);
+            let size = node.swap_for_restored() as u64;
+            if gap == SWAP_STEPS {
+                gap = gap.max(size);
+            }
             self.watch.reach(Point::Swapped);
         }
         self.next_swap = self.steps + gap / 2 + self.swaps.below(gap);

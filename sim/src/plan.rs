@@ -396,6 +396,22 @@ pub enum FaultKind {
     Operator(OperatorAct),
 }
 
+impl FaultKind {
+    /// Whom it strikes; none if it strikes the server, or is an operator's act.
+    pub(crate) const fn victims_mut(&mut self) -> Option<&mut Victims> {
+        match self {
+            Self::Partition { victims, .. }
+            | Self::SlowReaders { victims, .. }
+            | Self::Suspend { victims, .. } => Some(victims),
+            Self::Crash { .. }
+            | Self::SlowDisk { .. }
+            | Self::FailDisk { .. }
+            | Self::ClockJump { .. }
+            | Self::Operator(_) => None,
+        }
+    }
+}
+
 /// What an operator does. The user is drawn among those who are there unless named.
 #[derive(Clone, Debug)]
 #[expect(missing_docs, reason = "the variant says what its fields are")]

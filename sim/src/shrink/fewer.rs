@@ -110,31 +110,21 @@ fn only_users(plan: &Plan, kept: &[u32]) -> Plan {
 
 /// Whether there is anybody left whom the fault strikes.
 fn keep_fault(fault: &mut Fault, place: &dyn Fn(u32) -> Option<u32>) -> bool {
-    match &mut fault.kind {
-        FaultKind::Partition { victims, .. }
-        | FaultKind::SlowReaders { victims, .. }
-        | FaultKind::Suspend { victims, .. } => match victims {
-            Victims::Share(_) => true,
-            Victims::Users(those) => {
-                *those = those.iter().filter_map(|user| place(*user)).collect();
-                !those.is_empty()
-            }
-        },
-        FaultKind::Operator(act) => {
-            let user = match act {
-                OperatorAct::Mute { user }
-                | OperatorAct::Unmute { user }
-                | OperatorAct::Kick { user }
-                | OperatorAct::Close { user }
-                | OperatorAct::Ban { user } => user,
-            };
-            let named = user.is_some();
-            *user = user.and_then(place);
-            user.is_some() || !named
-        }
-        FaultKind::Crash { .. }
-        | FaultKind::SlowDisk { .. }
-        | FaultKind::FailDisk { .. }
-        | FaultKind::ClockJump { .. } => true,
+    if let Some(Victims::Users(those)) = fault.kind.victims_mut() {
+        *those = those.iter().filter_map(|user| place(*user)).collect();
+        return !those.is_empty();
     }
+    let FaultKind::Operator(act) = &mut fault.kind else {
+        return true;
+    };
+    let user = match act {
+        OperatorAct::Mute { user }
+        | OperatorAct::Unmute { user }
+        | OperatorAct::Kick { user }
+        | OperatorAct::Close { user }
+        | OperatorAct::Ban { user } => user,
+    };
+    let named = user.is_some();
+    *user = user.and_then(place);
+    user.is_some() || !named
 }

@@ -7,9 +7,7 @@ use serde_json::{Map, Value as Json};
 
 use super::lab::{Lab, steps};
 use crate::draw::{Quantiles, Shape};
-use crate::plan::{
-    FaultKind, Net, Plan, Schedule, ScriptStep, Step, Text, Verb, Victims, Workload,
-};
+use crate::plan::{Net, Plan, Schedule, ScriptStep, Step, Text, Verb, Victims, Workload};
 use crate::runner::Measured;
 use crate::scenario::{USUAL_CLIENT, usual_capacity, usual_network};
 
@@ -217,18 +215,9 @@ impl<M: Measured> Lab<'_, M> {
 }
 
 fn victims_mut(plan: &mut Plan, fault: usize) -> Option<&mut Vec<u32>> {
-    match &mut plan.faults.get_mut(fault)?.kind {
-        FaultKind::Partition { victims, .. }
-        | FaultKind::SlowReaders { victims, .. }
-        | FaultKind::Suspend { victims, .. } => match victims {
-            Victims::Users(those) => Some(those),
-            Victims::Share(_) => None,
-        },
-        FaultKind::Crash { .. }
-        | FaultKind::SlowDisk { .. }
-        | FaultKind::FailDisk { .. }
-        | FaultKind::ClockJump { .. }
-        | FaultKind::Operator(_) => None,
+    match plan.faults.get_mut(fault)?.kind.victims_mut()? {
+        Victims::Users(those) => Some(those),
+        Victims::Share(_) => None,
     }
 }
 

@@ -26,6 +26,7 @@
 mod identity;
 mod matching;
 mod moderation;
+mod overview;
 mod presence;
 mod reading;
 mod rooms;
@@ -56,6 +57,7 @@ use crate::table::Table;
 use crate::time::{Span, Time};
 use crate::timer::{Timer, TimerKind, Timers};
 
+pub use overview::{Counts, LINE_SHOWN, Muted, ParticipantView, RoomView};
 pub use reading::{Answer, MemberView, PresenceView, Size};
 pub use snapshot::RestoreError;
 

@@ -33,13 +33,16 @@ pub use config::{Config, ConfigError};
 pub use digest::{mix, mix_bytes};
 pub use event::{Body, EndReason, Event, Gap, LostRange, Who};
 pub use figures::{Figures, StickMove};
-pub use hub::{Answer, Effect, Hub, MemberView, PresenceView, RestoreError, Size};
+pub use hub::{
+    Answer, Counts, Effect, Hub, LINE_SHOWN, MemberView, Muted, ParticipantView, PresenceView,
+    RestoreError, RoomView, Size,
+};
 pub use id::{
     Address, Epoch, MessageId, Position, RequestKey, RoomId, RoomSeq, SecretHash, Seq, UserId,
 };
 pub use inbox::Page;
 pub use moderation::{Ban, Report};
-pub use node::{Call, Node, Output, Read, Reader, Response, Ticket, VERSION};
+pub use node::{Call, Load, Node, Output, Read, Reader, Response, Ticket, VERSION};
 pub use reject::{Accepted, Argument, NameFault, Reject};
 pub use reply::{Reply, WasWaiting};
 pub use room::{Notice, NoticeKind};

@@ -77,6 +77,17 @@ enum Disk {
     },
 }
 
+/// How much is going on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Load {
+    /// Commands that wait for the journal.
+    pub pending: usize,
+    /// Checks that wait for something to come.
+    pub parked: usize,
+    /// Open event streams.
+    pub streams: usize,
+}
+
 /// A Hub behind its journal.
 #[derive(Clone, Debug)]
 pub struct Node {
@@ -198,6 +209,12 @@ impl Node {
         self.streams.cursor(stream).map(|(user, _)| user)
     }
 
+    /// Behind which event the stream goes on: right after it opened, the place where it begins.
+    #[must_use]
+    pub fn stream_cursor(&self, stream: Ticket) -> Option<Seq> {
+        self.streams.cursor(stream).map(|(_, cursor)| cursor)
+    }
+
     fn carry_out(&mut self, now: Time, effect: Effect) {
         match effect {
             Effect::InboxGrew(user) => {
@@ -303,7 +320,17 @@ impl Node {
         self.outputs.pop_front()
     }
 
-    /// How large every collection is, against its limit.
+    /// How much is going on, for who watches the server. Costs nothing, however much it is.
+    #[must_use]
+    pub fn load(&self) -> Load {
+        Load {
+            pending: self.proposed.len() + self.entries.len(),
+            parked: self.parked.len(),
+            streams: self.streams.len(),
+        }
+    }
+
+    /// How large every collection is, against its limit. Walks all of the state.
     #[must_use]
     pub fn sizes(&self) -> Vec<Size> {
         let mut sizes = self.hub.sizes();

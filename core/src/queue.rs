@@ -75,6 +75,11 @@ impl Queue {
         self.by_user.get(&user).is_some()
     }
 
+    /// Since when the participant waits; none if it does not.
+    pub(crate) fn waiting_since(&self, user: UserId) -> Option<Time> {
+        Some(self.line.get(&self.ticket(user)?)?.since)
+    }
+
     /// Who waits, from the front.
     pub(crate) fn waiters(&self) -> impl Iterator<Item = &Waiter> {
         self.line.values()

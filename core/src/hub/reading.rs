@@ -7,6 +7,7 @@ use crate::event::{Event, Who};
 use crate::id::{Address, RoomId, RoomSeq, SecretHash, Seq, UserId};
 use crate::inbox::Page;
 use crate::moderation::{Ban, Report};
+use crate::name::fold;
 use crate::participant::Presence;
 use crate::reject::Reject;
 use crate::room::{Kind, Notice};
@@ -111,6 +112,12 @@ impl Hub {
         let number = UserId(id.strip_prefix("user_")?.parse().ok()?);
         let who = &self.users.get(&number)?.who;
         (who.chosen_id.is_none() && number.to_string() == id).then_some(number)
+    }
+
+    /// The participant with this display name, in any spelling that looks the same.
+    #[must_use]
+    pub fn user_by_name(&self, name: &str) -> Option<UserId> {
+        self.index.names.get(&fold(name)).copied()
     }
 
     /// The participant as others see it.
@@ -257,6 +264,14 @@ impl Hub {
             .names
             .iter()
             .map(|(name, ban)| (&**name, ban))
+    }
+
+    /// Addresses that are banned, and why.
+    pub fn banned_addresses(&self) -> impl Iterator<Item = (Address, &Ban)> {
+        self.moderation
+            .addresses
+            .iter()
+            .map(|(address, ban)| (*address, ban))
     }
 
     /// How large every collection is, against its limit. Walks all of the state.

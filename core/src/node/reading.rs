@@ -69,6 +69,15 @@ impl Node {
         Ok(())
     }
 
+    /// Where a bare `check` of the participant would go on, and how many events follow. None for
+    /// nobody.
+    #[must_use]
+    pub fn unread(&self, user: UserId) -> Option<(Seq, u64)> {
+        let (_, known) = self.hub.inbox_marks(user)?;
+        let cursor = self.reads.delivered(user, known);
+        Some((cursor, self.hub.unread(user, cursor)?))
+    }
+
     /// How often the node says that a parked check is still there.
     pub(super) fn beat(&self) -> Span {
         parked::WAIT_NOTICE.min(Span(self.hub.config().idle_timeout.0 / 4))

@@ -1,6 +1,6 @@
 //! What the node and the shell look up.
 
-use chat_core::{Address, RoomId, Span, Time, UserId};
+use chat_core::{Address, Muted, PresenceView, RoomId, Span, Time, UserId};
 
 use crate::check::play;
 
@@ -74,4 +74,56 @@ fn named_rooms_tell_their_name_and_pairs_have_none() {
     assert_eq!(hub.room_name(RoomId(2)), None);
     assert_eq!(hub.room_name(RoomId(3)), None);
     assert_eq!(hub.rooms_of(BEN), [RoomId(2)]);
+}
+
+#[test]
+fn visitors_see_who_is_there_and_which_rooms_page_by_page() {
+    let script = "0s ann login lobby as=Ann \n ben login Attic as=Ben \n cat login lobby as=cat \n ann talking_stick \n cat talking_stick \n dan enter_queue";
+    let hub = play(script).hub;
+    let counts = hub.counts();
+    assert_eq!(
+        (counts.participants, counts.rooms, counts.waiting),
+        (4, 2, 1)
+    );
+    assert_eq!(counts.first_waits_since, Some(Time(0)));
+    assert_eq!(counts.recent_wait, None, "nobody was matched yet");
+    let names = |after: Option<&str>, limit| -> Vec<String> {
+        let page = hub.participants(after, limit);
+        page.map(|view| view.who.name.to_string()).collect()
+    };
+    assert_eq!(names(None, 2), ["Ann", "Ben"]);
+    assert_eq!(
+        names(Some("BEN"), 10),
+        ["cat", "user_4"],
+        "names compare as look-alikes do"
+    );
+    assert!(names(Some("zz"), 10).is_empty());
+    let rooms: Vec<_> = hub.named_rooms(None, 10).collect();
+    assert_eq!(&*rooms[0].name, "Attic");
+    assert_eq!(
+        (rooms[0].members, rooms[0].holder, rooms[0].stick_line),
+        (1, None, 0)
+    );
+    assert_eq!(&*rooms[1].name, "lobby");
+    assert_eq!((rooms[1].members, rooms[1].stick_line), (2, 1));
+    assert_eq!(rooms[1].holder.map(|(_, user)| user), Some(ANN));
+    assert_eq!(rooms[1].next_in_line, [UserId(3)]);
+    assert!(rooms[1].lease_until > Some(hub.now()));
+    assert_eq!(rooms[0].lease_until, None);
+    assert_eq!(hub.named_rooms(Some("attic"), 10).count(), 1);
+}
+
+#[test]
+fn an_operator_sees_where_somebody_is_and_whether_muted() {
+    let script =
+        "0s ann login as=Ann \n ann open_stream \n ann enter_queue \n operator mute ann 'loud'";
+    let hub = play(script).hub;
+    let view = hub.participant_view(ANN).unwrap();
+    assert_eq!(
+        (view.streams, view.rooms.len(), view.muted),
+        (1, 1, Muted::Yes)
+    );
+    assert_eq!(view.waiting_since, Some(Time(0)));
+    assert_eq!(view.presence, PresenceView::Present);
+    assert_eq!(hub.participant_view(BEN), None);
 }

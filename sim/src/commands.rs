@@ -80,7 +80,7 @@ pub fn execute<M: Measured>(
         Invocation::Shrink(arguments) => shrinking::shrink(arguments, engine, console),
         Invocation::Validate(arguments) => validate(arguments, engine, console),
         Invocation::Schema => schema(engine, console),
-        Invocation::Exhaust(arguments) => exhaust::exhaust(arguments, console),
+        Invocation::Exhaust(arguments) => exhaust::exhaust(arguments, engine, console),
         Invocation::Compare(arguments) => compare::compare(arguments, console),
     }
 }

@@ -52,6 +52,7 @@
 mod action;
 mod client;
 mod print;
+mod script;
 mod search;
 mod tally;
 mod tiny;
@@ -67,8 +68,11 @@ pub use self::action::{Action, Ask};
 pub use self::tally::Tally;
 use self::tiny::Tiny;
 pub use self::worlds::World;
+use crate::plan::Plan;
 use crate::protocol::{Answer, Outcome};
 use crate::result::{Verdict, Violation};
+use crate::runner::PANIC;
+use crate::scenario::Notes;
 
 /// What to search.
 #[derive(Clone, Debug)]
@@ -194,6 +198,8 @@ pub struct Counterexample {
     pub users: Vec<Option<String>>,
     /// Whether all is well until the inboxes are drained at the end.
     pub shows_at_drain: bool,
+    /// The file in which the path is written as a scenario, if the simulator then shows the same.
+    pub scenario: Option<String>,
 }
 
 /// One step of a path.
@@ -245,6 +251,7 @@ impl Counterexample {
                 .map(|user| user.map(|user| format!("user_{}", user.0)))
                 .collect(),
             shows_at_drain: false,
+            scenario: None,
         };
         let _panicked = catch_unwind(AssertUnwindSafe(|| {
             let mut tiny = root.clone();
@@ -262,6 +269,33 @@ impl Counterexample {
             found.violations = tiny.finish().judgement.violations;
         }));
         found
+    }
+
+    /// The property that is violated.
+    #[must_use]
+    pub fn property(&self) -> &str {
+        self.violations
+            .first()
+            .map_or(PANIC, |violation| &violation.property)
+    }
+
+    /// The path as a scenario in the steps form, and what its comments say. What it comes to there
+    /// is for a run to tell.
+    #[must_use]
+    pub fn to_plan(&self, world: World) -> (Plan, Notes) {
+        let path: Vec<Action> = self.steps.iter().map(|step| step.action).collect();
+        let users = u8::try_from(self.users.len()).unwrap_or(u8::MAX);
+        let name = format!("exhaust_{world}_{}", self.property());
+        let mut plan = script::script(world, users, &path, &name);
+        self.sentence().clone_into(&mut plan.about);
+        let notes = Notes {
+            head: vec![
+                format!("{}: {}", self.property(), self.sentence()),
+                "One of the shortest paths of `sim exhaust` that show it.".to_owned(),
+            ],
+            ..Notes::default()
+        };
+        (plan, notes)
     }
 
     /// The sentence that says what is wrong.

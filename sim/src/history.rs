@@ -30,7 +30,7 @@ pub enum What<'a> {
         keyed: bool,
     },
     /// A later attempt of the same call left.
-    Retried { call: CallId },
+    Retried { call: CallId, why: Retry },
     /// The call's (first) answer arrived. `called_at` is when its first attempt left.
     /// For a call that registered, the record's `user` is the one it registered.
     Answered {
@@ -71,6 +71,15 @@ pub enum What<'a> {
     Drained,
     /// A flow's `await` ran out of time.
     Stuck { waiting_for: &'a str },
+}
+
+/// Why a client tries a call again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Retry {
+    /// Nothing came for as long as it waits for an answer.
+    Silence,
+    /// The server told it to come again later, or it had dropped its connections.
+    PutOff,
 }
 
 /// How an event reached a client.

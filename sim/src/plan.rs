@@ -254,6 +254,9 @@ pub struct ScriptUser {
     pub name: String,
     /// Whether it holds an event stream.
     pub stream: bool,
+    /// What the network does to each opening of its stream in turn: to the request, and to the word
+    /// that it is open (the `reply`, which does not get lost).
+    pub opens: Vec<Net>,
 }
 
 /// What a call of the steps form can go without. In a flow, chance decides.

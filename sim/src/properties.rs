@@ -139,7 +139,7 @@ impl Observer for Judge {
             What::AnsweredAgain { call, op, outcome } => {
                 self.answered_again(record, call, op, outcome);
             }
-            What::Retried { call } => self.retried(record, call),
+            What::Retried { call, why } => self.retried(record, call, why),
             What::Abandoned { call, op } => self.abandoned(record, call, op),
             What::StreamOpened => self.stream(record, true),
             What::StreamClosed => self.stream(record, false),
@@ -152,6 +152,7 @@ impl Observer for Judge {
                 let client = self.ledger.client(record.agent);
                 client.finished_at = Some(record.at);
                 client.drained_at = None;
+                client.read_out_at = None;
             }
             What::Drained => self.drained(record),
             What::Stuck { .. } => {}
@@ -160,6 +161,9 @@ impl Observer for Judge {
 
     fn observe_world(&mut self, record: &WorldRecord<'_>) {
         self.ledger.world(record);
+        if let WorldRecord::ClockJumped { at, by } = *record {
+            self.jumped(at, by);
+        }
         if let WorldRecord::Sizes { sizes, .. } = record {
             self.bounded.sizes(&self.ledger, sizes, &mut self.findings);
         }
@@ -303,7 +307,22 @@ impl Judge {
             return;
         };
         self.heard(person, None, record.at);
-        self.ledger.people[person].streaming = open;
+        let someone = &mut self.ledger.people[person];
+        if !open {
+            someone.stream_closed_at = record.at;
+        }
+        let closed_at = someone.stream_closed_at;
+        if open
+            && let Some(since) = self.line.waits_since(person)
+            && closed_at < since
+            && record.at.since(since + self.ledger.client_timeout)
+                >= self.ledger.config.reconnect_grace
+        {
+            // The first opening may have been given up, and counted as closed: the grace after that
+            // may have been over before this one. One that closed while it waited is known of.
+            self.line.lapse(person);
+        }
+        self.ledger.people[person].streaming = open.then_some(record.at);
         if !open && self.ledger.people[person].in_line {
             self.line.unsettle(person);
         }

@@ -15,6 +15,7 @@ mod notes;
 mod record;
 mod simpler;
 mod sooner;
+mod ways;
 
 use std::sync::Arc;
 
@@ -25,10 +26,11 @@ use crate::draw::{Quantiles, Shape};
 use crate::engine::RunSeed;
 use crate::plan::{Plan, Workload};
 use crate::result::Violation;
-use crate::runner::{Measured, Progress};
+use crate::runner::{Measured, PANIC, Progress};
 use crate::scenario::Notes;
 use lab::{Lab, Seen};
 use record::Scribe;
+use ways::TrueTo;
 
 /// How often everything is tried again at most; the second time mostly finds nothing.
 const ROUNDS: usize = 4;
@@ -121,7 +123,16 @@ pub fn shrink<M: Measured>(failure: &Failure<'_>, means: Means<'_, M>) -> Result
     let mut lab = Lab::new(run, seed, property, time_left, means.tell);
     let seen = lab.look(plan).ok_or(Unshrunk::Holds)?;
     let before = size(plan, &seen);
-    let mut smallest = in_steps(plan, &mut lab, start).ok_or(Unshrunk::NotInSteps)?;
+    let mut in_steps_of = |property| {
+        lab.property = property;
+        in_steps(plan, &mut lab, start)
+    };
+    // In a short script the core's invariants are asked so often that they may speak first.
+    let mut smallest = in_steps_of(property)
+        .or_else(|| in_steps_of(PANIC))
+        .ok_or(Unshrunk::NotInSteps)?;
+    lab.cut_off(&mut smallest);
+    lab.rough_cut(&mut smallest);
     for _ in 0..ROUNDS {
         let so_far = format!("{smallest:?}");
         lab.fewer(&mut smallest);
@@ -169,6 +180,9 @@ fn size(plan: &Plan, seen: &Seen) -> Size {
     }
 }
 
+/// A way to write a run down, and what is changed of the plan that it gives.
+type Variant<'a> = (TrueTo, &'a dyn Fn(&mut Plan));
+
 /// The failing run as steps; none if, written so, it does not fail.
 fn in_steps<M: Measured>(plan: &Plan, lab: &mut Lab<'_, M>, start: Time) -> Option<Plan> {
     if matches!(plan.workload, Workload::Steps { .. }) {
@@ -178,16 +192,23 @@ fn in_steps<M: Measured>(plan: &Plan, lab: &mut Lab<'_, M>, start: Time) -> Opti
     let (run, seed) = (lab.run, lab.seed);
     // A run that breaks off has been written down as far as it came, and that is enough.
     let _ = caught(|| run(plan, seed, &Progress::default(), Some(&mut scribe)));
-    let steps = scribe.into_plan(plan);
     let quick = Arc::new(Quantiles::new(Shape::Fixed(1_000)));
     // Packets that nothing is written of take as long as usual, or as little as may be.
-    let variants: [&dyn Fn(&mut Plan); 3] = [
-        &|_| {},
-        &|steps| steps.network.latency = Arc::clone(&quick),
-        &|steps| steps.network.latency = Arc::clone(&plan.network.latency),
+    let variants: [Variant<'_>; 5] = [
+        (TrueTo::Packets, &|_| {}),
+        (TrueTo::Packets, &|steps| {
+            steps.network.latency = Arc::clone(&quick);
+        }),
+        (TrueTo::Packets, &|steps| {
+            steps.network.latency = Arc::clone(&plan.network.latency);
+        }),
+        (TrueTo::Service, &|steps| {
+            steps.network.latency = Arc::clone(&quick);
+        }),
+        (TrueTo::Service, &|_| {}),
     ];
-    variants.into_iter().find_map(|change| {
-        let mut steps = steps.clone();
+    variants.into_iter().find_map(|(to, change)| {
+        let mut steps = scribe.clone().into_plan(plan, to);
         change(&mut steps);
         lab.look(&steps).map(|_| steps)
     })

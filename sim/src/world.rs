@@ -52,16 +52,17 @@ const PROGRESS_STEPS: u64 = 8_192;
 /// to show in a scenario that a person can read.
 const SHORT_SWAP_STEPS: u64 = 16;
 
-/// The most steps of a short script.
-const SHORT_SCRIPT: usize = 500;
-
-/// How often the Hub is swapped.
+/// How often the Hub is swapped at least, as long as it is small.
 fn swap_every(plan: &Plan) -> u64 {
     match &plan.workload {
-        Workload::Steps { steps, .. } if steps.len() <= SHORT_SCRIPT => SHORT_SWAP_STEPS,
-        Workload::Steps { .. } | Workload::Phases { .. } => SWAP_STEPS,
+        Workload::Steps { .. } => SHORT_SWAP_STEPS,
+        Workload::Phases { .. } => SWAP_STEPS,
     }
 }
+
+/// A step of a short script for so many bytes of a snapshot: then a large state, which costs as
+/// much as many steps, does not take up all the time that shrinking has.
+const SWAP_BYTES: u64 = 32;
 
 /// A match within five seconds, or a grant two seconds after the lease before it: what is owed to
 /// those who wait has come by then.
@@ -324,9 +325,11 @@ impl<'a, 'o> World<'a, 'o> {
                 panic!("broken invariant: {broken}");
             }
             let size = node.swap_for_restored() as u64;
-            if gap == SWAP_STEPS {
-                gap = gap.max(size);
-            }
+            gap = gap.max(if gap == SWAP_STEPS {
+                size
+            } else {
+                size / SWAP_BYTES
+            });
             self.watch.reach(Point::Swapped);
         }
         self.next_swap = self.steps + gap / 2 + self.swaps.below(gap);

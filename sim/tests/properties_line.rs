@@ -6,6 +6,8 @@ mod story;
 
 use chat_core::Span;
 use chat_core::config::Matching;
+use sim::history::{What, WorldRecord};
+use sim::plan::Plan;
 use sim::protocol::{Agent, Answer, EndReason, Op, Room};
 use story::*;
 
@@ -164,7 +166,11 @@ mod fifo_matching {
     }
 
     fn in_line_by(matching: Matching) -> Story {
-        let mut story = Story::with(|plan| plan.server.matching = matching);
+        in_line_under(|plan| plan.server.matching = matching)
+    }
+
+    fn in_line_under(change: impl FnOnce(&mut Plan)) -> Story {
+        let mut story = Story::with(change);
         story.joins(ANN, 1, &[ANN]);
         story.joins(BOB, 2, &[ANN, BOB]);
         blocks(&mut story, ANN, BOB);
@@ -226,6 +232,38 @@ mod fifo_matching {
         };
         assert_eq!(broken(&slow(Span::secs(1))), Vec::<&str>::new());
         assert_eq!(broken(&slow(Span::ZERO)), ["fifo_matching"]);
+    }
+
+    /// Found by exploring `steady`, seed 2127.
+    #[test]
+    fn a_jump_of_the_clock_may_put_somebody_out_of_the_line() {
+        let after_a_jump = |by: Span| {
+            let mut story = ann_before_bob();
+            story.world(|at| WorldRecord::ClockJumped { at, by });
+            comes_and_meets(&mut story, CAT, BOB, PAIR);
+            story.drains(&[ANN]);
+            broken(&story.ends())
+        };
+        assert!(after_a_jump(Span::secs(60)).is_empty());
+        assert_eq!(after_a_jump(Span::micros(1)), ["fifo_matching"]);
+    }
+
+    /// Found by exploring `forgetful`, seed 50062: a stream that had been asked for and given up
+    /// counted as closed, and the grace after it was over before the next one opened.
+    #[test]
+    fn whose_stream_opened_late_may_have_lost_its_place() {
+        let opened_after = |span: Span| {
+            let mut story = in_line_under(|plan| {
+                plan.server.reconnect_grace = Span::secs(1);
+            });
+            story.later(span);
+            story.does(ANN, What::StreamOpened);
+            comes_and_meets(&mut story, CAT, BOB, PAIR);
+            story.drains(&[ANN]);
+            broken(&story.ends())
+        };
+        assert!(opened_after(Span::millis(1_600)).is_empty());
+        assert_eq!(opened_after(Span::millis(1_400)), ["fifo_matching"]);
     }
 
     #[test]

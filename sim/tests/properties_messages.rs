@@ -67,6 +67,73 @@ mod no_lost_messages {
         story.holds("no_lost_messages");
     }
 
+    /// Bob has read up to the match; the next he reads of is the second of two messages. `before`
+    /// is what he does until then.
+    fn bob_reads_past_one(mut story: Story, before: impl FnOnce(&mut Story)) -> Story {
+        story.matches(ANN, BOB, PAIR);
+        let call = story.calls(BOB, bare_check(Span::ZERO));
+        story.answers(call, read(1));
+        story.says(ANN, PAIR, 2, "one");
+        before(&mut story);
+        let call = story.calls(BOB, bare_check(Span::ZERO));
+        story.says(ANN, PAIR, 3, "two");
+        let sent_at = story.now();
+        story.finds(BOB, 3, sent_at, message(PAIR, 3, ANN, "two"));
+        story.answers(call, read(3));
+        // In the end he asks for what he has not had, and gets it.
+        story.finds(BOB, 2, sent_at, message(PAIR, 2, ANN, "one"));
+        story.drains(&[ANN, BOB]);
+        story
+    }
+
+    #[test]
+    fn an_answer_goes_on_where_the_one_before_it_ended() {
+        bob_reads_past_one(Story::new(), |_| {}).breaks(&["no_lost_messages"]);
+    }
+
+    #[test]
+    fn an_answer_goes_on_after_one_that_may_have_been_lost() {
+        let asks = |story: &mut Story| story.calls(BOB, bare_check(Span::ZERO));
+        let gives_up = |story: &mut Story| {
+            let call = asks(story);
+            story.gives_up(call);
+        };
+        bob_reads_past_one(Story::new(), gives_up).holds("no_lost_messages");
+        let tries_again = |story: &mut Story| {
+            let call = asks(story);
+            story.retries(call);
+            story.answers(call, read(1));
+        };
+        bob_reads_past_one(Story::new(), tries_again).holds("no_lost_messages");
+        let asks_twice = |story: &mut Story| {
+            asks(story);
+        };
+        bob_reads_past_one(Story::new(), asks_twice).holds("no_lost_messages");
+        let doubling =
+            Story::with(|plan| plan.network.duplicate = Ratio::new(1, 9).expect("a ratio"));
+        bob_reads_past_one(doubling, |_| {}).holds("no_lost_messages");
+    }
+
+    #[test]
+    fn an_answer_passes_over_what_a_gap_told() {
+        let told = |story: &mut Story| {
+            let range = LostRange {
+                room: PAIR,
+                from: 2,
+                to: 2,
+            };
+            let gap = Saw::Gap {
+                from: 2,
+                to: 2,
+                lost: 1,
+                rooms: &[range],
+            };
+            let now = story.now();
+            story.finds(BOB, 2, now, gap);
+        };
+        bob_reads_past_one(Story::new(), told).holds("no_lost_messages");
+    }
+
     #[test]
     fn a_gap_that_tells_of_it_excuses_a_missing_message() {
         let mut story = open_lobby();
@@ -423,157 +490,6 @@ mod no_phantoms {
         };
         assert_eq!(broken(&heard(true)), ["no_phantoms"]);
         assert!(heard(false).violations.is_empty());
-    }
-}
-
-mod idempotent_requests {
-    use super::*;
-
-    #[test]
-    fn one_key_has_one_answer() {
-        let mut story = open_lobby();
-        let call = story.calls(ANN, send(LOBBY, "hello"));
-        story.retries(call);
-        story.answers(call, sent(LOBBY, 3));
-        story.answers_again(call, Ok(sent(LOBBY, 4)));
-        story.breaks(&["idempotent_requests"]);
-    }
-
-    #[test]
-    fn one_key_makes_one_message() {
-        let mut story = open_lobby();
-        let call = story.calls(ANN, send(LOBBY, "hello"));
-        story.retries(call);
-        story.sees(BOB, message(LOBBY, 3, ANN, "hello"));
-        story.sees(BOB, message(LOBBY, 4, ANN, "hello"));
-        story.answers(call, sent(LOBBY, 3));
-        story.breaks(&["idempotent_requests", "no_duplicates"]);
-    }
-
-    #[test]
-    fn a_repeated_append_counts_once() {
-        let mut story = open_lobby();
-        let call = story.calls(ANN, append("hello"));
-        story.retries(call);
-        story.answers(call, draft(10));
-        story.breaks(&["idempotent_requests"]);
-    }
-
-    #[test]
-    fn a_retryable_refusal_is_decided_anew() {
-        let mut story = open_lobby();
-        let call = story.calls(ANN, send(LOBBY, "hello"));
-        story.retries(call);
-        story.answers(call, sent(LOBBY, 3));
-        story.answers_again(call, Err(refusal("overloaded")));
-        story.answers_again(call, Ok(sent(LOBBY, 3)));
-        story.sees(BOB, message(LOBBY, 3, ANN, "hello"));
-        story.holds("idempotent_requests");
-    }
-
-    #[test]
-    fn without_a_key_each_copy_that_the_network_makes_may_count() {
-        let mut story = Story::two_in_lobby_with(|plan| {
-            anyone_speaks(plan);
-            plan.network.duplicate = Ratio::new(1, 10).unwrap();
-        });
-        let call = story.calls_without_key(ANN, send(LOBBY, "hello"));
-        story.sees(BOB, message(LOBBY, 3, ANN, "hello"));
-        story.answers(call, sent(LOBBY, 4));
-        story.answers_again(call, Ok(sent(LOBBY, 3)));
-        story.sees(BOB, message(LOBBY, 4, ANN, "hello"));
-        let judgement = story.ends();
-        assert!(judgement.violations.is_empty(), "{judgement:?}");
-    }
-}
-
-mod durability {
-    use super::*;
-
-    #[test]
-    fn a_message_accepted_before_a_crash_is_there_after_it() {
-        let mut story = open_lobby();
-        story.says(ANN, LOBBY, 3, "keep this");
-        story.crashes();
-        story.drains(&[ANN, BOB]);
-        story.breaks(&["durability", "no_lost_messages"]);
-    }
-
-    #[test]
-    fn a_place_given_before_a_crash_is_not_given_again() {
-        let mut story = open_lobby();
-        story.says(ANN, LOBBY, 3, "one");
-        story.sees(BOB, message(LOBBY, 3, ANN, "one"));
-        story.crashes();
-        story.says(ANN, LOBBY, 3, "two");
-        let judgement = story.ends();
-        assert!(broken(&judgement).contains(&"durability"), "{judgement:?}");
-    }
-
-    #[test]
-    fn an_inbox_shows_after_a_crash_what_it_showed_before() {
-        let mut story = open_lobby();
-        story.says(ANN, LOBBY, 3, "one");
-        let now = story.now();
-        story.sees_as(BOB, 2, now, message(LOBBY, 3, ANN, "one"), true);
-        story.crashes();
-        story.sees_as(BOB, 2, now, message(LOBBY, 4, ANN, "two"), false);
-        story.breaks(&["durability"]);
-    }
-
-    #[test]
-    fn a_handle_outlives_a_crash() {
-        let mut story = open_lobby();
-        story.crashes();
-        let call = story.calls(ANN, send(LOBBY, "hello"));
-        story.refuses(call, "unknown_handle");
-        story.breaks(&["durability"]);
-    }
-
-    #[test]
-    fn a_membership_outlives_a_crash_unless_one_left() {
-        let refused = |leaves: bool| {
-            let mut story = open_lobby();
-            if leaves {
-                let call = story.calls(BOB, leave_chat(LOBBY));
-                story.answers(call, sim::protocol::Answer::LeftChat);
-            }
-            story.crashes();
-            let call = story.calls(BOB, send(LOBBY, "hello"));
-            story.refuses(call, "not_in_room");
-            story.ends()
-        };
-        assert_eq!(broken(&refused(false)), ["durability"]);
-        assert!(refused(true).violations.is_empty());
-    }
-
-    #[test]
-    fn a_draft_outlives_a_crash() {
-        let after = |length: u32| {
-            let mut story = open_lobby();
-            let call = story.calls(ANN, append("hello "));
-            story.answers(call, draft(6));
-            story.crashes();
-            let call = story.calls(ANN, append("world"));
-            story.answers(call, draft(length));
-            story.ends()
-        };
-        assert_eq!(broken(&after(5)), ["durability"]);
-        let kept = after(11);
-        assert!(kept.violations.is_empty());
-        assert!(kept.properties["durability"].checks > 0);
-    }
-
-    #[test]
-    fn what_nobody_was_told_may_be_gone_after_a_crash() {
-        let mut story = open_lobby();
-        let call = story.calls(ANN, send(LOBBY, "maybe"));
-        story.crashes();
-        story.gives_up(call);
-        story.says(ANN, LOBBY, 3, "surely");
-        story.sees(BOB, message(LOBBY, 3, ANN, "surely"));
-        story.drains(&[ANN, BOB]);
-        story.holds("durability");
     }
 }
 

@@ -6,9 +6,10 @@ mod story;
 
 use chat_core::Span;
 use chat_core::config::Matching;
-use sim::history::What;
+use sim::draw::Ratio;
+use sim::history::{Retry, What};
 use sim::metrics::judged_by_thresholds;
-use sim::plan::{Compare, Figure, Threshold};
+use sim::plan::{Compare, Figure, Plan, Threshold};
 use sim::protocol::{Answer, EndReason, LostRange, Op, Presence, Room, Saw};
 use sim::result::Class;
 use sim::sometimes::Point;
@@ -213,6 +214,7 @@ mod delivery_progress {
             story.does(BOB, end);
             story.heals();
             story.drains(&[ANN]);
+            story.later(Span::secs(11));
             story.breaks(&missed);
         }
     }
@@ -231,6 +233,117 @@ mod delivery_progress {
             story.drains(&[ANN]);
             story.breaks(&missed);
         }
+    }
+
+    /// Found by exploring `steady`, seed 58017.
+    #[test]
+    fn who_finished_a_moment_before_the_end_was_not_given_the_time() {
+        for (seconds, missed) in [(11, vec!["delivery_progress"]), (9, vec![])] {
+            let mut story = Story::new();
+            story.matches(ANN, BOB, PAIR);
+            story.heals();
+            story.later(Span::secs(60));
+            story.does(BOB, What::Finished);
+            story.later(Span::secs(seconds));
+            story.drains(&[ANN]);
+            story.breaks(&missed);
+        }
+    }
+
+    /// Found by exploring `retry_storm`, seed 67685: two who went away and came back with each
+    /// check told one another of it, again and again.
+    #[test]
+    fn an_inbox_that_was_read_out_once_did_drain_though_it_fills_again() {
+        for (reads, missed) in [(true, vec![]), (false, vec!["delivery_progress"])] {
+            let mut story = Story::new();
+            story.matches(ANN, BOB, PAIR);
+            story.does(ANN, What::Finished);
+            story.does(BOB, What::Finished);
+            story.heals();
+            story.drains(&[ANN]);
+            if reads {
+                story.reads_to_the_end(BOB);
+            }
+            story.later(Span::secs(20));
+            story.drains(&[BOB]);
+            story.breaks(&missed);
+        }
+    }
+
+    /// Bob's check waits ten seconds, and he hears nothing of it for so long.
+    fn bob_hears_nothing(story: &mut Story, span: Span, why: Retry) {
+        story.matches(ANN, BOB, PAIR);
+        let call = story.calls(BOB, bare_check(Span::secs(10)));
+        story.later(span);
+        story.retries_because(call, why);
+        story.answers(call, read(1));
+    }
+
+    #[test]
+    fn a_check_is_answered_when_its_time_is_up() {
+        let after = |seconds, why| {
+            let mut story = Story::new();
+            bob_hears_nothing(&mut story, Span::secs(seconds), why);
+            broken(&story.ends())
+        };
+        assert_eq!(after(13, Retry::Silence), ["delivery_progress"]);
+        assert!(after(11, Retry::Silence).is_empty(), "it may be on its way");
+        assert!(after(13, Retry::PutOff).is_empty(), "he was told to wait");
+    }
+
+    #[test]
+    fn nobody_is_blamed_for_silence_where_packets_get_lost() {
+        let lossy = |plan: &mut Plan| plan.network.loss = Ratio::new(1, 10).expect("a ratio");
+        let mut story = Story::with(lossy);
+        bob_hears_nothing(&mut story, Span::secs(13), Retry::Silence);
+        assert!(broken(&story.ends()).is_empty());
+
+        let mut story = Story::with(lossy);
+        story.heals();
+        bob_hears_nothing(&mut story, Span::secs(13), Retry::Silence);
+        assert_eq!(broken(&story.ends()), ["delivery_progress"]);
+    }
+
+    /// Bob reads a message this long after it was sent, which is five seconds after he asked, or
+    /// after his stream opened; with a stream, the check that brings it does not wait.
+    fn told_after(span: Span, streaming: bool) -> Story {
+        let mut story = Story::new();
+        story.matches(ANN, BOB, PAIR);
+        let mut call = None;
+        if streaming {
+            story.does(BOB, What::StreamOpened);
+        } else {
+            call = Some(story.calls(BOB, bare_check(Span::secs(30))));
+        }
+        story.later(Span::secs(5));
+        story.says(ANN, PAIR, 2, "hello");
+        let sent_at = story.now();
+        story.later(span);
+        let call = call.unwrap_or_else(|| story.calls(BOB, bare_check(Span::ZERO)));
+        story.finds(BOB, 2, sent_at, message(PAIR, 2, ANN, "hello"));
+        story.answers(call, read(2));
+        story
+    }
+
+    #[test]
+    fn a_waiting_check_and_an_open_stream_are_told_of_what_comes() {
+        for streaming in [false, true] {
+            told_after(Span::secs(3), streaming).breaks(&["delivery_progress"]);
+            told_after(Span::secs(1), streaming).holds("delivery_progress");
+        }
+    }
+
+    #[test]
+    fn who_neither_waits_nor_streams_is_told_when_it_asks() {
+        let mut story = Story::new();
+        story.matches(ANN, BOB, PAIR);
+        story.says(ANN, PAIR, 2, "hello");
+        let sent_at = story.now();
+        story.later(Span::secs(30));
+        let call = story.calls(BOB, bare_check(Span::secs(30)));
+        story.finds(BOB, 2, sent_at, message(PAIR, 2, ANN, "hello"));
+        story.answers(call, read(2));
+        assert!(broken(&story.ends()).is_empty());
     }
 
     #[test]

@@ -37,7 +37,7 @@ fn every_plan_reads_back_as_it_was() {
 fn what_is_usual_is_left_out_and_notes_stand_beside() {
     let plan = parse(
         "two.yaml",
-        "users: [a, { name: b, stream: none }]\n\
+        "users: [a, { name: b, stream: none }, { name: c, opens: [{ request: lost }, { reply: 90ms }] }]\n\
          steps:\n\
          - { at: 0s, user: a, do: { login: { room: lobby } } }\n\
          - { at: 10ms, user: a, do: { append: { text: \"say \\\"x\\\": #1\" } } }\n\
@@ -57,7 +57,7 @@ fn what_is_usual_is_left_out_and_notes_stand_beside() {
     seed: 1
     duration: 30s
     liveness: 1m
-    users: [a, { name: b, stream: none }]
+    users: [a, { name: b, stream: none }, { name: c, opens: [{ request: lost }, { reply: 90ms }] }]
     steps:
       - { at: 0s, user: a, do: { login: { room: lobby } } }
       - { at: 10ms, user: a, do: { append: { text: "say \"x\": #1" } } }             # draft 11

@@ -17,6 +17,9 @@ Every interleaving is tried: calls, lost answers and their retries, streams
 that close, deadlines, crashes. States that are the same are merged; each step
 is judged by all safety properties. The counts are the same with any --jobs.
 
+A path that violates something is written under target/sim/ as a scenario, and
+run: if that shows the same, the command that repeats it is printed.
+
 Exit codes: 0 nothing is violated, 1 something is (the shortest path is shown),
 2 the command line is wrong.";
 

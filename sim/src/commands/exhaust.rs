@@ -3,13 +3,20 @@
 use std::path::Path;
 
 use super::{Console, WRONG, is_stdout};
+use crate::caught::caught;
 use crate::cli::ExhaustArgs;
-use crate::exhaust::{self, Exhausted, Options};
+use crate::engine::Engine;
+use crate::exhaust::{self, Counterexample, Exhausted, Options, World};
 use crate::output;
 use crate::report::{self, Detail, VERSION, View};
+use crate::runner::{Measured, PANIC, Progress};
 
 /// Searches the worlds asked for, and returns the exit code.
-pub(super) fn exhaust(arguments: &ExhaustArgs, console: &mut Console<'_>) -> u8 {
+pub(super) fn exhaust<M: Measured>(
+    arguments: &ExhaustArgs,
+    engine: &Engine<M>,
+    console: &mut Console<'_>,
+) -> u8 {
     let json = arguments.json.as_deref();
     if let Some(path) = json.filter(|path| !is_stdout(Some(path)))
         && let Err(problem) = output::prepare(path)
@@ -33,6 +40,9 @@ pub(super) fn exhaust(arguments: &ExhaustArgs, console: &mut Console<'_>) -> u8 
         });
         let took = (console.clock)().saturating_sub(world_began);
         found.wall_ms = took.as_secs_f64() * 1_000.0;
+        if let Some(path) = &mut found.counterexample {
+            path.scenario = keep(path, *world, engine, console);
+        }
         worlds.push(found);
     }
     (console.live)(None);
@@ -66,6 +76,35 @@ pub(super) fn exhaust(arguments: &ExhaustArgs, console: &mut Console<'_>) -> u8 
         Some((_, Err(problem))) => console.complain(&format!("error: no JSON: {problem}\n")),
     }
     found.exit_code
+}
+
+/// Writes the path as a scenario, if that comes to the same when it is read and run: its file.
+fn keep<M: Measured>(
+    path: &Counterexample,
+    world: World,
+    engine: &Engine<M>,
+    console: &mut Console<'_>,
+) -> Option<String> {
+    let (plan, notes) = path.to_plan(world);
+    let file = console.unasked.join(format!("{}.yaml", plan.name));
+    let written = output::prepare(&file).and_then(|()| output::write(&file, &notes.to_yaml(&plan)));
+    if let Err(problem) = written {
+        cannot_write(&file, &problem, console);
+        return None;
+    }
+    let again = (engine.load)(&file).ok()?;
+    let shows = match caught(|| (engine.run)(&again, again.seed, &Progress::default(), None)) {
+        Ok(outcome) => {
+            let mut seen = outcome.violations.iter();
+            seen.any(|violation| violation.property == path.property())
+        }
+        Err(_) => path.property() == PANIC,
+    };
+    if !shows {
+        // A scenario that shows nothing helps nobody; that it is left is of no consequence.
+        let _ = std::fs::remove_file(&file);
+    }
+    shows.then(|| file.display().to_string())
 }
 
 fn cannot_write(path: &Path, problem: &std::io::Error, console: &mut Console<'_>) {

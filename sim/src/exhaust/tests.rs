@@ -6,6 +6,10 @@ use super::action::{Action, Ask};
 use super::search::search_from;
 use super::worlds::plan;
 use super::*;
+use crate::history::{Observer, Record, What, WorldRecord};
+use crate::runner::Progress;
+use crate::scenario::{parse, to_yaml};
+use crate::world;
 
 fn options(depth: u32) -> Options {
     Options {
@@ -172,4 +176,103 @@ fn steps_are_written_as_they_are_read() {
             "-  the server crashes and comes back",
         ]
     );
+}
+
+/// What each client was answered, step by step.
+#[derive(Default)]
+struct Answers(Vec<(u8, String)>);
+
+impl Observer for Answers {
+    fn observe(&mut self, record: &Record<'_>) {
+        if let What::Answered { outcome, .. } = record.what {
+            let user = u8::try_from(record.agent.0).unwrap();
+            self.0.push((user, words(outcome)));
+        }
+    }
+
+    fn observe_world(&mut self, _: &WorldRecord<'_>) {}
+}
+
+/// What the clients of a path are answered, and what those of its scenario are; of these the first,
+/// since all read their inboxes in the end.
+fn answers(world: World, path: &[Action]) -> [Vec<(u8, String)>; 2] {
+    let mut tiny = world.begin(&plan(), 3);
+    let mut told = Vec::new();
+    for action in path {
+        let outcome = tiny.apply(*action);
+        if let (Action::Call(user, _) | Action::Retry(user), Some(outcome)) = (action, outcome) {
+            told.push((*user, words(&outcome)));
+        }
+    }
+    let scenario = to_yaml(&script::script(world, 3, path, "path"));
+    let scenario = parse("path.yaml", &scenario).unwrap();
+    let mut seen = Answers::default();
+    world::run(&scenario, 1, &Progress::default(), Some(&mut seen));
+    let set_up = match world {
+        World::Line => 6,
+        World::Room => 3,
+    };
+    let seen = seen.0.into_iter().skip(set_up).take(told.len()).collect();
+    [told, seen]
+}
+
+/// Whether the path can be said as a scenario: see the head of `script.rs`.
+fn can_be_said(here: &Tiny, action: Action) -> bool {
+    let lost_an_answer = |user: u8| here.clients()[usize::from(user)].unanswered.is_some();
+    let (user, ask) = match action {
+        Action::Call(user, ask) | Action::Lost(user, ask) => (user, ask),
+        Action::Disconnect(user) => return !lost_an_answer(user),
+        Action::Crash => return !(0..3).any(lost_an_answer),
+        Action::Retry(_) | Action::Reconnect(_) | Action::Deadline => return true,
+    };
+    let client = &here.clients()[usize::from(user)];
+    match ask {
+        Ask::Block => false,
+        Ask::Leave | Ask::Claim | Ask::Append | Ask::Push | Ask::Reset | Ask::Send => {
+            client.in_room
+        }
+        Ask::Enter | Ask::LeaveQueue | Ask::Login | Ask::Check => true,
+    }
+}
+
+#[test]
+fn clients_of_a_path_s_scenario_are_answered_as_those_of_the_path() {
+    for world in World::ALL {
+        let mut paths: Vec<Vec<Action>> = vec![Vec::new()];
+        for depth in 1..=3_usize {
+            let mut longer = Vec::new();
+            for (index, path) in paths.iter().enumerate() {
+                let here = after(world, path);
+                let actions = world.actions(&here, 2);
+                let possible = actions.iter().filter(|action| can_be_said(&here, **action));
+                // Of the longer ones, some of all kinds.
+                let every = [1, 2, 7][depth - 1];
+                let chosen = possible.skip(index % every).step_by(every);
+                longer.extend(chosen.map(|action| [path.as_slice(), &[*action]].concat()));
+            }
+            for path in &longer {
+                let [told, seen] = answers(world, path);
+                assert_eq!(told, seen, "{world}: {path:?}");
+            }
+            paths = longer;
+        }
+        assert!(paths.len() > 100, "{} paths", paths.len());
+    }
+}
+
+#[test]
+fn a_path_s_scenario_waits_for_deadlines_and_asks_again_as_the_path_does() {
+    let path = [
+        Action::Call(0, Ask::Claim),
+        Action::Call(1, Ask::Claim),
+        Action::Lost(0, Ask::Append),
+        Action::Disconnect(2),
+        Action::Deadline,
+        Action::Retry(0),
+        Action::Crash,
+        Action::Reconnect(2),
+    ];
+    let [told, seen] = answers(World::Room, &path);
+    assert_eq!(told, seen);
+    assert_eq!(told.last().unwrap(), &(0, "draft of 1".to_owned()));
 }

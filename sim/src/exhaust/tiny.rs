@@ -3,12 +3,15 @@
 //! Nothing in it waits: a call is submitted, committed, applied and answered within its step.
 //! Whatever can come between two of these steps is a step of its own.
 
+#[cfg(test)]
+mod pretend;
+
 use chat_core::{Address, Hub, Node, Output, Response, Seq, Span, Ticket, Time, TimerKind, UserId};
 
 use super::action::{Action, Ask};
 use super::client::{Client, Unanswered};
 use super::print::{Base, Reader, print, print_shown};
-use crate::history::{Observer as _, Path, Record, What, WorldRecord};
+use crate::history::{Observer as _, Path, Record, Retry, What, WorldRecord};
 use crate::plan::Plan;
 use crate::properties::{Judge, Judgement};
 use crate::protocol::{Agent, Answer, CallId, Op, Outcome, Saw, StickChange, User};
@@ -187,7 +190,13 @@ impl Tiny {
             op,
             called_at,
         } = self.clients[usize::from(user)].unanswered.take()?;
-        self.record(user, What::Retried { call });
+        self.record(
+            user,
+            What::Retried {
+                call,
+                why: Retry::Silence,
+            },
+        );
         let response = self.request(user, Some(call), &op)?;
         Some(self.answered(user, (call, called_at), &op, response))
     }
@@ -545,56 +554,13 @@ impl Tiny {
         panic!("an inbox has no end");
     }
 
-    /// Who the clients are to the server.
-    pub(super) fn users(&self) -> Vec<Option<User>> {
-        self.clients.iter().map(|client| client.user).collect()
-    }
-}
-
-#[cfg(test)]
-impl Tiny {
+    /// What time it is.
     pub(super) const fn now(&self) -> Time {
         self.now
     }
 
-    /// The judge hears that a message was accepted, which the server knows nothing of.
-    pub(super) fn pretend_accepted(&mut self, user: u8) {
-        let (call, op) = self.begin(user, Ask::Send, false);
-        let (Some(room), at) = (self.clients[usize::from(user)].room, self.now) else {
-            return;
-        };
-        let room_seq = self.highest.ends.get(&room.0).copied().unwrap_or_default() + 1;
-        let outcome = Ok(Answer::Sent {
-            room,
-            room_seq,
-            at,
-            turns_left: None,
-        });
-        self.record(
-            user,
-            What::Answered {
-                call,
-                op: &op,
-                called_at: at,
-                intended: at,
-                outcome: &outcome,
-            },
-        );
-    }
-
-    /// The judge hears that a message which everybody had came once more, as the next event.
-    pub(super) fn pretend_received_again(&mut self, user: u8) {
-        let client = &self.clients[usize::from(user)];
-        let (Some(room), seq) = (client.room, client.cursor + 1) else {
-            return;
-        };
-        let saw = Saw::Message {
-            room,
-            room_seq: self.highest.ends[&room.0],
-            sender: self.clients[0].user.unwrap_or_default(),
-            text: "hi",
-            epoch: self.clients[0].epoch,
-        };
-        self.received(user, (seq, self.now), &saw, Path::Check);
+    /// Who the clients are to the server.
+    pub(super) fn users(&self) -> Vec<Option<User>> {
+        self.clients.iter().map(|client| client.user).collect()
     }
 }

@@ -27,7 +27,7 @@ impl Judge {
             self.heard(person, Some(called_at), record.at);
         }
         if let Op::Check { after, .. } = op {
-            self.read(record.agent, person, called_at, (op, *after), outcome);
+            self.read((record.agent, id), person, called_at, (op, *after), outcome);
             return;
         }
         let Some(person) = person else {
@@ -82,7 +82,7 @@ impl Judge {
     /// An inbox was read.
     fn read(
         &mut self,
-        agent: Agent,
+        (agent, id): (Agent, CallId),
         person: Option<usize>,
         called_at: Time,
         (op, after): (&Op, Option<u64>),
@@ -105,9 +105,15 @@ impl Judge {
                     someone.empty_at = someone.empty_at.max(called_at);
                 }
                 let waits = someone.in_line || someone.claims_stick;
+                if is_empty {
+                    let now = l.clock.now;
+                    l.client(agent).read_out_at.get_or_insert(now);
+                }
                 self.bounded.page(l, user, page, f);
-                if let Some(after) = after {
-                    self.bounded.read(l, person, (after, *cursor), f);
+                let begins = l.people[person].checks.answered(id, *cursor);
+                match after {
+                    Some(after) => self.bounded.read(l, person, (after, *cursor), f),
+                    None => self.no_lost_messages.read(l, person, (begins, *cursor), f),
                 }
                 self.durability.accepted(l, person);
                 if is_empty && waits {
@@ -115,7 +121,10 @@ impl Judge {
                 }
             }
             Ok(_) => {}
-            Err(refusal) => self.durability.refused(l, person, op, refusal, f),
+            Err(refusal) => {
+                l.people[person].checks.refused(id);
+                self.durability.refused(l, person, op, refusal, f);
+            }
         }
     }
 

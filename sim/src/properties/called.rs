@@ -1,6 +1,6 @@
 //! What a call tells when it leaves, is repeated, or is given up.
 
-use chat_core::Time;
+use chat_core::{Span, Time};
 
 use super::ledger::client::{Ask, Call, Key};
 use super::ledger::draft::Said;
@@ -8,7 +8,7 @@ use super::ledger::event::text_print;
 use super::ledger::person::Shunned;
 use super::ledger::room::RoomKind;
 use super::{Judge, STRAY};
-use crate::history::Record;
+use crate::history::{Record, Retry};
 use crate::protocol::{CallId, Op, Room, User};
 
 impl Judge {
@@ -19,7 +19,11 @@ impl Judge {
         if let Some(person) = person {
             self.noticed(person, record.at);
         }
-        if matches!(op, Op::Check { .. }) {
+        if let Op::Check { wait, .. } = op {
+            if let Some(person) = person {
+                let checks = &mut self.ledger.people[person].checks;
+                checks.called(id, *wait, record.at);
+            }
             return;
         }
         let key = if keyed { Key::Keyed } else { Key::Unkeyed };
@@ -49,7 +53,7 @@ impl Judge {
         let someone = &mut self.ledger.people[person];
         let silence = now.since(someone.last_call);
         someone.last_call = now;
-        if someone.in_line && !someone.streaming && silence.times(4) > idle.times(3) {
+        if someone.in_line && someone.streaming.is_none() && silence.times(4) > idle.times(3) {
             self.line.unsettle(person);
         }
     }
@@ -64,8 +68,21 @@ impl Judge {
         let silence = someone.heard_at.map(|before| now.since(before));
         someone.heard_at = someone.heard_at.max(called_at);
         let too_long = silence.is_some_and(|silence| silence.times(4) > idle.times(3));
-        if someone.in_line && !someone.streaming && too_long {
+        if someone.in_line && someone.streaming.is_none() && too_long {
             self.line.lapse(person);
+        }
+    }
+
+    /// The server's clock jumped ahead: to the server, who was silent was so for that much longer.
+    pub(super) fn jumped(&mut self, now: Time, by: Span) {
+        let config = &self.ledger.config;
+        let idle = config.idle_timeout.min(config.unused_timeout);
+        for (person, someone) in self.ledger.people.iter().enumerate() {
+            let silence = now.since(someone.last_call) + by;
+            let too_long = silence.times(4) > idle.times(3);
+            if someone.in_line && someone.streaming.is_none() && too_long {
+                self.line.lapse(person);
+            }
         }
     }
 
@@ -207,7 +224,7 @@ impl Judge {
     }
 
     /// A later attempt of a call left.
-    pub(super) fn retried(&mut self, record: &Record<'_>, id: CallId) {
+    pub(super) fn retried(&mut self, record: &Record<'_>, id: CallId, why: Retry) {
         let client = self.ledger.client(record.agent);
         if let Some(index) = client.unsure.iter().position(|call| call.id == id) {
             let call = client.unsure.swap_remove(index);
@@ -222,6 +239,20 @@ impl Judge {
         }
         if let Some(person) = self.ledger.who(record) {
             self.noticed(person, record.at);
+            self.checks_again(person, id, why);
+        }
+    }
+
+    /// A later attempt of what may be a check left.
+    fn checks_again(&mut self, person: usize, id: CallId, why: Retry) {
+        let (now, stray) = (self.ledger.clock.now, self.ledger.calm.within);
+        let checks = &mut self.ledger.people[person].checks;
+        let (Some(check), Retry::Silence) = (checks.retried(id, now, stray), why) else {
+            return;
+        };
+        if !self.ledger.people[person].gone {
+            let (l, f) = (&self.ledger, &mut self.findings);
+            self.delivery_progress.silent(l, person, &check, f);
         }
     }
 
@@ -231,6 +262,9 @@ impl Judge {
             self.ledger.client(record.agent).leave_unsure(call);
         }
         if let Some(person) = self.ledger.who(record) {
+            let stray = self.ledger.calm.within;
+            let checks = &mut self.ledger.people[person].checks;
+            checks.abandoned(id, record.at, stray);
             self.fate_unknown(person, op);
         }
         self.judge_overdue(record.agent);

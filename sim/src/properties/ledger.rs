@@ -3,6 +3,8 @@
 //! All of it is what clients were told: answers, events, and their own doings. What the clients
 //! together know of a room is its `RoomFacts`; what one of them knows is its `Membership`.
 
+pub(crate) mod calm;
+pub(crate) mod checks;
 pub(crate) mod client;
 pub(crate) mod draft;
 pub(crate) mod event;
@@ -18,15 +20,28 @@ use chat_core::config::{Config, StickRule};
 use chat_core::{Span, Time};
 use rustc_hash::FxHashMap;
 
+use self::calm::Calm;
 use self::client::{Ask, Client};
 use self::person::{Membership, Person, Voice};
 use self::room::{RoomFacts, RoomKind};
 use crate::history::{Record, WorldRecord};
-use crate::plan::Plan;
+use crate::plan::{Plan, Workload};
 use crate::protocol::{Agent, Room, User};
 
 /// Ended rooms that are remembered for late answers, besides one for each participant.
 const ENDED_KEPT: usize = 1_024;
+
+/// Whether the network doubles requests, by chance or because it is written so.
+fn doubles_requests(plan: &Plan) -> bool {
+    let written = match &plan.workload {
+        Workload::Steps { steps, .. } => steps.iter().any(|step| {
+            let nets = std::iter::once(&step.net).chain(&step.net.retries);
+            nets.into_iter().any(|net| net.duplicate.is_some())
+        }),
+        Workload::Phases { .. } => false,
+    };
+    written || plan.network.duplicate.is_possible()
+}
 
 /// What time it is, and what the world went through.
 #[derive(Clone, Copy, Debug)]
@@ -45,6 +60,9 @@ pub(crate) struct Ledger {
     pub(crate) config: Config,
     /// How many copies of one request may reach the server: 2 if the network doubles some.
     pub(crate) copies: u32,
+    pub(crate) calm: Calm,
+    /// How long clients wait for a first answer.
+    pub(crate) client_timeout: Span,
     pub(crate) clock: Clock,
     pub(crate) clients: Vec<Client>,
     pub(crate) people: Vec<Person>,
@@ -62,11 +80,9 @@ impl Ledger {
     pub(crate) fn new(plan: &Plan) -> Self {
         Self {
             config: plan.server.clone(),
-            copies: if plan.network.duplicate.is_possible() {
-                2
-            } else {
-                1
-            },
+            copies: if doubles_requests(plan) { 2 } else { 1 },
+            calm: Calm::new(plan),
+            client_timeout: plan.client.timeout,
             clock: Clock {
                 now: Time(0),
                 jumped: Span::ZERO,
@@ -104,6 +120,7 @@ impl Ledger {
                 // What was drained before is drained again.
                 for client in &mut self.clients {
                     client.drained_at = None;
+                    client.read_out_at = None;
                 }
             }
             WorldRecord::Operated {

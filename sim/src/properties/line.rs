@@ -78,6 +78,12 @@ impl Line {
         });
     }
 
+    /// Since when somebody is known to wait, if that is so.
+    pub(crate) fn waits_since(&self, person: usize) -> Option<Time> {
+        let standing = self.standing.iter().find(|s| s.person == person);
+        standing.map(|standing| standing.answered_at)
+    }
+
     /// Somebody may not be in line any more: leaves, or is gone.
     pub(crate) fn drop_out(&mut self, ledger: &mut Ledger, person: usize) {
         if std::mem::take(&mut ledger.people[person].in_line) {

@@ -30,6 +30,11 @@ impl Judge {
         };
         if delivery.path == Path::Check {
             self.ledger.client(record.agent).page += 1;
+            if !matches!(saw, Saw::Gap { .. }) {
+                let told = (delivery.sent_at, delivery.first);
+                let (l, f) = (&self.ledger, &mut self.findings);
+                self.delivery_progress.read(l, person, told, f);
+            }
         }
         let Some((event, (room, room_seq))) = Event::of(saw).zip(saw.place()) else {
             if let Saw::Gap {

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use super::checks::{Standing, standing};
 use super::line::{Line, Style, flow, paragraph};
 use super::numbers::{count, milliseconds, plural, short};
+use super::shell::{command_lines, run_command};
 use super::{Detail, View};
 use crate::exhaust::{Counterexample, Exhausted, Searched};
 use crate::names::PROPERTIES;
@@ -19,6 +20,9 @@ const COLUMNS: [(&str, usize); 5] = [
     ("steps", 62),
     ("time", 72),
 ];
+
+/// Where the command begins that repeats it.
+const REPEAT: usize = 10;
 
 /// Where an answer begins beside its step.
 const ANSWERS: usize = 48;
@@ -59,10 +63,7 @@ fn head(found: &Exhausted, view: &View<'_>) -> Line {
 }
 
 fn failure(world: &Searched, path: &Counterexample, view: &View<'_>) -> Vec<Line> {
-    let property = path
-        .violations
-        .first()
-        .map_or("panic", |violation| &violation.property);
+    let property = path.property();
     let steps = plural(path.steps.len() as u64, "step", "steps");
     let mut lines = vec![Line::new().with(Style::Bad, "FAIL ").text(&format!(
         "{property} · {} · {steps} · sim {}",
@@ -92,6 +93,14 @@ fn failure(world: &Searched, path: &Counterexample, view: &View<'_>) -> Vec<Line
         lines.push(Line::plain(
             "     then every inbox is read to its end, which shows it",
         ));
+    }
+    lines.push(Line::new());
+    match &path.scenario {
+        Some(file) => lines.extend(command_lines("repeat", &run_command(file), REPEAT)),
+        None => lines.push(Line::new().with(
+            Style::Faint,
+            "As a scenario it does not show: there is no file to repeat it by.",
+        )),
     }
     lines
 }

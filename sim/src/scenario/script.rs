@@ -13,11 +13,13 @@ use super::tables::Tables;
 use super::workload::STREAMS;
 use crate::plan::{Argument, Delivery, Net, ScriptStep, ScriptUser, Step};
 
-pub(super) const USER_KEYS: [&str; 2] = ["name", "stream"];
+pub(super) const USER_KEYS: [&str; 3] = ["name", "stream", "opens"];
 pub(super) const STEP_KEYS: [&str; 5] = ["at", "user", "do", "leave_out", "net"];
 pub(super) const NET_KEYS: [&str; 5] = ["request", "duplicate", "reply", "push", "retries"];
 /// The keys of one of the `retries`.
 pub(super) const RETRY_KEYS: [&str; 3] = ["request", "duplicate", "reply"];
+/// The keys of one of the `opens`.
+pub(super) const OPENING_KEYS: [&str; 2] = ["request", "reply"];
 /// What a call can go without.
 pub(super) const ARGUMENTS: [(&str, Argument); 6] = [
     ("room", Argument::Room),
@@ -91,7 +93,11 @@ fn user(node: &Node) -> Read<ScriptUser> {
     const WHAT: &str = "the name of a user";
     if !matches!(node.value, Value::Map(_)) {
         let name = name(node, WHAT)?.to_string();
-        return Ok(ScriptUser { name, stream: true });
+        return Ok(ScriptUser {
+            name,
+            stream: true,
+            opens: Vec::new(),
+        });
     }
     let fields = Fields::read(node, "a user", &USER_KEYS)?;
     Ok(ScriptUser {
@@ -99,7 +105,26 @@ fn user(node: &Node) -> Read<ScriptUser> {
         stream: fields.get("stream").map_or(Ok(true), |node| {
             word(node, "an answer to which stream a user holds", &STREAMS)
         })?,
+        opens: fields.get("opens").map_or(Ok(Vec::new()), openings)?,
     })
+}
+
+fn openings(node: &Node) -> Read<Vec<Net>> {
+    let opening = |item| {
+        let fields = Fields::read(item, "an opening", &OPENING_KEYS)?;
+        Ok(Net {
+            request: fields.get("request").map(delivery).transpose()?,
+            // A stream whose client never hears of it is given up: that is a long way.
+            reply: fields
+                .get("reply")
+                .map(span)
+                .transpose()?
+                .map(Delivery::After),
+            ..Net::default()
+        })
+    };
+    let items = list(node, "what happens to each opening of the stream")?;
+    items.iter().map(opening).collect()
 }
 
 /// The steps in the order of their moments, and for each where it is written and when it is.

@@ -401,11 +401,19 @@ fn call(verb: &Verb) -> String {
 }
 
 fn user(user: &ScriptUser) -> String {
-    if user.stream {
-        quoted(&user.name)
-    } else {
-        format!("{{ name: {}, stream: none }}", quoted(&user.name))
+    let opens = user.opens.iter().map(|opening| net(opening, &[]));
+    let opens: Vec<String> = opens
+        .map(|net| net.unwrap_or_else(|| "{}".into()))
+        .collect();
+    if user.stream && opens.is_empty() {
+        return quoted(&user.name);
     }
+    let parts = [
+        part("name", quoted(&user.name)),
+        (!user.stream).then(|| "stream: none".to_owned()),
+        (!opens.is_empty()).then(|| format!("opens: [{}]", opens.join(", "))),
+    ];
+    map(&parts).unwrap_or_default()
 }
 
 fn name_of(users: &[ScriptUser], index: u32) -> String {

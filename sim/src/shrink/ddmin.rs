@@ -5,6 +5,16 @@
 /// with complements only: a part alone seldom makes sense in a conversation). At the end no single
 /// one can be taken away. `shows` is asked for each smaller list; it has been asked for all.
 pub(super) fn ddmin<T: Clone>(things: &[T], shows: &mut dyn FnMut(&[T]) -> bool) -> Vec<T> {
+    ddmin_by(1, things, shows)
+}
+
+/// The same, but so many are taken away at once at least, as long as there are more: a rough and
+/// quick beginning.
+pub(super) fn ddmin_by<T: Clone>(
+    least: usize,
+    things: &[T],
+    shows: &mut dyn FnMut(&[T]) -> bool,
+) -> Vec<T> {
     let mut kept = things.to_vec();
     if kept.is_empty() || shows(&[]) {
         return Vec::new();
@@ -23,10 +33,10 @@ pub(super) fn ddmin<T: Clone>(things: &[T], shows: &mut dyn FnMut(&[T]) -> bool)
             }
             end = begin.min(kept.len());
         }
-        if size == 1 && !fewer {
+        if size <= least && !fewer {
             return kept;
         }
-        size = (size / 2).max(1);
+        size = (size / 2).max(least.max(1));
     }
 }
 
@@ -66,6 +76,18 @@ mod tests {
         });
         assert_eq!(kept, [3, 500, 999]);
         assert!(asked < 200, "{asked}");
+    }
+
+    #[test]
+    fn a_rough_beginning_is_quick_and_leaves_some_that_are_not_needed() {
+        let things: Vec<u32> = (0..64).collect();
+        let mut asked = 0;
+        let kept = ddmin_by(8, &things, &mut |some| {
+            asked += 1;
+            some.contains(&40)
+        });
+        assert!(kept.len() <= 8 && kept.contains(&40), "{kept:?}");
+        assert!(asked < 24, "{asked}");
     }
 
     #[test]

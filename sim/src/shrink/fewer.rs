@@ -1,12 +1,20 @@
 //! Fewer users, steps and faults.
 
-use super::ddmin::{ddmin, without_pairs};
+use super::ddmin::{ddmin, ddmin_by, without_pairs};
 use super::lab::{Lab, steps};
-use crate::plan::{Fault, FaultKind, OperatorAct, Plan, ScriptStep, Victims, Workload};
+use super::sooner::{earlier_from, long_pauses};
+use super::ways::at_once;
+use crate::plan::{Fault, FaultKind, OperatorAct, Plan, ScriptStep, Step, Verb, Victims, Workload};
 use crate::runner::Measured;
 
 /// Up to so many steps, pairs of them are tried too.
 const PAIRS: usize = 24;
+
+/// So many users are few.
+const FEW_USERS: usize = 8;
+
+/// How much of a run may be early, the most first.
+const EARLY: [(usize, usize); 6] = [(15, 16), (7, 8), (3, 4), (1, 2), (1, 4), (1, 8)];
 
 impl<M: Measured> Lab<'_, M> {
     /// Takes away whatever is not needed, until nothing more can be.
@@ -15,16 +23,79 @@ impl<M: Measured> Lab<'_, M> {
         self.fewer_faults(plan);
         self.fewer_steps(plan);
         self.fewer_users(plan);
+        self.fewer_in_line(plan);
         self.fewer_faults(plan);
     }
 
+    /// Without a claim that others wait for: what comes after a long pause then comes a turn earlier.
+    /// Without that, a line of many who each hold the stick for a while could not be shortened.
+    fn fewer_in_line(&mut self, plan: &mut Plan) {
+        let lease = plan.server.stick_lease;
+        for index in (0..steps(plan)).rev() {
+            let Workload::Steps { steps: all, .. } = &plan.workload else {
+                return;
+            };
+            let is_claim = |step: &ScriptStep| matches!(step.what, Step::Call(Verb::TalkingStick));
+            if !all.get(index).is_some_and(is_claim) || all.len() == 1 {
+                continue;
+            }
+            let mut without = all.clone();
+            let claimed_at = without.remove(index).at;
+            let without = with_steps(plan, without);
+            let sooner = long_pauses(&without, claimed_at, lease)
+                .into_iter()
+                .map(|moment| earlier_from(&without, moment, lease))
+                .find(|sooner| self.is_better(sooner));
+            *plan = sooner.unwrap_or_else(|| plan.clone());
+        }
+    }
+
+    /// A rough and quick cut at the beginning: only a few of many users, where the others do not
+    /// matter; and else only what comes late.
+    pub(super) fn rough_cut(&mut self, plan: &mut Plan) {
+        // Else one request less changes how long all later ones take.
+        self.attempt(plan, |plan| plan.capacity = at_once(&plan.capacity));
+        let Workload::Steps { users, .. } = &plan.workload else {
+            return;
+        };
+        let mut few = plan.clone();
+        self.users_less(&mut few, users.len().div_ceil(8));
+        match &few.workload {
+            Workload::Steps { users, .. } if users.len() <= FEW_USERS => *plan = few,
+            // A chain of many who each had their part, which is hard to cut once it has holes.
+            Workload::Steps { .. } | Workload::Phases { .. } => {}
+        }
+        self.late_start(plan);
+    }
+
+    /// Of all that comes early no more than each user's first step, by which it is there at all. In
+    /// a long run most of what was said and done has nothing to do with what happens at its end.
+    fn late_start(&mut self, plan: &mut Plan) {
+        while let Workload::Steps { steps: written, .. } = &plan.workload {
+            let whole = written.clone();
+            let cuts = EARLY.iter().map(|(over, under)| whole.len() * over / under);
+            let later = cuts
+                .map(|cut| with_steps(plan, from(&whole, cut)))
+                .find(|later| steps(later) < whole.len() && self.is_better(later));
+            match later {
+                Some(later) => *plan = later,
+                None => return,
+            }
+        }
+    }
+
     fn fewer_users(&mut self, plan: &mut Plan) {
+        self.users_less(plan, 1);
+    }
+
+    /// Takes users away, so many at once at least.
+    fn users_less(&mut self, plan: &mut Plan, least: usize) {
         let Workload::Steps { users, .. } = &plan.workload else {
             return;
         };
         let all: Vec<u32> = (0..).take(users.len()).collect();
         let whole = plan.clone();
-        let kept = ddmin(&all, &mut |some| {
+        let kept = ddmin_by(least, &all, &mut |some| {
             !some.is_empty() && self.is_better(&only_users(&whole, some))
         });
         if kept.len() < all.len() && !kept.is_empty() {
@@ -68,6 +139,16 @@ impl<M: Measured> Lab<'_, M> {
         }
         better
     }
+}
+
+/// The steps from this one on, and before it each user's first.
+fn from(steps: &[ScriptStep], cut: usize) -> Vec<ScriptStep> {
+    let mut there = std::collections::BTreeSet::new();
+    let kept = steps.iter().enumerate().filter(|(index, step)| {
+        let first = there.insert(step.user);
+        first || *index >= cut
+    });
+    kept.map(|(_, step)| step.clone()).collect()
 }
 
 pub(super) fn with_steps(plan: &Plan, steps: Vec<ScriptStep>) -> Plan {

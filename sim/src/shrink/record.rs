@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use chat_core::{Span, Time};
 
+use super::ways::{TrueTo, Way, at_once};
 use crate::draw::{Quantiles, Ratio, Shape};
 use crate::history::{Observer, Record, What, Wire, WorldRecord};
 use crate::plan::{
@@ -24,12 +25,14 @@ fn usual_latency(latency: &Quantiles) -> u64 {
 }
 
 /// An observer who writes a run down.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Scribe {
     start: Time,
     users: Vec<ScriptUser>,
     clients: Vec<Client>,
     steps: Vec<ScriptStep>,
+    /// What the network did to each attempt of each step.
+    ways: BTreeMap<(usize, u32), Way>,
     /// Which step began a call.
     calls: BTreeMap<(Agent, CallId), usize>,
     /// The step whose request the server took up last.
@@ -46,6 +49,8 @@ struct Client {
     user: u32,
     /// It only drains its inbox from here on.
     finished: bool,
+    /// When its asking for a stream reaches the server, while it waits for that to open.
+    opening: Option<Time>,
 }
 
 impl Scribe {
@@ -55,6 +60,7 @@ impl Scribe {
             users: Vec::new(),
             clients: Vec::new(),
             steps: Vec::new(),
+            ways: BTreeMap::new(),
             calls: BTreeMap::new(),
             served: None,
             struck: BTreeMap::new(),
@@ -63,17 +69,24 @@ impl Scribe {
     }
 
     /// The run as a plan in the steps form, as like the plan that it came from as it can be.
-    pub(super) fn into_plan(mut self, plan: &Plan) -> Plan {
+    pub(super) fn into_plan(mut self, plan: &Plan, to: TrueTo) -> Plan {
+        self.write_ways(to);
         self.steps.sort_by_key(|step| step.at);
         let mut faults: Vec<Fault> = Vec::new();
         for (index, fault) in plan.faults.iter().enumerate() {
             let struck = self.struck.remove(&index);
-            faults.extend(named(fault, struck));
+            faults.extend(named(fault, struck).map(|fault| until_healed(fault, plan.duration)));
+        }
+        for step in &mut self.steps {
+            if let Step::Disconnect(Some(length)) = &mut step.what {
+                *length = (*length).min(plan.duration - step.at);
+            }
         }
         let last = self.steps.last().map_or(Span::ZERO, |step| step.at);
         let latency = Shape::Fixed(usual_latency(&plan.network.latency));
         Plan {
-            duration: plan.duration.max(last),
+            // Nobody takes a step once the rest is waited for.
+            duration: plan.duration.max(last + Span::millis(1)),
             workload: Workload::Steps {
                 users: self.users,
                 steps: self.steps,
@@ -85,6 +98,10 @@ impl Scribe {
                 stream_break: Ratio::NEVER,
             },
             schedule: Schedule::Plain,
+            capacity: match to {
+                TrueTo::Packets => plan.capacity.clone(),
+                TrueTo::Service => at_once(&plan.capacity),
+            },
             faults,
             expect_sometimes: Vec::new(),
             thresholds: Vec::new(),
@@ -98,6 +115,7 @@ impl Scribe {
             self.clients.push(Client {
                 user,
                 finished: false,
+                opening: None,
             });
         }
         &mut self.clients[agent.0 as usize]
@@ -108,6 +126,7 @@ impl Scribe {
         self.users.push(ScriptUser {
             name: format!("u{index}"),
             stream: false,
+            opens: Vec::new(),
         });
         index
     }
@@ -157,17 +176,61 @@ impl Scribe {
         }
     }
 
-    /// Where the fate of this attempt is written.
-    fn net(&mut self, agent: Agent, call: CallId, attempt: u32) -> Option<&mut Net> {
-        let index = *self.calls.get(&(agent, call))?;
-        let net = &mut self.steps[index].net;
-        let Some(retry) = (attempt as usize).checked_sub(1) else {
-            return Some(net);
+    /// A stream is asked for. One that was asked for before and did not open until now was given up.
+    fn opening(&mut self, at: Time, agent: Agent, fate: Delivery) {
+        self.opened(at, agent, Span::millis(1));
+        let client = self.client(agent);
+        client.opening = match fate {
+            Delivery::After(length) => Some(at + length),
+            Delivery::Lost => None,
         };
-        if net.retries.len() <= retry {
-            net.retries.resize(retry + 1, Net::default());
+        let user = client.user as usize;
+        self.users[user].stream = true;
+        self.users[user].opens.push(Net {
+            request: Some(fate),
+            ..Net::default()
+        });
+    }
+
+    /// The stream that was asked for last opened now, or `later` than now.
+    fn opened(&mut self, at: Time, agent: Agent, later: Span) {
+        let client = self.client(agent);
+        let Some(asked_at) = client.opening.take() else {
+            return;
+        };
+        let user = client.user as usize;
+        if let Some(opening) = self.users[user].opens.last_mut() {
+            opening.reply = Some(Delivery::After(at.since(asked_at) + later));
         }
-        net.retries.get_mut(retry)
+    }
+
+    /// The attempt of a call, if it is one of a step.
+    fn way(&mut self, agent: Agent, call: CallId, attempt: u32) -> Option<&mut Way> {
+        let step = *self.calls.get(&(agent, call))?;
+        self.ways.get_mut(&(step, attempt))
+    }
+
+    /// Writes what the network did into the steps.
+    fn write_ways(&mut self, to: TrueTo) {
+        // A step's attempts come in their order, and what is pushed stays with the first.
+        for ((step, attempt), way) in std::mem::take(&mut self.ways) {
+            let step = &mut self.steps[step];
+            let waits = matches!(step.what, Step::Call(Verb::Check { .. }));
+            let net = way.net(to, waits);
+            if attempt == 0 {
+                let push = match to {
+                    TrueTo::Packets => std::mem::take(&mut step.net.push),
+                    // Who is told sooner does the same, for it is written what everybody does.
+                    TrueTo::Service => {
+                        step.net.push.retain(|(_, fate)| *fate == Delivery::Lost);
+                        std::mem::take(&mut step.net.push)
+                    }
+                };
+                step.net = Net { push, ..net };
+            } else {
+                step.net.retries.push(net);
+            }
+        }
     }
 }
 
@@ -273,6 +336,34 @@ fn named(fault: &Fault, struck: Option<Vec<u32>>) -> Option<Fault> {
     Some(Fault { at: fault.at, kind })
 }
 
+/// The fault as long as it lasted: until the heal, if that came before its end. The steps go on
+/// after that, and so does the safety phase of the steps form.
+fn until_healed(mut fault: Fault, healed: Span) -> Fault {
+    let left = healed - fault.at;
+    match &mut fault.kind {
+        FaultKind::Crash {
+            down_for: length, ..
+        }
+        | FaultKind::Partition {
+            duration: length, ..
+        }
+        | FaultKind::SlowReaders {
+            duration: length, ..
+        }
+        | FaultKind::SlowDisk {
+            duration: length, ..
+        }
+        | FaultKind::FailDisk {
+            duration: length, ..
+        }
+        | FaultKind::Suspend {
+            duration: length, ..
+        } => *length = (*length).min(left),
+        FaultKind::ClockJump { .. } | FaultKind::Operator(_) => {}
+    }
+    fault
+}
+
 impl Observer for Scribe {
     fn observe(&mut self, record: &Record<'_>) {
         let (at, agent) = (record.at, record.agent);
@@ -283,7 +374,7 @@ impl Observer for Scribe {
             What::Abandoned { call, .. } => {
                 if let Some(index) = self.calls.get(&(agent, call)) {
                     let step = &mut self.steps[*index];
-                    if step.net.retries.is_empty() {
+                    if !self.ways.contains_key(&(*index, 1)) {
                         step.leave_out.push(Argument::Retries);
                     }
                 }
@@ -297,11 +388,11 @@ impl Observer for Scribe {
                 self.step(at, agent, Step::Disconnect(None));
             }
             What::Finished => self.client(agent).finished = true,
+            What::StreamOpened => self.opened(at, agent, Span::ZERO),
             What::Retried { .. }
             | What::Answered { .. }
             | What::AnsweredAgain { .. }
             | What::Received { .. }
-            | What::StreamOpened
             | What::StreamClosed
             | What::Drained
             | What::Stuck { .. } => {}
@@ -313,43 +404,44 @@ impl Observer for Scribe {
     fn observe_wire(&mut self, wire: &Wire<'_>) {
         match *wire {
             Wire::Sent {
+                at,
                 agent,
                 call,
                 attempt,
                 fate,
                 copy,
-                ..
             } => {
-                if let Some(net) = self.net(agent, call, attempt) {
-                    net.request = Some(fate);
-                    net.duplicate = copy.filter(|copy| *copy != Delivery::Lost);
+                if let Some(step) = self.calls.get(&(agent, call)) {
+                    let way = Way::new(at, fate, copy);
+                    self.ways.insert((*step, attempt), way);
                 }
             }
             Wire::Served {
+                at,
                 agent,
                 call,
                 attempt,
-                ..
             } => {
                 if attempt == 0 {
                     self.served = self.calls.get(&(agent, call)).copied();
                 }
+                if let Some(way) = self.way(agent, call, attempt) {
+                    way.served.push(at);
+                }
             }
             Wire::Replied {
+                at,
                 agent,
                 call,
                 attempt,
                 fate,
                 ..
             } => {
-                if let Some(net) = self.net(agent, call, attempt) {
-                    net.reply.get_or_insert(fate);
+                if let Some(way) = self.way(agent, call, attempt) {
+                    way.reply(at, fate);
                 }
             }
-            Wire::Opening { agent, .. } => {
-                let user = self.client(agent).user;
-                self.users[user as usize].stream = true;
-            }
+            Wire::Opening { at, agent, fate } => self.opening(at, agent, fate),
             Wire::Pushed { agent, fate, .. } => {
                 let user = self.client(agent).user;
                 if let Some(step) = self.served {

@@ -192,7 +192,42 @@ impl<M: Measured> Lab<'_, M> {
                     users[index].stream = true;
                 }
             });
+            self.fewer_openings(plan, index);
         }
+    }
+
+    /// Nothing written of how a user's stream opens, or as little as will do.
+    fn fewer_openings(&mut self, plan: &mut Plan, user: usize) {
+        if self.attempt_openings(plan, user, Vec::clear) {
+            return;
+        }
+        while self.attempt_openings(plan, user, |opens| {
+            opens.pop();
+        }) {}
+        let written = opens_mut(plan, user).map_or(0, |opens| opens.len());
+        for index in 0..written {
+            self.attempt_openings(plan, user, |opens| opens[index].request = None);
+            self.attempt_openings(plan, user, |opens| opens[index].reply = None);
+        }
+    }
+
+    fn attempt_openings(
+        &mut self,
+        plan: &mut Plan,
+        user: usize,
+        change: impl Fn(&mut Vec<Net>),
+    ) -> bool {
+        let changes = opens_mut(plan, user).is_some_and(|opens| {
+            let mut changed = opens.clone();
+            change(&mut changed);
+            changed != *opens
+        });
+        changes
+            && self.attempt(plan, |plan| {
+                if let Some(opens) = opens_mut(plan, user) {
+                    change(opens);
+                }
+            })
     }
 
     /// Each fault with as few victims as will do.
@@ -211,6 +246,13 @@ impl<M: Measured> Lab<'_, M> {
                 victim += usize::from(!fewer);
             }
         }
+    }
+}
+
+fn opens_mut(plan: &mut Plan, user: usize) -> Option<&mut Vec<Net>> {
+    match &mut plan.workload {
+        Workload::Steps { users, .. } => users.get_mut(user).map(|user| &mut user.opens),
+        Workload::Phases { .. } => None,
     }
 }
 

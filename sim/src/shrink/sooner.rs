@@ -20,6 +20,9 @@ const FEW_STEPS: usize = 4;
 /// The longest that anything lasts for the sake of fewer steps.
 const LONG: Span = Span::secs(60);
 
+/// A liveness phase that is long enough for what has already gone wrong.
+const SOON: Span = Span::secs(2);
+
 /// How long after its last event the safety phase ends.
 const REST: Span = Span::millis(100);
 
@@ -31,6 +34,29 @@ impl<M: Measured> Lab<'_, M> {
         self.shorter_deliveries(plan);
         self.shorter_server_times(plan);
         self.shorter_phases(plan);
+    }
+
+    /// Nothing that comes after what is to be shown, and no longer a run than that takes: whatever
+    /// is tried next is over sooner.
+    pub(super) fn cut_off(&mut self, plan: &mut Plan) {
+        let Some(seen) = self.look(plan) else {
+            return;
+        };
+        // A whole number of milliseconds after it, since that is how exactly it is told.
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "not negative, and far below 2^53"
+        )]
+        let shown = Span::millis(seen.violation.at_ms.max(0.0) as u64 + 1);
+        self.attempt(plan, |plan| {
+            if let Workload::Steps { steps, .. } = &mut plan.workload {
+                steps.retain(|step| step.at <= shown);
+            }
+            plan.faults.retain(|fault| fault.at <= shown);
+            plan.duration = end(plan).max(shown) + REST;
+        });
+        self.attempt(plan, |plan| plan.liveness = SOON);
     }
 
     /// Faults and absences that last longer, where that makes other steps needless: what was to
@@ -229,6 +255,24 @@ fn move_to(plan: &mut Plan, to: &dyn Fn(Span) -> Span) {
             step.at = to(step.at);
         }
     }
+}
+
+/// The ends of the longest pauses after this moment that last so long at least, the longest first.
+pub(super) fn long_pauses(plan: &Plan, after: Span, least: Span) -> Vec<Span> {
+    let moments = moments(plan);
+    let pauses = moments.windows(2).map(|two| (two[1] - two[0], two[1]));
+    let mut long: Vec<_> = pauses
+        .filter(|(pause, end)| *pause >= least && *end > after)
+        .collect();
+    long.sort_unstable();
+    long.into_iter().rev().take(3).map(|(_, end)| end).collect()
+}
+
+/// The plan with all that comes from this moment on so much earlier.
+pub(super) fn earlier_from(plan: &Plan, moment: Span, by: Span) -> Plan {
+    let mut sooner = plan.clone();
+    move_to(&mut sooner, &|at| if at >= moment { at - by } else { at });
+    sooner
 }
 
 /// How long a fault lasts, or, counted on from the last of them, a step.

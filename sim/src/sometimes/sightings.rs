@@ -66,7 +66,7 @@ impl Observer for Sightings {
                 ..
             } => self.answered(record, (call, called_at), op, outcome),
             What::AnsweredAgain { .. } => self.tally.reach(Point::AnsweredTwice),
-            What::Retried { call } => remember(&mut self.client(record.agent).retried, call),
+            What::Retried { call, .. } => remember(&mut self.client(record.agent).retried, call),
             What::Abandoned { .. } => {
                 self.tally.reach(Point::Abandoned);
                 let client = self.client(record.agent);

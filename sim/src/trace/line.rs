@@ -94,7 +94,7 @@ impl<'a> Line<'a> {
         };
         match record.what {
             What::Called { call, op, .. } | What::Abandoned { call, op } => line.add_op(call, op),
-            What::Retried { call } => {
+            What::Retried { call, .. } => {
                 line.call = Some(call.0);
                 if let Some((verb, room)) = calls.verb(record.agent, call) {
                     line.verb = Some(verb);

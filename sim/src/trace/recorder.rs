@@ -122,7 +122,7 @@ impl Observer for Recorder {
         self.count += 1;
         let (order, keep) = (self.count, self.keep);
         let at = self.since_start(record.at);
-        let verb = if let What::Retried { call } = record.what {
+        let verb = if let What::Retried { call, .. } = record.what {
             self.calls.verb(record.agent, call)
         } else {
             None

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use chat_core::Span;
 
 use super::*;
-use crate::history::Path;
+use crate::history::{Path, Retry};
 use crate::protocol::{Answer, LostRange, Outcome, Refusal, Saw, StickChange};
 
 const START: Time = Time(1_000_000_000);
@@ -38,7 +38,13 @@ fn play(observer: &mut dyn Observer) {
     tell(observer, 23, 1, Some(9), received(5, &GRANTED));
     let mut ann = |ms, what| tell(observer, ms, 0, Some(7), what);
     ann(24, called(1, &push));
-    ann(25, What::Retried { call: CallId(1) });
+    ann(
+        25,
+        What::Retried {
+            call: CallId(1),
+            why: Retry::Silence,
+        },
+    );
     crash(observer);
     let mut ann = |ms, what| tell(observer, ms, 0, Some(7), what);
     ann(27, answered(1, &push, &refused));

@@ -2,7 +2,7 @@
 
 use chat_core::Time;
 
-use crate::history::{Observer, What};
+use crate::history::{Observer, Retry, What};
 use crate::protocol::{Answer, CallId, Op, Outcome, Refusal, Room};
 
 use super::calls::{Call, Stage, waits};
@@ -51,10 +51,14 @@ impl VirtualUser {
             }
             return;
         }
-        if call.stage == Stage::InFlight {
-            let attempt = call.attempt;
-            self.actions.push_back(Action::Cancel { call: id, attempt });
-        }
+        let why = match call.stage {
+            Stage::InFlight => {
+                let attempt = call.attempt;
+                self.actions.push_back(Action::Cancel { call: id, attempt });
+                Retry::Silence
+            }
+            Stage::Pausing => Retry::PutOff,
+        };
         if let Some(call) = self.calls.change(id, |call| call.retry(now, &client)) {
             self.actions.push_back(Action::Request {
                 call: id,
@@ -64,7 +68,7 @@ impl VirtualUser {
                 op: call.op.clone(),
             });
         }
-        self.record(now, What::Retried { call: id }, o);
+        self.record(now, What::Retried { call: id, why }, o);
     }
 
     /// The client gives up a call, which is no longer among those in flight. It was meant to go

@@ -88,6 +88,9 @@ pub(super) struct Agenda {
     heap: Vec<Entry>,
 }
 
+/// Added to the number of what comes last at its time.
+const LAST: u64 = 1 << 63;
+
 /// One line of the agenda. Time and number are one integer, so that comparing two is one step.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
@@ -111,8 +114,17 @@ impl Agenda {
 
     /// Writes an event down. What should have happened already happens now.
     pub(super) fn at(&mut self, at: Time, event: Event) {
+        self.write(at, 0, event);
+    }
+
+    /// Writes an event down that comes after all others of its time.
+    pub(super) fn last_at(&mut self, at: Time, event: Event) {
+        self.write(at, LAST, event);
+    }
+
+    fn write(&mut self, at: Time, turn: u64, event: Event) {
         self.written += 1;
-        let key = (u128::from(at.max(self.now).0) << 64) | u128::from(self.written);
+        let key = (u128::from(at.max(self.now).0) << 64) | u128::from(turn | self.written);
         let entry = Entry { key, event };
         let mut place = self.heap.len();
         self.heap.push(entry);
@@ -179,6 +191,18 @@ mod tests {
         let order: Vec<_> = std::iter::from_fn(|| agenda.next()).collect();
         let timer = |at, agent| (Time(at), Event::Timer(agent));
         assert_eq!(order, [timer(5, 4), timer(7, 2), timer(9, 1), timer(9, 3)]);
+    }
+
+    #[test]
+    fn what_comes_last_comes_after_what_is_written_down_later() {
+        let mut agenda = Agenda::new(Time(0));
+        agenda.last_at(Time(7), Event::Script(0));
+        agenda.last_at(Time(7), Event::Script(1));
+        agenda.at(Time(8), Event::Heal);
+        agenda.at(Time(7), Event::Timer(2));
+        let order: Vec<_> = std::iter::from_fn(|| agenda.next().map(|(_, event)| event)).collect();
+        let script = Event::Script;
+        assert_eq!(order, [Event::Timer(2), script(0), script(1), Event::Heal]);
     }
 
     #[test]

@@ -45,6 +45,8 @@ pub(super) struct Client {
     drops: u32,
     /// The network of its next request, spelled out.
     pub(super) net: Option<Box<Net>>,
+    /// The same of the next openings of its stream.
+    pub(super) opens: VecDeque<Net>,
     /// The same of the later attempts of these calls.
     pub(super) retries: Vec<(CallId, VecDeque<Net>)>,
     /// The network of the next push to it, spelled out.
@@ -67,6 +69,7 @@ impl Client {
             cancelled: VecDeque::new(),
             drops: 0,
             net: None,
+            opens: VecDeque::new(),
             retries: Vec::new(),
             next_push: None,
             done: false,
@@ -166,7 +169,9 @@ impl World<'_, '_> {
             }
             Action::Cancel { call, attempt } => self.cancel(agent, call, attempt),
             Action::OpenStream { stream, who, after } => {
-                self.clients[agent as usize].stream = Some(stream);
+                let client = &mut self.clients[agent as usize];
+                client.stream = Some(stream);
+                client.net = client.opens.pop_front().map(Box::new);
                 self.send(
                     Whose::Stream { agent, stream },
                     translate::open_stream(who, after),

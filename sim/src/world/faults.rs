@@ -250,6 +250,20 @@ impl World<'_, '_> {
         those.get(usize::try_from(index).ok()?).copied()
     }
 
+    /// An operator's act whose answer a crash took along may have taken effect, or not.
+    pub(super) fn perhaps_operated(
+        &mut self,
+        verb: &'static str,
+        user: Option<u32>,
+        room: Option<u32>,
+    ) {
+        self.operated(verb, user, room);
+        if verb == "mute" {
+            // Of who was muted and may speak again, nobody can say when it may not.
+            self.operated("unmute", user, room);
+        }
+    }
+
     /// An operator's act took effect.
     pub(super) fn operated(&mut self, verb: &'static str, user: Option<u32>, room: Option<u32>) {
         let at = self.now();

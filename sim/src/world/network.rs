@@ -133,13 +133,15 @@ impl World<'_, '_> {
         if let (
             Some(Thing::Request {
                 whose: Whose::Stream { agent, stream },
+                net,
                 ..
             }),
             Ok(_),
         ) = (self.slots.get_mut(slot), &outcome)
         {
             let (agent, stream) = (*agent, *stream);
-            self.stream_opened(slot, agent, stream);
+            let spelled = spelled_reply(net.as_deref());
+            self.stream_opened(slot, (agent, stream), spelled);
             return;
         }
         if let Err(reject) = &outcome {

@@ -14,10 +14,14 @@ impl World<'_, '_> {
         for user in users {
             let stream = user.stream;
             self.add_client(Script::Manual { stream }, user.name.as_str().into());
+            if let Some(client) = self.clients.last_mut() {
+                client.opens = user.opens.iter().cloned().collect();
+            }
         }
         for (index, step) in steps.iter().enumerate() {
             let index = u32::try_from(index).expect("the plan limits steps");
-            self.agenda.at(START + step.at, Event::Script(index));
+            // Who acts at the moment that something reaches it acts because of that.
+            self.agenda.last_at(START + step.at, Event::Script(index));
         }
     }
 

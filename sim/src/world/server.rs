@@ -378,6 +378,11 @@ impl World<'_, '_> {
         for slot in self.slots.find(held) {
             self.lose_request(slot);
         }
+        for slot in self.slots.find(|t| matches!(t, Thing::Operator { .. })) {
+            if let Some(Thing::Operator { verb, user, room }) = self.slots.take(slot) {
+                self.perhaps_operated(verb, user, room);
+            }
+        }
     }
 
     fn lose_request(&mut self, slot: Slot) {

@@ -17,8 +17,16 @@ pub(super) const CUT_NOTICED: Span = Span::secs(1);
 
 impl World<'_, '_> {
     /// The server opened a stream: it is there at once, and the client hears of it.
-    pub(super) fn stream_opened(&mut self, slot: Slot, agent: u32, stream: u32) {
-        let latency = self.latency(agent, Toward::Client);
+    pub(super) fn stream_opened(
+        &mut self,
+        slot: Slot,
+        (agent, stream): (u32, u32),
+        spelled: Option<Delivery>,
+    ) {
+        let latency = match spelled {
+            Some(Delivery::After(latency)) => latency,
+            Some(Delivery::Lost) | None => self.latency(agent, Toward::Client),
+        };
         let now = self.now();
         let up_at = now + latency;
         if let Some(thing) = self.slots.get_mut(slot) {

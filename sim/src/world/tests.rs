@@ -247,3 +247,46 @@ fn who_waits_for_what_cannot_come_is_listed_as_stuck() {
         );
     }
 }
+
+/// Keeps how rooms ended, as somebody was told.
+#[derive(Default)]
+struct Ends(Vec<crate::protocol::EndReason>);
+
+impl Observer for Ends {
+    fn observe(&mut self, record: &Record<'_>) {
+        if let crate::history::What::Received {
+            saw: crate::protocol::Saw::Ended { reason, .. },
+            first: true,
+            ..
+        } = record.what
+        {
+            self.0.push(*reason);
+        }
+    }
+
+    fn observe_world(&mut self, _: &WorldRecord<'_>) {}
+}
+
+/// Found by exploring `crash_restart`, seed 68490: the journal had the act, its answer was lost.
+#[test]
+fn an_operator_s_act_may_take_effect_though_a_crash_takes_its_answer() {
+    let plan = parse(
+        "closed.yaml",
+        "name: closed
+duration: 3s
+users: [a, b]
+steps:
+- { at: 0s, user: a, do: enter_queue }
+- { at: 20ms, user: b, do: enter_queue }
+faults:
+- { at: 100ms, fail_disk: { for: 1s, unknown: true } }
+- { at: 110ms, operator: { close: { user: a } } }
+- { at: 200ms, crash: server, down_for: 50ms, lose_unsynced: false }
+",
+    )
+    .unwrap();
+    let mut ends = Ends::default();
+    let outcome = run(&plan, 1, &Progress::default(), Some(&mut ends));
+    assert_eq!(ends.0, [crate::protocol::EndReason::Closed; 2]);
+    assert!(outcome.violations.is_empty(), "{:?}", outcome.violations);
+}

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use chat_core::{Config, Span, Time};
 use sim::draw::{Quantiles, Ratio, Shape};
-use sim::history::{Observer, Path, Record, What, WorldRecord};
+use sim::history::{Observer, Path, Record, Retry, What, WorldRecord};
 use sim::metrics::Metrics;
 use sim::names::PROPERTIES;
 use sim::plan::{Capacity, Client, Network, Plan, Schedule, Workload};
@@ -214,7 +214,11 @@ impl Story {
     }
 
     pub(crate) fn retries(&mut self, call: Call) {
-        self.tell(call.agent, What::Retried { call: call.id });
+        self.retries_because(call, Retry::Silence);
+    }
+
+    pub(crate) fn retries_because(&mut self, call: Call, why: Retry) {
+        self.tell(call.agent, What::Retried { call: call.id, why });
     }
 
     pub(crate) fn gives_up(&mut self, call: Call) {
@@ -296,6 +300,22 @@ impl Story {
         saw: Saw<'_>,
         first: bool,
     ) {
+        self.arrives(agent, (seq, sent_at), &saw, Path::Stream, first);
+    }
+
+    /// An event arrives in the answer of a `check`, for the first time.
+    pub(crate) fn finds(&mut self, agent: Agent, seq: u64, sent_at: Time, saw: Saw<'_>) {
+        self.arrives(agent, (seq, sent_at), &saw, Path::Check, true);
+    }
+
+    fn arrives(
+        &mut self,
+        agent: Agent,
+        (seq, sent_at): (u64, Time),
+        saw: &Saw<'_>,
+        path: Path,
+        first: bool,
+    ) {
         let index = agent.0 as usize;
         if self.inboxes.len() <= index {
             self.inboxes.resize(index + 1, 0);
@@ -306,8 +326,8 @@ impl Story {
             What::Received {
                 seq,
                 sent_at,
-                saw: &saw,
-                path: Path::Stream,
+                saw,
+                path,
                 first,
             },
         );

@@ -53,6 +53,19 @@ pub(crate) fn push() -> Op {
     }
 }
 
+/// A check that names no cursor.
+pub(crate) fn bare_check(wait: Span) -> Op {
+    Op::Check { after: None, wait }
+}
+
+/// The answer to a check, after which nothing is left.
+pub(crate) fn read(cursor: u64) -> Answer {
+    Answer::Read {
+        cursor,
+        more: false,
+    }
+}
+
 pub(crate) fn talking_stick() -> Op {
     Op::TalkingStick { room: Some(LOBBY) }
 }

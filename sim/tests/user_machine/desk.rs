@@ -370,7 +370,7 @@ impl Observer for Log {
                 };
                 format!("called {} {}{late}", call.0, op.verb())
             }
-            What::Retried { call } => format!("retried {}", call.0),
+            What::Retried { call, .. } => format!("retried {}", call.0),
             What::Answered {
                 call, op, outcome, ..
             } => {

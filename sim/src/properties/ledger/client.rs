@@ -103,6 +103,8 @@ pub(crate) struct Client {
     pub(crate) vanished: bool,
     pub(crate) finished_at: Option<Time>,
     pub(crate) drained_at: Option<Time>,
+    /// When an exact check first brought all that was left, since the heal and the end of its flow.
+    pub(crate) read_out_at: Option<Time>,
 }
 
 /// What explains a message.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use chat_core::Time;
 
+use super::checks::Checks;
 use super::draft::Drafts;
 use super::seen::{Noted, Seen};
 use crate::protocol::{Agent, Room, User};
@@ -256,7 +257,10 @@ pub(crate) struct Person {
     pub(crate) dropped_at: Time,
     /// When the last call of any kind succeeded.
     pub(crate) served_at: Time,
-    pub(crate) streaming: bool,
+    /// Since when its stream is open.
+    pub(crate) streaming: Option<Time>,
+    pub(crate) stream_closed_at: Time,
+    pub(crate) checks: Checks,
     /// Whether it waits in line, or for a stick, so that liveness must look.
     pub(crate) in_line: bool,
     pub(crate) claims_stick: bool,
@@ -289,7 +293,9 @@ impl Person {
             heard_at: None,
             dropped_at: Time(0),
             served_at: Time(0),
-            streaming: false,
+            streaming: None,
+            stream_closed_at: Time(0),
+            checks: Checks::default(),
             in_line: false,
             claims_stick: false,
         }

@@ -82,9 +82,16 @@ impl Ledger {
             stay.begin(room_seq);
         }
         // And one's own leave when the stay that it ended is settled and forgotten.
-        if stay.joined.is_none() && arrival.event == Event::Member(someone.user, Presence::Left) {
-            stay.begin(room_seq);
-            stay.left = Some(room_seq);
+        if arrival.event == Event::Member(someone.user, Presence::Left) {
+            if stay.joined.is_none() {
+                stay.begin(room_seq);
+                stay.left = Some(room_seq);
+            }
+            // Where it ended was only guessed as long as nobody told.
+            if stay.loose {
+                stay.left = Some(room_seq);
+                stay.loose = false;
+            }
         }
         let last = stay.last;
         let noted = stay.seen.note(room_seq);

@@ -107,7 +107,9 @@ impl Ledger {
             .iter()
             .position(|m| m.room == room && m.joined.is_some_and(|joined| joined > seq));
         let index = later.unwrap_or(someone.memberships.len());
+        // It ended somewhere before the next one began.
         stay.left = later.and_then(|i| Some(someone.memberships[i].joined? - 1));
+        stay.loose = stay.left.is_some();
         someone.memberships.insert(index, stay);
         self.belongs(person, slot);
         index

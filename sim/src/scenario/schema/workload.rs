@@ -4,7 +4,9 @@ use serde_json::{Value, json};
 
 use super::forms::{closed, count, described, named, one_of, refer, some};
 use super::steps::weight;
-use crate::scenario::script::{ARGUMENTS, NET_KEYS, RETRY_KEYS, STEP_KEYS, USER_KEYS};
+use crate::scenario::script::{
+    ARGUMENTS, NET_KEYS, OPENING_KEYS, RETRY_KEYS, STEP_KEYS, USER_KEYS,
+};
 use crate::scenario::workload::{HABIT_KEYS, MAX_USERS, MODES, PERSONA_KEYS, PHASE_KEYS, STREAMS};
 
 /// `phases`.
@@ -26,6 +28,15 @@ pub(super) fn personas() -> Value {
 /// `users`.
 pub(super) fn users() -> Value {
     let streams = STREAMS.map(|(name, _)| name);
+    let opening = closed(
+        "",
+        OPENING_KEYS,
+        [
+            described(refer("Delivery"), "To the request."),
+            described(refer("Duration"), "To the word that it is open."),
+        ],
+        &[],
+    );
     let user = closed(
         "A user by its name, and which stream it holds.",
         USER_KEYS,
@@ -34,6 +45,10 @@ pub(super) fn users() -> Value {
             described(
                 one_of(&streams),
                 "Whether it holds an event stream; events by default.",
+            ),
+            described(
+                json!({ "type": "array", "items": opening }),
+                "What the network does to each opening of its stream, in turn.",
             ),
         ],
         &["name"],

@@ -1,0 +1,42 @@
+//! The one place that knows the time.
+
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use chat_core::Time;
+
+/// Wall-clock time that never goes back: read once, and counted on from there.
+#[derive(Clone, Copy, Debug)]
+pub struct Clock {
+    began: Time,
+    since: Instant,
+}
+
+impl Clock {
+    /// A clock that goes from now on.
+    #[must_use]
+    pub fn start() -> Self {
+        let wall = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or(Duration::ZERO);
+        Self {
+            began: Time(micros(wall)),
+            since: Instant::now(),
+        }
+    }
+
+    /// Now.
+    #[must_use]
+    pub fn now(&self) -> Time {
+        Time(self.began.0.saturating_add(micros(self.since.elapsed())))
+    }
+
+    /// How long it is until then; nothing if that has passed.
+    #[must_use]
+    pub fn until(&self, then: Time) -> Duration {
+        Duration::from_micros(then.since(self.now()).0)
+    }
+}
+
+fn micros(span: Duration) -> u64 {
+    u64::try_from(span.as_micros()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,219 @@
+//! The driver as everybody else sees it.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc;
+use std::time::Instant;
+
+use chat_core::{Address, Call, Node, Reader, Reject, Seq, Span, Ticket, Time};
+use tokio::sync::oneshot;
+
+use super::facts::{Facts, More};
+use super::outlet::{Delivery, Outlet};
+use super::{Answered, Input, MAX_QUEUED, Request, Shared};
+use crate::metrics::Metrics;
+
+/// When a caller should come again that found the channel full.
+const OVERLOAD_RETRY: Span = Span::millis(250);
+
+/// Where calls go in. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct NodeClient {
+    inputs: mpsc::Sender<Input>,
+    shared: Arc<Shared>,
+}
+
+impl NodeClient {
+    pub(super) fn new(inputs: mpsc::Sender<Input>, shared: Arc<Shared>) -> Self {
+        Self { inputs, shared }
+    }
+
+    /// Now, as the server counts.
+    #[must_use]
+    pub fn now(&self) -> Time {
+        self.shared.clock.now()
+    }
+
+    /// What is counted as calls go by.
+    #[must_use]
+    pub fn metrics(&self) -> &Metrics {
+        &self.shared.metrics
+    }
+
+    /// How many calls lie in the channel.
+    #[must_use]
+    pub fn queued(&self) -> usize {
+        self.shared.queued.load(Ordering::Relaxed)
+    }
+
+    /// Asks, and waits for the answer. A caller that stops waiting is gone: what it asked may
+    /// still be done.
+    pub async fn call(&self, from: Address, request: Request) -> Answered {
+        let ticket = self.ticket();
+        let (reply, answer) = oneshot::channel();
+        let input = Input::Call {
+            ticket,
+            from,
+            request,
+            sent: Instant::now(),
+            reply,
+        };
+        self.ask(ticket, input, answer).await
+    }
+
+    /// Opens an event stream of the reader's inbox: from behind `after`, or from its end.
+    ///
+    /// # Errors
+    /// The refusal, with what else the caller should be told.
+    pub async fn open_stream(
+        &self,
+        from: Address,
+        reader: Reader,
+        after: Option<Seq>,
+    ) -> Result<(EventStream, Facts), Answered> {
+        let ticket = self.ticket();
+        let (reply, answer) = oneshot::channel();
+        let outlet = Arc::new(Outlet::default());
+        let input = Input::Open {
+            ticket,
+            from,
+            call: Call::OpenStream { reader, after },
+            outlet: Arc::clone(&outlet),
+            reply,
+        };
+        let answered = self.ask(ticket, input, answer).await;
+        if answered.outcome.is_err() {
+            return Err(answered);
+        }
+        let stream = EventStream {
+            ticket,
+            outlet,
+            driver: self.clone(),
+            holds_page: false,
+        };
+        Ok((stream, answered.facts))
+    }
+
+    /// Looks at the node's committed state, on its own thread: be brief. None when the driver is
+    /// too busy, or has stopped.
+    pub async fn look<T: Send + 'static>(
+        &self,
+        look: impl FnOnce(&Node) -> T + Send + 'static,
+    ) -> Option<T> {
+        let (reply, answer) = oneshot::channel();
+        self.reserve().ok()?;
+        let look = Box::new(move |node: &Node| {
+            // Who asked may be gone.
+            let _ = reply.send(look(node));
+        });
+        self.inputs.send(Input::Look(look)).ok()?;
+        answer.await.ok()
+    }
+
+    /// Takes nothing new from now on. What was taken is finished, streams and waiting checks are
+    /// given what they are owed and ended, at the latest `by` then; and the driver stops.
+    pub fn stop(&self, by: Instant) {
+        // A driver that has stopped need not be told.
+        let _ = self.inputs.send(Input::Stop { by });
+    }
+
+    fn ticket(&self) -> Ticket {
+        Ticket(self.shared.tickets.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// Takes a place in the channel, which the driver gives back.
+    fn reserve(&self) -> Result<(), Reject> {
+        let queued = &self.shared.queued;
+        if queued.fetch_add(1, Ordering::Relaxed) >= MAX_QUEUED {
+            queued.fetch_sub(1, Ordering::Relaxed);
+            return Err(Reject::Overloaded {
+                retry_after: OVERLOAD_RETRY,
+            });
+        }
+        Ok(())
+    }
+
+    async fn ask(
+        &self,
+        ticket: Ticket,
+        input: Input,
+        answer: oneshot::Receiver<Answered>,
+    ) -> Answered {
+        if let Err(reject) = self.reserve() {
+            return self.refusal(reject);
+        }
+        if self.inputs.send(input).is_err() {
+            return self.refusal(Reject::ShuttingDown);
+        }
+        let mut waiting = Waiting {
+            ticket,
+            driver: Some(self),
+        };
+        let answered = answer.await;
+        waiting.driver = None;
+        answered.unwrap_or_else(|_| self.refusal(Reject::ShuttingDown))
+    }
+
+    /// A refusal by the driver itself, which nobody looked up anything for.
+    fn refusal(&self, reject: Reject) -> Answered {
+        Answered {
+            outcome: Err(reject),
+            facts: Facts {
+                at: self.now(),
+                me: None,
+                more: More::Nothing,
+            },
+        }
+    }
+}
+
+/// Somebody waits for an answer. Dropped before it came, the node is told.
+struct Waiting<'a> {
+    ticket: Ticket,
+    driver: Option<&'a NodeClient>,
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        if let Some(driver) = self.driver {
+            // A driver that has stopped need not be told.
+            let _ = driver.inputs.send(Input::Cancel(self.ticket));
+        }
+    }
+}
+
+/// An open event stream. Dropped, it is closed.
+#[derive(Debug)]
+pub struct EventStream {
+    ticket: Ticket,
+    outlet: Arc<Outlet>,
+    driver: NodeClient,
+    /// The last page may still be on its way to the reader.
+    holds_page: bool,
+}
+
+impl EventStream {
+    /// The next thing to give to the reader. To ask for it says that the last one is dealt with.
+    pub async fn next(&mut self) -> Delivery {
+        if std::mem::take(&mut self.holds_page) {
+            // A driver that has stopped has ended the stream.
+            let _ = self.driver.inputs.send(Input::Ready(self.ticket));
+        }
+        let delivery = self.outlet.take().await;
+        if let Delivery::Page { page, .. } = &delivery {
+            self.holds_page = true;
+            let now = self.driver.now();
+            for event in &page.events {
+                self.driver.metrics().delivered(event.at, now);
+            }
+        }
+        delivery
+    }
+}
+
+impl Drop for EventStream {
+    fn drop(&mut self) {
+        // A driver that has stopped has ended the stream.
+        let _ = self.driver.inputs.send(Input::Close(self.ticket));
+    }
+}

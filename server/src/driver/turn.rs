@@ -1,0 +1,300 @@
+//! The driver's thread: what came in, what the node makes of it, what goes out.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+use chat_core::{Node, Output, Reject, Response, Ticket, UserId};
+use tokio::sync::oneshot;
+
+use super::facts::{self, Asker};
+use super::outlet::{Ending, Outlet, PAGE};
+use super::{Answered, Input, Request, Shared};
+use crate::journal::{Append, Fate, Journal};
+
+/// How many inputs are taken before the node's batch is appended.
+const INPUTS_A_TURN: usize = 1_024;
+
+/// The longest that the driver sleeps: so that it never depends on a single wake-up.
+const LONGEST_SLEEP: Duration = Duration::from_secs(60);
+
+/// Nobody: ids are given from 1 on.
+const NOBODY: UserId = UserId(0);
+
+/// One who waits for an answer.
+struct Waiter {
+    asker: Asker,
+    reply: oneshot::Sender<Answered>,
+    /// Where a stream's events go, when the call opens one.
+    outlet: Option<Arc<Outlet>>,
+}
+
+/// An open stream.
+struct Open {
+    outlet: Arc<Outlet>,
+    /// The node has events for it.
+    ready: bool,
+    /// The reader has taken the last page.
+    has_room: bool,
+}
+
+/// Whether the driver goes on.
+enum Phase {
+    Serving,
+    Stopping { by: Instant },
+    Stopped,
+}
+
+/// All that the thread owns.
+pub(super) struct Turn {
+    node: Node,
+    journal: Box<dyn Journal>,
+    shared: Arc<Shared>,
+    waiting: HashMap<Ticket, Waiter>,
+    streams: BTreeMap<Ticket, Open>,
+    phase: Phase,
+}
+
+impl Turn {
+    pub(super) fn new(node: Node, journal: Box<dyn Journal>, shared: Arc<Shared>) -> Self {
+        Self {
+            node,
+            journal,
+            shared,
+            waiting: HashMap::new(),
+            streams: BTreeMap::new(),
+            phase: Phase::Serving,
+        }
+    }
+
+    /// Until everybody is gone, or it was told to stop.
+    pub(super) fn run(mut self, inputs: &Receiver<Input>) {
+        let mut woke = Instant::now();
+        loop {
+            self.settle();
+            if matches!(self.phase, Phase::Stopped) {
+                break;
+            }
+            self.shared.metrics.turned(woke.elapsed());
+            let input = inputs.recv_timeout(self.sleep());
+            woke = Instant::now();
+            match input {
+                Ok(input) => self.take(input),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+            for input in inputs.try_iter().take(INPUTS_A_TURN) {
+                self.take(input);
+            }
+        }
+        self.journal.close();
+    }
+
+    fn sleep(&mut self) -> Duration {
+        let due = self.node.poll_timeout();
+        let sleep = due.map_or(LONGEST_SLEEP, |at| self.shared.clock.until(at));
+        let sleep = sleep.min(LONGEST_SLEEP);
+        match self.phase {
+            Phase::Stopping { by } => sleep.min(by.saturating_duration_since(Instant::now())),
+            Phase::Serving | Phase::Stopped => sleep,
+        }
+    }
+
+    fn take(&mut self, input: Input) {
+        let now = self.shared.clock.now();
+        match input {
+            Input::Call {
+                ticket,
+                from,
+                request,
+                sent,
+                reply,
+            } => {
+                self.shared.queued.fetch_sub(1, Ordering::Relaxed);
+                self.shared.metrics.waited(sent.elapsed());
+                let call = match request {
+                    Request::Call(call) => call,
+                    Request::About(id, call) => {
+                        call(self.node.hub().user_by_public_id(&id).unwrap_or(NOBODY))
+                    }
+                };
+                let waiter = Waiter {
+                    asker: Asker::of(&call),
+                    reply,
+                    outlet: None,
+                };
+                self.waiting.insert(ticket, waiter);
+                self.node.submit(now, ticket, from, call);
+            }
+            Input::Open {
+                ticket,
+                from,
+                call,
+                outlet,
+                reply,
+            } => {
+                self.shared.queued.fetch_sub(1, Ordering::Relaxed);
+                let waiter = Waiter {
+                    asker: Asker::of(&call),
+                    reply,
+                    outlet: Some(outlet),
+                };
+                self.waiting.insert(ticket, waiter);
+                self.node.submit(now, ticket, from, call);
+            }
+            Input::Look(look) => {
+                self.shared.queued.fetch_sub(1, Ordering::Relaxed);
+                look(&self.node);
+            }
+            Input::Cancel(ticket) => {
+                if self.waiting.remove(&ticket).is_some() {
+                    self.node.cancel(ticket);
+                } else if self.streams.contains_key(&ticket) {
+                    // The stream opened for somebody who no longer waits for it.
+                    self.close(ticket);
+                }
+            }
+            Input::Close(ticket) => self.close(ticket),
+            Input::Ready(ticket) => {
+                if let Some(open) = self.streams.get_mut(&ticket) {
+                    open.has_room = true;
+                }
+                self.feed(ticket);
+            }
+            Input::Appended(fate) => self.learn(fate),
+            Input::Stop { by } => {
+                self.node.shut_down();
+                self.phase = Phase::Stopping { by };
+            }
+        }
+    }
+
+    /// Lets the node do all that it can do now.
+    fn settle(&mut self) {
+        let now = self.shared.clock.now();
+        self.node.handle_timeout(now);
+        loop {
+            self.drain();
+            let now = self.shared.clock.now();
+            let Some(batch) = self.node.poll_batch(now) else {
+                break;
+            };
+            match self.journal.append(now, batch) {
+                Append::Settled(fate) => self.learn(fate),
+                Append::Pending => break,
+            }
+        }
+        self.drain();
+        if let Phase::Stopping { by } = self.phase {
+            self.finish(by);
+        }
+    }
+
+    fn learn(&mut self, fate: Fate) {
+        match fate {
+            Fate::Committed { first, at } => self.node.committed(first, at),
+            Fate::Failed => self.node.append_failed(self.shared.clock.now()),
+            Fate::Unknown => self.node.append_unknown(),
+        }
+    }
+
+    /// Ends, once all that was taken is answered and every stream has what it is owed.
+    fn finish(&mut self, by: Instant) {
+        let late = Instant::now() >= by;
+        let owed = self
+            .streams
+            .values()
+            .any(|open| open.ready || !open.has_room);
+        if (!owed || late) && self.node.finish(self.shared.clock.now()) {
+            self.drain();
+            self.phase = Phase::Stopped;
+        } else if late {
+            tracing::warn!("the time to stop is over, and the journal is not done");
+            self.phase = Phase::Stopped;
+        }
+        if matches!(self.phase, Phase::Stopped) {
+            for open in self.streams.values() {
+                open.outlet.end(Ending::Closing);
+            }
+        }
+    }
+
+    fn drain(&mut self) {
+        while let Some(output) = self.node.poll_output() {
+            match output {
+                Output::Reply { ticket, outcome } => self.answer(ticket, outcome),
+                Output::StreamReady(stream) => {
+                    if let Some(open) = self.streams.get_mut(&stream) {
+                        open.ready = true;
+                    }
+                    self.feed(stream);
+                }
+                Output::StreamClosed(stream) => {
+                    if let Some(open) = self.streams.remove(&stream) {
+                        open.outlet.end(match self.phase {
+                            Phase::Serving => Ending::Forgotten,
+                            Phase::Stopping { .. } | Phase::Stopped => Ending::Closing,
+                        });
+                    }
+                }
+                Output::Notice {
+                    stream,
+                    room,
+                    notice,
+                } => {
+                    if let Some(open) = self.streams.get(&stream) {
+                        open.outlet.put_notice(room, notice);
+                    }
+                }
+            }
+        }
+    }
+
+    fn answer(&mut self, ticket: Ticket, outcome: Result<Response, Reject>) {
+        let Some(waiter) = self.waiting.remove(&ticket) else {
+            return;
+        };
+        let asker = (ticket, waiter.asker);
+        let facts = facts::gather(&self.node, self.shared.clock.now(), asker, &outcome);
+        if let (Some(outlet), Ok(Response::Streaming)) = (waiter.outlet, &outcome) {
+            let open = Open {
+                outlet,
+                ready: false,
+                has_room: true,
+            };
+            self.streams.insert(ticket, open);
+        }
+        // Who asked may be gone; then a cancellation is on its way.
+        let _ = waiter.reply.send(Answered { outcome, facts });
+    }
+
+    /// Gives the stream's reader the next page, if there is one and it can take it.
+    fn feed(&mut self, stream: Ticket) {
+        let Some(open) = self.streams.get_mut(&stream) else {
+            return;
+        };
+        if !open.ready || !open.has_room {
+            return;
+        }
+        let Some(user) = self.node.stream_user(stream) else {
+            return;
+        };
+        let Some(page) = self.node.read_stream(stream, PAGE) else {
+            return;
+        };
+        open.ready = page.unread > 0;
+        if page.gap.is_none() && page.events.is_empty() {
+            return;
+        }
+        open.has_room = false;
+        open.outlet.put_page(user, page);
+    }
+
+    fn close(&mut self, stream: Ticket) {
+        if self.streams.remove(&stream).is_some() {
+            self.node.close_stream(stream);
+        }
+    }
+}

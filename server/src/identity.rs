@@ -1,0 +1,299 @@
+//! Secrets: handles, reader ids, and what is known of them.
+//!
+//! A handle says who calls, and is shown to its owner alone. Everything else is made from it: the
+//! reader id, which only reads, and the hashes by which the core knows both. So nothing has to be
+//! kept to answer a caller, and no journal, log or event can give a handle away.
+
+use std::fmt;
+use std::net::IpAddr;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use chat_core::{Address, RequestKey, SecretHash};
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use sha2::Sha256;
+
+/// How many bytes of chance a secret has: 128 bits.
+const SECRET_BYTES: usize = 16;
+
+/// The least characters of a request key that may mint a handle: 128 bits in base64.
+pub const MINTING_KEY_CHARS: usize = 22;
+
+/// The least different characters among them: nobody draws 22 characters of fewer than these.
+const MINTING_KEY_DISTINCT: usize = 8;
+
+/// The most characters of a request key.
+pub const MAX_KEY_CHARS: usize = 128;
+
+/// A participant's secret. It prints as dots.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Handle(Box<str>);
+
+/// A participant's second secret, which only reads its inbox. It prints as dots.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct ReaderId(Box<str>);
+
+impl Handle {
+    /// What a caller passed as its handle. Any text may be one; most are unknown.
+    #[must_use]
+    pub fn given(text: &str) -> Self {
+        Self(text.into())
+    }
+
+    /// The secret itself, for its owner's eyes.
+    #[must_use]
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl ReaderId {
+    /// What a caller passed as its reader id.
+    #[must_use]
+    pub fn given(text: &str) -> Self {
+        Self(text.into())
+    }
+
+    /// The secret itself, for its owner's eyes.
+    #[must_use]
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+
+    /// The address of the inbox as a resource: `chat://inbox/{reader_id}`.
+    #[must_use]
+    pub fn inbox_uri(&self) -> String {
+        format!("{INBOX_URI}{}", self.0)
+    }
+
+    /// The reader id in an inbox's address, and the cursor of `?after=`, if there is one.
+    ///
+    /// # Errors
+    /// A sentence that says what such an address looks like.
+    pub fn from_inbox_uri(uri: &str) -> Result<(Self, Option<u64>), String> {
+        let wrong = || format!("an inbox is read at {INBOX_URI}{{reader_id}}?after=CURSOR");
+        let rest = uri.strip_prefix(INBOX_URI).ok_or_else(wrong)?;
+        let (reader, query) = rest.split_once('?').unwrap_or((rest, ""));
+        let after = match query.strip_prefix("after=") {
+            Some(cursor) => Some(cursor.parse().map_err(|_| wrong())?),
+            None if query.is_empty() => None,
+            None => return Err(wrong()),
+        };
+        Ok((Self(reader.into()), after))
+    }
+}
+
+/// Where inboxes are, among resources.
+pub const INBOX_URI: &str = "chat://inbox/";
+
+impl fmt::Debug for Handle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Handle(…)")
+    }
+}
+
+impl fmt::Debug for ReaderId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ReaderId(…)")
+    }
+}
+
+/// What a request key is used for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Minting {
+    /// To mint a handle: a repeated call gets the same one.
+    Repeatable,
+    /// The key is too weak to mint by: whoever guessed it would get the handle.
+    TooWeak,
+}
+
+/// Whether a handle may be minted by this key.
+#[must_use]
+pub fn minting(key: &str) -> Minting {
+    let distinct: std::collections::BTreeSet<char> = key.chars().collect();
+    if key.chars().count() < MINTING_KEY_CHARS || distinct.len() < MINTING_KEY_DISTINCT {
+        return Minting::TooWeak;
+    }
+    Minting::Repeatable
+}
+
+/// The server's own secret, from which all others follow.
+#[derive(Clone)]
+pub struct Secrets {
+    keyed: Hmac<Sha256>,
+}
+
+impl fmt::Debug for Secrets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secrets(…)")
+    }
+}
+
+impl Secrets {
+    /// The secrets that follow from this one.
+    ///
+    /// # Panics
+    /// Never: HMAC takes keys of every length.
+    #[must_use]
+    pub fn new(secret: &[u8; 32]) -> Self {
+        let keyed = Hmac::<Sha256>::new_from_slice(secret).expect("HMAC takes any key");
+        Self { keyed }
+    }
+
+    /// The secrets of a server that keeps nothing: new ones at each start.
+    ///
+    /// # Errors
+    /// When the machine has no chance to give.
+    pub fn fresh() -> Result<Self, getrandom::Error> {
+        let mut secret = [0; 32];
+        getrandom::fill(&mut secret)?;
+        Ok(Self::new(&secret))
+    }
+
+    /// The handle of whoever registers with this key: the same for the same key.
+    #[must_use]
+    pub fn handle_for_key(&self, key: &str) -> Handle {
+        Handle(Self::written("h_", &self.code("handle", key.as_bytes())))
+    }
+
+    /// A new handle for whoever registers without a key.
+    ///
+    /// # Errors
+    /// When the machine has no chance to give.
+    pub fn random_handle(&self) -> Result<Handle, getrandom::Error> {
+        let mut secret = [0; SECRET_BYTES];
+        getrandom::fill(&mut secret)?;
+        Ok(Handle(Self::written("h_", &secret)))
+    }
+
+    /// The reader id that belongs to a handle.
+    #[must_use]
+    pub fn reader_of(&self, handle: &Handle) -> ReaderId {
+        ReaderId(Self::written(
+            "r_",
+            &self.code("reader", handle.0.as_bytes()),
+        ))
+    }
+
+    /// What the core knows a handle by.
+    #[must_use]
+    pub fn handle_hash(&self, handle: &Handle) -> SecretHash {
+        SecretHash(self.code("handle-hash", handle.0.as_bytes()))
+    }
+
+    /// What the core knows a reader id by.
+    #[must_use]
+    pub fn reader_hash(&self, reader: &ReaderId) -> SecretHash {
+        SecretHash(self.code("reader-hash", reader.0.as_bytes()))
+    }
+
+    /// What the core knows a request key by.
+    #[must_use]
+    pub fn request_key(&self, key: &str) -> RequestKey {
+        RequestKey(u128::from_le_bytes(self.code("key", key.as_bytes())))
+    }
+
+    /// What the core knows the place of a call by. The hosts of one IPv6 network (/64) are one
+    /// place: a single host may have all of its addresses.
+    #[must_use]
+    pub fn address(&self, ip: IpAddr) -> Address {
+        let code = match ip.to_canonical() {
+            IpAddr::V4(ip) => self.code("address", &ip.octets()),
+            IpAddr::V6(ip) => self.code("address", &ip.octets()[..8]),
+        };
+        let [a, b, c, d, e, f, g, h, ..] = code;
+        Address(u64::from_le_bytes([a, b, c, d, e, f, g, h]))
+    }
+
+    fn code(&self, purpose: &str, of: &[u8]) -> [u8; SECRET_BYTES] {
+        let mut keyed = self.keyed.clone();
+        keyed.update(purpose.as_bytes());
+        keyed.update(&[0]);
+        keyed.update(of);
+        let whole = keyed.finalize().into_bytes();
+        let mut code = [0; SECRET_BYTES];
+        code.copy_from_slice(&whole[..SECRET_BYTES]);
+        code
+    }
+
+    fn written(prefix: &str, secret: &[u8; SECRET_BYTES]) -> Box<str> {
+        let mut text = String::from(prefix);
+        URL_SAFE_NO_PAD.encode_string(secret, &mut text);
+        text.into_boxed_str()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn secrets() -> Secrets {
+        Secrets::new(&[7; 32])
+    }
+
+    #[test]
+    fn one_key_mints_one_handle_and_another_server_another() {
+        let key = "kJ3v9QmX2hTz7pLw8RbYcA";
+        let handle = secrets().handle_for_key(key);
+        assert_eq!(handle, secrets().handle_for_key(key));
+        assert_ne!(handle, Secrets::new(&[8; 32]).handle_for_key(key));
+        assert_eq!(handle.expose().len(), 24);
+        assert_ne!(
+            secrets().random_handle().unwrap(),
+            secrets().random_handle().unwrap()
+        );
+    }
+
+    #[test]
+    fn keys_that_could_be_guessed_mint_nothing() {
+        for weak in ["", "1", "retry-7", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"] {
+            assert_eq!(minting(weak), Minting::TooWeak, "{weak}");
+        }
+        for strong in [
+            "kJ3v9QmX2hTz7pLw8RbYcA",
+            "3f2b8c1e-9d47-4a06-b5e3-7c1f0a9d2e84",
+        ] {
+            assert_eq!(minting(strong), Minting::Repeatable, "{strong}");
+        }
+    }
+
+    #[test]
+    fn secrets_do_not_print() {
+        let handle = secrets().handle_for_key("x");
+        let reader = secrets().reader_of(&handle);
+        let shown = format!("{handle:?} {reader:?} {:?}", secrets());
+        assert_eq!(shown, "Handle(…) ReaderId(…) Secrets(…)");
+    }
+
+    #[test]
+    fn the_hashes_of_one_text_differ_by_what_it_is() {
+        let secrets = secrets();
+        let (handle, reader) = (Handle::given("x"), ReaderId::given("x"));
+        assert_ne!(secrets.handle_hash(&handle), secrets.reader_hash(&reader));
+    }
+
+    #[test]
+    fn inbox_addresses_are_read_back() {
+        let reader = secrets().reader_of(&Handle::given("x"));
+        let uri = reader.inbox_uri();
+        assert_eq!(ReaderId::from_inbox_uri(&uri), Ok((reader.clone(), None)));
+        let after = format!("{uri}?after=12");
+        assert_eq!(ReaderId::from_inbox_uri(&after), Ok((reader, Some(12))));
+        for wrong in [
+            "chat://room/1",
+            "chat://inbox/r?after=x",
+            "chat://inbox/r?from=1",
+        ] {
+            assert!(ReaderId::from_inbox_uri(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn one_ipv6_network_is_one_place() {
+        let place = |text: &str| secrets().address(text.parse().unwrap());
+        assert_eq!(place("2001:db8::1"), place("2001:db8::2:3"));
+        assert_ne!(place("2001:db8::1"), place("2001:db8:0:1::1"));
+        assert_eq!(place("::ffff:10.0.0.1"), place("10.0.0.1"));
+        assert_ne!(place("10.0.0.1"), place("10.0.0.2"));
+    }
+}

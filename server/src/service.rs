@@ -1,0 +1,403 @@
+//! What every transport calls: a tool with its arguments in, a result or a refusal out.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Instant;
+
+use chat_core::{
+    Address, Call, Caller, Command, Reader, Reject, RequestKey, Response, SecretHash, Seq, UserId,
+};
+use serde_json::{Map, Value};
+
+use crate::driver::{Answered, EventStream, Facts, NodeClient, Request};
+use crate::identity::{Handle, MINTING_KEY_CHARS, Minting, ReaderId, Secrets, minting};
+use crate::seat::{Implicit, Seat};
+use crate::tools::{Arguments, Ask, Asked, Mint, Tool, parse};
+use crate::wire::{self, Done, Refusal};
+
+/// Where a call comes from.
+#[derive(Clone, Debug)]
+pub struct Origin {
+    /// From which place, for rate limits and bans.
+    pub address: Address,
+    /// Where participants are minted that may leave their handles out.
+    pub seat: Option<Arc<Seat>>,
+    /// The handle that came beside the arguments, as by a header.
+    pub handle: Option<Handle>,
+}
+
+/// A call that was dealt with.
+#[derive(Clone, Debug)]
+pub struct Performed {
+    /// Which tool.
+    pub tool: Tool,
+    /// What came of it.
+    pub outcome: Result<Done, Refusal>,
+    /// Who and where the caller is; none when the node was never asked.
+    pub facts: Option<Facts>,
+    /// Whether the caller need not pass its handle from here on.
+    pub implicit: HandleUse,
+}
+
+/// Whether a caller has to pass its handle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HandleUse {
+    /// It is the only participant of its place.
+    MayBeLeftOut,
+    /// It has to.
+    MustBePassed,
+}
+
+impl Performed {
+    /// A call that the node was never asked about.
+    #[must_use]
+    pub const fn refused(tool: Tool, refusal: Refusal) -> Self {
+        Self {
+            tool,
+            outcome: Err(refusal),
+            facts: None,
+            implicit: HandleUse::MustBePassed,
+        }
+    }
+
+    /// The result, or `{"error": …}`.
+    ///
+    /// # Panics
+    /// Never: all of it is strings, numbers, lists and maps with names as keys.
+    #[must_use]
+    pub fn json(&self) -> Value {
+        match &self.outcome {
+            Ok(done) => serde_json::to_value(done).expect("results are plain JSON"),
+            Err(refusal) => serde_json::json!({ "error": refusal }),
+        }
+    }
+}
+
+/// The tools behind every door. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Service {
+    node: NodeClient,
+    secrets: Arc<Secrets>,
+}
+
+/// Who calls, as far as it is known before the node is asked.
+struct Known {
+    handle: Handle,
+    caller: Caller,
+}
+
+impl Service {
+    /// A service over this node.
+    #[must_use]
+    pub fn new(node: NodeClient, secrets: Secrets) -> Self {
+        Self {
+            node,
+            secrets: Arc::new(secrets),
+        }
+    }
+
+    /// The node's client, for views and for stopping.
+    #[must_use]
+    pub fn node(&self) -> &NodeClient {
+        &self.node
+    }
+
+    /// The server's secrets.
+    #[must_use]
+    pub fn secrets(&self) -> &Secrets {
+        &self.secrets
+    }
+
+    /// The place that an address is.
+    #[must_use]
+    pub fn address(&self, ip: IpAddr) -> Address {
+        self.secrets.address(ip)
+    }
+
+    /// Calls a tool. Every failure is a refusal with a code and a sentence.
+    pub async fn perform(
+        &self,
+        tool: Tool,
+        arguments: Map<String, Value>,
+        origin: &Origin,
+    ) -> Performed {
+        let asked = parse(tool, Arguments::new(tool, arguments));
+        self.perform_read(tool, asked, origin).await
+    }
+
+    /// Calls a tool whose arguments were read already, well or not.
+    pub async fn perform_read(
+        &self,
+        tool: Tool,
+        asked: Result<Asked, Refusal>,
+        origin: &Origin,
+    ) -> Performed {
+        match asked {
+            Ok(asked) => self.ask(tool, asked, origin).await,
+            Err(refusal) => self.counted(Instant::now(), Performed::refused(tool, refusal)),
+        }
+    }
+
+    fn counted(&self, began: Instant, performed: Performed) -> Performed {
+        let metrics = self.node.metrics();
+        metrics.called(performed.tool, began.elapsed());
+        if let Err(refusal) = &performed.outcome {
+            metrics.refused(refusal.code);
+        }
+        performed
+    }
+
+    /// Asks what was read and checked.
+    pub async fn ask(&self, tool: Tool, asked: Asked, origin: &Origin) -> Performed {
+        let began = Instant::now();
+        let performed = match self.identify(&asked, origin) {
+            Ok(known) => {
+                let request = self.request(&known, asked);
+                let answered = self.node.call(origin.address, request).await;
+                self.performed(tool, &known.handle, answered, origin)
+            }
+            Err(refusal) => Performed::refused(tool, refusal),
+        };
+        self.counted(began, performed)
+    }
+
+    fn performed(
+        &self,
+        tool: Tool,
+        handle: &Handle,
+        answered: Answered,
+        origin: &Origin,
+    ) -> Performed {
+        let Answered { outcome, facts } = answered;
+        if let Some(seat) = &origin.seat {
+            match (&outcome, &facts.me) {
+                (Err(Reject::UnknownHandle), _) => seat.forget(handle),
+                (Ok(_), Some(me)) if mints(tool) => seat.minted(handle, &me.who.name),
+                (Ok(_) | Err(_), _) => {}
+            }
+        }
+        let left_out = origin
+            .seat
+            .as_ref()
+            .is_some_and(|seat| seat.implicit() == Implicit::One(handle.clone()));
+        let reader = self.secrets.reader_of(handle);
+        Performed {
+            tool,
+            outcome: outcome
+                .map(|response| wire::result(&response, &facts, handle, &reader))
+                .map_err(Refusal::from),
+            facts: Some(facts),
+            implicit: if left_out {
+                HandleUse::MayBeLeftOut
+            } else {
+                HandleUse::MustBePassed
+            },
+        }
+    }
+
+    /// Who calls: by the handle it passed, by the place it calls from, or somebody new.
+    fn identify(&self, asked: &Asked, origin: &Origin) -> Result<Known, Refusal> {
+        if let (Some(a), Some(b)) = (&asked.handle, &origin.handle)
+            && a != b
+        {
+            return Err(Refusal::invalid(
+                "the argument `handle` and the header Chat-Handle differ; pass one of them".into(),
+            ));
+        }
+        if let Some(handle) = asked.handle.as_ref().or(origin.handle.as_ref()) {
+            return Ok(self.known(handle.clone()));
+        }
+        match &asked.ask {
+            Ask::Minting(_, mint) => self.mint(mint, asked.key.as_deref(), origin),
+            Ask::Command(_) | Ask::Block(_) | Ask::Report(..) | Ask::Read(_) => {
+                let implicit = origin.seat.as_ref().map(|seat| seat.implicit());
+                match implicit {
+                    Some(Implicit::One(handle)) => Ok(self.known(handle)),
+                    Some(Implicit::Nobody | Implicit::Several) | None => {
+                        Err(Reject::HandleRequired.into())
+                    }
+                }
+            }
+        }
+    }
+
+    fn known(&self, handle: Handle) -> Known {
+        let caller = Caller::Handle(self.secrets.handle_hash(&handle));
+        Known { handle, caller }
+    }
+
+    /// The one of this place, or somebody new.
+    fn mint(&self, mint: &Mint, key: Option<&str>, origin: &Origin) -> Result<Known, Refusal> {
+        if let Some(handle) = origin
+            .seat
+            .as_ref()
+            .and_then(|seat| seat.implicit_for(mint))
+        {
+            return Ok(self.known(handle));
+        }
+        let handle = match key {
+            Some(key) if minting(key) == Minting::TooWeak => {
+                return Err(Refusal::invalid(format!(
+                    "`request_key` must have at least {MINTING_KEY_CHARS} random characters when \
+                     it mints a handle, or whoever guesses it gets the handle; or leave it out"
+                )));
+            }
+            Some(key) => self.secrets.handle_for_key(key),
+            None => self.secrets.random_handle().map_err(|error| {
+                tracing::error!(%error, "no randomness for a handle");
+                Refusal::from(Reject::Overloaded {
+                    retry_after: chat_core::Span::secs(1),
+                })
+            })?,
+        };
+        let reader = self.secrets.reader_of(&handle);
+        let caller = Caller::New {
+            handle: self.secrets.handle_hash(&handle),
+            reader: self.secrets.reader_hash(&reader),
+        };
+        Ok(Known { handle, caller })
+    }
+
+    fn request(&self, known: &Known, asked: Asked) -> Request {
+        let key = asked
+            .key
+            .as_deref()
+            .map(|key| self.secrets.request_key(key));
+        let caller = known.caller.clone();
+        match asked.ask {
+            Ask::Command(command) | Ask::Minting(command, _) => {
+                Request::Call(command_call(caller, key, command))
+            }
+            Ask::Block(id) => Request::About(
+                id,
+                Box::new(move |user| command_call(caller, key, Command::BlockUser { user })),
+            ),
+            Ask::Report(id, reason) => Request::About(
+                id,
+                Box::new(move |user| {
+                    command_call(caller, key, Command::ReportUser { user, reason })
+                }),
+            ),
+            Ask::Read(read) => Request::Call(Call::Read {
+                reader: Reader::Handle(hash_of(&caller)),
+                read,
+            }),
+        }
+    }
+
+    /// Registers nobody, and leaves: everything of this participant is forgotten.
+    pub async fn unregister(&self, handle: &Handle, origin: &Origin) -> Answered {
+        let known = self.known(handle.clone());
+        let call = command_call(known.caller, None, Command::Unregister);
+        let answered = self.node.call(origin.address, Request::Call(call)).await;
+        if let (Some(seat), Ok(_)) = (&origin.seat, &answered.outcome) {
+            seat.forget(handle);
+        }
+        answered
+    }
+
+    /// Opens the event stream of the participant with this handle.
+    ///
+    /// # Errors
+    /// The refusal.
+    pub async fn stream_of(
+        &self,
+        handle: &Handle,
+        address: Address,
+        after: Option<Seq>,
+    ) -> Result<(EventStream, Facts), Refusal> {
+        let reader = Reader::Handle(self.secrets.handle_hash(handle));
+        self.stream(reader, address, after).await
+    }
+
+    /// Opens the event stream of the participant with this reader id.
+    ///
+    /// # Errors
+    /// The refusal.
+    pub async fn stream_for(
+        &self,
+        reader: &ReaderId,
+        address: Address,
+        after: Option<Seq>,
+    ) -> Result<(EventStream, Facts), Refusal> {
+        let reader = Reader::ReaderId(self.secrets.reader_hash(reader));
+        self.stream(reader, address, after).await
+    }
+
+    async fn stream(
+        &self,
+        reader: Reader,
+        address: Address,
+        after: Option<Seq>,
+    ) -> Result<(EventStream, Facts), Refusal> {
+        match self.node.open_stream(address, reader, after).await {
+            Ok(open) => Ok(open),
+            Err(answered) => Err(match answered.outcome {
+                Err(reject) => reject.into(),
+                Ok(_) => Reject::ShuttingDown.into(),
+            }),
+        }
+    }
+
+    /// Whose inbox it is, and where a bare `check` would go on in it: what comes after that no
+    /// answer has carried.
+    ///
+    /// # Errors
+    /// The refusal.
+    pub async fn bookmark(&self, reader: &ReaderId) -> Result<(UserId, Seq), Refusal> {
+        let hash = self.secrets.reader_hash(reader);
+        let look = self.node.look(move |node| {
+            let user = node.hub().user_by_reader(&hash)?;
+            node.unread(user).map(|(cursor, _)| (user, cursor))
+        });
+        match look.await {
+            Some(Some(found)) => Ok(found),
+            Some(None) => Err(Reject::UnknownHandle.into()),
+            None => Err(Reject::Overloaded {
+                retry_after: chat_core::Span::secs(1),
+            }
+            .into()),
+        }
+    }
+
+    /// Reads an inbox by its reader id, without waiting and without acknowledging anything but
+    /// what `after` says.
+    ///
+    /// # Errors
+    /// The refusal.
+    pub async fn read_inbox(
+        &self,
+        reader: &ReaderId,
+        address: Address,
+        after: Option<Seq>,
+    ) -> Result<(Response, Facts), Refusal> {
+        let call = Call::Read {
+            reader: Reader::ReaderId(self.secrets.reader_hash(reader)),
+            read: chat_core::Read::Check {
+                after,
+                wait: chat_core::Span::ZERO,
+                max: usize::MAX,
+            },
+        };
+        let Answered { outcome, facts } = self.node.call(address, Request::Call(call)).await;
+        Ok((outcome?, facts))
+    }
+}
+
+const fn mints(tool: Tool) -> bool {
+    matches!(tool, Tool::EnterQueue | Tool::Login)
+}
+
+fn command_call(caller: Caller, key: Option<RequestKey>, command: Command) -> Call {
+    Call::Command {
+        caller,
+        key,
+        command,
+    }
+}
+
+fn hash_of(caller: &Caller) -> SecretHash {
+    match caller {
+        Caller::Handle(handle) | Caller::New { handle, .. } => *handle,
+    }
+}

@@ -1,0 +1,263 @@
+//! Arguments as they come: read one by one, each complaint with its name and what is accepted.
+
+use std::sync::Arc;
+
+use chat_core::{Epoch, Reject, RoomId, Seq};
+use serde_json::{Map, Value};
+
+use super::Tool;
+use crate::wire::Refusal;
+
+/// Cursors and seqs stay below this: the largest integer that every JSON reader keeps exact.
+const MAX_INTEGER: u64 = (1 << 53) - 1;
+
+/// The arguments of one call. What is read is taken out; what is left at the end is none of the
+/// tool's.
+#[derive(Debug)]
+pub struct Arguments {
+    tool: Tool,
+    values: Map<String, Value>,
+    known: Vec<&'static str>,
+}
+
+impl Arguments {
+    /// The arguments of a call of this tool.
+    #[must_use]
+    pub fn new(tool: Tool, values: Map<String, Value>) -> Self {
+        Self {
+            tool,
+            values,
+            known: Vec::new(),
+        }
+    }
+
+    /// A null is as good as nothing: many clients send one for what their model left out.
+    fn take(&mut self, name: &'static str) -> Option<Value> {
+        self.known.push(name);
+        self.values.remove(name).filter(|value| !value.is_null())
+    }
+
+    fn wrong(name: &str, accepted: &str, found: &Value) -> Refusal {
+        let found = match found {
+            Value::Null => "null",
+            Value::Bool(_) => "a boolean",
+            Value::Number(_) => "a number",
+            Value::String(_) => "a string",
+            Value::Array(_) => "an array",
+            Value::Object(_) => "an object",
+        };
+        Refusal::invalid(format!("`{name}` must be {accepted}, not {found}"))
+    }
+
+    /// A text that may be left out.
+    ///
+    /// # Errors
+    /// When it is something else.
+    pub fn text(&mut self, name: &'static str) -> Result<Option<Arc<str>>, Refusal> {
+        match self.take(name) {
+            None => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text.into())),
+            Some(other) => Err(Self::wrong(name, "a string", &other)),
+        }
+    }
+
+    /// A text that may not.
+    ///
+    /// # Errors
+    /// When it is missing, or something else.
+    pub fn needed_text(&mut self, name: &'static str) -> Result<Arc<str>, Refusal> {
+        self.text(name)?
+            .ok_or_else(|| Refusal::invalid(format!("`{name}` is missing; {} needs it", self.tool)))
+    }
+
+    /// A list of texts that may be left out.
+    ///
+    /// # Errors
+    /// When it is something else.
+    pub fn texts(&mut self, name: &'static str) -> Result<Vec<Arc<str>>, Refusal> {
+        let Some(value) = self.take(name) else {
+            return Ok(Vec::new());
+        };
+        let Value::Array(items) = value else {
+            return Err(Self::wrong(name, "an array of strings", &value));
+        };
+        let text = |item: &Value| match item.as_str() {
+            Some(text) => Ok(text.into()),
+            None => Err(Self::wrong(name, "an array of strings", item)),
+        };
+        items.iter().map(text).collect()
+    }
+
+    /// A whole number from `least` to `most` that may be left out. One written as 20.0 is whole.
+    ///
+    /// # Errors
+    /// When it is something else.
+    pub fn integer(
+        &mut self,
+        name: &'static str,
+        (least, most): (u64, u64),
+    ) -> Result<Option<u64>, Refusal> {
+        let Some(value) = self.take(name) else {
+            return Ok(None);
+        };
+        let accepted = || match most {
+            MAX_INTEGER => format!("an integer from {least} on"),
+            most => format!("an integer from {least} to {most}"),
+        };
+        let Value::Number(number) = &value else {
+            return Err(Self::wrong(name, &accepted(), &value));
+        };
+        whole(number)
+            .filter(|whole| (least..=most).contains(whole))
+            .map(Some)
+            .ok_or_else(|| {
+                Refusal::invalid(format!("`{name}` must be {}, not {number}", accepted()))
+            })
+    }
+
+    /// A cursor or a seq that may be left out.
+    ///
+    /// # Errors
+    /// When it is something else.
+    pub fn seq(&mut self, name: &'static str) -> Result<Option<Seq>, Refusal> {
+        Ok(self.integer(name, (0, MAX_INTEGER))?.map(Seq))
+    }
+
+    /// The grant under which the caller believes to speak.
+    ///
+    /// # Errors
+    /// When it is something else.
+    pub fn epoch(&mut self) -> Result<Option<Epoch>, Refusal> {
+        Ok(self.integer("epoch", (0, MAX_INTEGER))?.map(Epoch))
+    }
+
+    /// A room that may be left out.
+    ///
+    /// # Errors
+    /// When it is something else, or no room could be called that.
+    pub fn room(&mut self) -> Result<Option<RoomId>, Refusal> {
+        let Some(text) = self.text("room_id")? else {
+            return Ok(None);
+        };
+        room_id(&text)
+            .map(Some)
+            .ok_or_else(|| Refusal::from(Reject::RoomNotFound))
+    }
+
+    /// A room that may not.
+    ///
+    /// # Errors
+    /// When it is missing, or as for one that may be left out.
+    pub fn needed_room(&mut self) -> Result<RoomId, Refusal> {
+        self.room()?.ok_or_else(|| {
+            Refusal::invalid(format!("`room_id` is missing; {} needs it", self.tool))
+        })
+    }
+
+    /// Nothing else was passed.
+    ///
+    /// # Errors
+    /// When something was: it names it, and what the tool takes.
+    pub fn finish(self) -> Result<(), Refusal> {
+        let Some(other) = self.values.keys().next() else {
+            return Ok(());
+        };
+        let shown: String = other.chars().take(40).filter(|c| !c.is_control()).collect();
+        Err(Refusal::invalid(format!(
+            "`{shown}` is no argument of {}; it takes {}",
+            self.tool,
+            self.known.join(", ")
+        )))
+    }
+}
+
+fn whole(number: &serde_json::Number) -> Option<u64> {
+    if let Some(whole) = number.as_u64() {
+        return Some(whole);
+    }
+    let text = number.to_string();
+    let (whole, fraction) = text.split_once('.')?;
+    fraction.bytes().all(|digit| digit == b'0').then_some(())?;
+    whole.parse().ok()
+}
+
+/// The room that is called this, if one could be.
+#[must_use]
+pub(super) fn room_id(text: &str) -> Option<RoomId> {
+    let id = RoomId(text.strip_prefix("room_")?.parse().ok()?);
+    (id.to_string() == text).then_some(id)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn arguments(values: Value) -> Arguments {
+        let Value::Object(values) = values else {
+            panic!("arguments are an object")
+        };
+        Arguments::new(Tool::Check, values)
+    }
+
+    fn integer(value: Value) -> Result<Option<u64>, String> {
+        arguments(json!({ "n": value }))
+            .integer("n", (1, 50))
+            .map_err(|refusal| refusal.message)
+    }
+
+    #[test]
+    fn whole_numbers_are_read_and_others_named() {
+        assert_eq!(integer(json!(20)), Ok(Some(20)));
+        assert_eq!(integer(json!(20.0)), Ok(Some(20)));
+        assert_eq!(integer(Value::Null), Ok(None));
+        let wrong = [
+            (json!(1.5), "`n` must be an integer from 1 to 50, not 1.5"),
+            (json!(-1), "`n` must be an integer from 1 to 50, not -1"),
+            (json!(51), "`n` must be an integer from 1 to 50, not 51"),
+            (
+                json!("9"),
+                "`n` must be an integer from 1 to 50, not a string",
+            ),
+            (
+                json!(1e300),
+                "`n` must be an integer from 1 to 50, not 1e+300",
+            ),
+        ];
+        for (value, why) in wrong {
+            assert_eq!(integer(value), Err(why.into()));
+        }
+    }
+
+    #[test]
+    fn what_is_missing_or_too_much_is_named() {
+        let mut missing = arguments(json!({}));
+        assert_eq!(
+            missing.needed_text("message").unwrap_err().message,
+            "`message` is missing; check needs it"
+        );
+        let mut typo = arguments(json!({ "aftr": 3 }));
+        assert_eq!(typo.seq("after"), Ok(None));
+        assert_eq!(
+            typo.finish().unwrap_err().message,
+            "`aftr` is no argument of check; it takes after"
+        );
+    }
+
+    #[test]
+    fn rooms_have_one_spelling() {
+        assert_eq!(room_id("room_3"), Some(RoomId(3)));
+        for other in [
+            "3",
+            "room_03",
+            "room_",
+            "room_x",
+            "ROOM_3",
+            "room_-1",
+            "room_99999999999",
+        ] {
+            assert_eq!(room_id(other), None, "{other}");
+        }
+    }
+}

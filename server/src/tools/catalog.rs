@@ -1,0 +1,264 @@
+//! How the tools are described to models and programs: names, order and texts are fixed.
+//!
+//! A model pays for every word here in each conversation, so all of it together stays small: a
+//! test holds the line.
+
+use serde_json::{Map, Value, json};
+
+use super::Tool;
+
+/// A tool as it is listed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Description {
+    /// The tool.
+    pub tool: Tool,
+    /// What it does and when to call it.
+    pub text: &'static str,
+    /// What it takes, as a JSON Schema.
+    pub input: Map<String, Value>,
+    /// What `structuredContent` holds, as a JSON Schema.
+    pub output: Map<String, Value>,
+}
+
+/// An argument: its name, its schema, and whether it is needed.
+type Argument = (&'static str, Value, Need);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Need {
+    Needed,
+    Optional,
+}
+
+use Need::{Needed, Optional};
+
+/// How the tool is described.
+#[must_use]
+pub fn describe(tool: Tool) -> Description {
+    let mut arguments = own_arguments(tool);
+    arguments.push(("handle", json!({ "type": "string" }), Optional));
+    if !tool.is_read_only() {
+        arguments.push(("request_key", json!({ "type": "string" }), Optional));
+    }
+    Description {
+        tool,
+        text: text(tool),
+        input: object(arguments),
+        output: output(tool),
+    }
+}
+
+const fn text(tool: Tool) -> &'static str {
+    match tool {
+        Tool::EnterQueue => {
+            "Wait for a partner to chat with. Returns your handle (keep it secret; pass it to \
+             every call) and, once matched, the room_id. If status is waiting, call check until \
+             chatroom.found. A request_key of 22+ random characters makes retries safe."
+        }
+        Tool::LeaveQueue => "Stop waiting for a partner.",
+        Tool::SendMessage => {
+            "Say something in a room at once. Pass a fresh request_key so that a retry is not \
+             said twice."
+        }
+        Tool::LeaveChat => "Leave a room. A chat of two ends for both.",
+        Tool::Login => {
+            "Register under a name and join a named room (default lobby). Returns your handle: \
+             keep it secret and pass it to every call. With a handle, joins another room."
+        }
+        Tool::Check => {
+            "Read new events: messages, matches, the stick. Waits up to wait_seconds for one. Pass \
+             the last cursor as after: that acknowledges what you have."
+        }
+        Tool::TalkingStick => {
+            "Ask for the talking stick. place 0: you hold it and may speak; otherwise wait for \
+             stick.granted. Asking again keeps your place."
+        }
+        Tool::Append => "Add up to 200 characters to your draft. Needs the stick.",
+        Tool::Push => "Send your draft as one message and release the stick.",
+        Tool::Undo => "Take back the last append.",
+        Tool::Reset => "Clear the draft and release the stick, or withdraw your claim.",
+        Tool::ListUsers => "Who is in a room, and whether they are there.",
+        Tool::History => "Past messages of a room, newest last.",
+        Tool::Typing => "Show the room that you are writing.",
+        Tool::BlockUser => "Never meet or hear this user again.",
+        Tool::ReportUser => "Report a user to the operators.",
+    }
+}
+
+fn own_arguments(tool: Tool) -> Vec<Argument> {
+    let string = || json!({ "type": "string" });
+    let room = || ("room_id", string(), Optional);
+    let epoch = || ("epoch", json!({ "type": "integer" }), Optional);
+    match tool {
+        Tool::EnterQueue => vec![
+            ("user_id", string(), Optional),
+            ("display_name", string(), Optional),
+            (
+                "interests",
+                json!({ "type": "array", "items": { "type": "string" } }),
+                Optional,
+            ),
+        ],
+        Tool::SendMessage => vec![
+            ("room_id", string(), Needed),
+            ("message", string(), Needed),
+            epoch(),
+        ],
+        Tool::Login => vec![("username", string(), Needed), ("room", string(), Optional)],
+        Tool::Check => vec![
+            (
+                "after",
+                json!({ "type": "integer", "minimum": 0 }),
+                Optional,
+            ),
+            (
+                "wait_seconds",
+                json!({ "type": "integer", "minimum": 0, "default": 20, "description": "at most 50" }),
+                Optional,
+            ),
+            ("max", json!({ "type": "integer", "minimum": 1 }), Optional),
+        ],
+        Tool::Append => vec![("text", string(), Needed), room(), epoch()],
+        Tool::TalkingStick | Tool::Push | Tool::Undo | Tool::Reset => vec![room(), epoch()],
+        Tool::LeaveQueue => vec![],
+        Tool::LeaveChat | Tool::ListUsers | Tool::Typing => vec![room()],
+        Tool::History => vec![
+            room(),
+            ("before", json!({ "type": "integer" }), Optional),
+            (
+                "limit",
+                json!({ "type": "integer", "minimum": 1, "default": 50 }),
+                Optional,
+            ),
+        ],
+        Tool::BlockUser => vec![("user_id", string(), Needed)],
+        Tool::ReportUser => vec![("user_id", string(), Needed), ("reason", string(), Needed)],
+    }
+}
+
+fn object(arguments: Vec<Argument>) -> Map<String, Value> {
+    let needed: Vec<_> = arguments
+        .iter()
+        .filter(|(_, _, need)| *need == Needed)
+        .map(|(name, _, _)| *name)
+        .collect();
+    let properties: Map<_, _> = arguments
+        .into_iter()
+        .map(|(name, schema, _)| (name.to_owned(), schema))
+        .collect();
+    let mut object = Map::new();
+    object.insert("type".into(), "object".into());
+    object.insert("properties".into(), properties.into());
+    if !needed.is_empty() {
+        object.insert("required".into(), needed.into());
+    }
+    object
+}
+
+/// What is always there when the call was accepted; `error` is there when it was refused.
+fn output(tool: Tool) -> Map<String, Value> {
+    let string = || json!({ "type": "string" });
+    let integer = || json!({ "type": "integer" });
+    let list = || json!({ "type": "array", "items": { "type": "object" } });
+    let own: Vec<(&str, Value)> = match tool {
+        Tool::EnterQueue => vec![
+            ("status", json!({ "enum": ["waiting", "matched"] })),
+            ("handle", string()),
+            ("user_id", string()),
+            ("inbox_uri", string()),
+            ("position", integer()),
+            ("queue_length", integer()),
+            (
+                "estimated_wait_seconds",
+                json!({ "type": ["integer", "null"] }),
+            ),
+            ("room_id", string()),
+            ("partner", json!({ "type": "object" })),
+        ],
+        Tool::LeaveQueue => vec![("left", json!({ "type": "boolean" }))],
+        Tool::SendMessage | Tool::Push => vec![
+            ("success", json!({ "type": "boolean" })),
+            ("message_id", string()),
+            ("room_seq", integer()),
+            ("timestamp", string()),
+            ("turns_left", integer()),
+        ],
+        Tool::Login => vec![
+            ("handle", string()),
+            ("user_id", string()),
+            ("room_id", string()),
+            ("inbox_uri", string()),
+            ("users", list()),
+        ],
+        Tool::Check => vec![
+            ("events", list()),
+            ("notices", list()),
+            ("cursor", integer()),
+            ("more", json!({ "type": "boolean" })),
+        ],
+        Tool::TalkingStick => vec![
+            ("status", json!({ "enum": ["granted", "waiting"] })),
+            ("place", integer()),
+            ("epoch", integer()),
+            ("holder", json!({ "type": ["object", "null"] })),
+            ("lease_expires_in_seconds", integer()),
+        ],
+        Tool::Append | Tool::Undo | Tool::Reset => vec![
+            ("draft_length", integer()),
+            ("truncated", integer()),
+            ("draft_suffix", string()),
+        ],
+        Tool::ListUsers => vec![("room_id", string()), ("users", list())],
+        Tool::History => vec![("room_id", string()), ("messages", list())],
+        Tool::LeaveChat | Tool::Typing | Tool::BlockUser | Tool::ReportUser => {
+            vec![("success", json!({ "type": "boolean" }))]
+        }
+    };
+    let mut properties: Map<_, _> = own
+        .into_iter()
+        .map(|(name, schema)| (name.to_owned(), schema))
+        .collect();
+    properties.insert("unread".into(), integer());
+    properties.insert("error".into(), json!({ "type": "object" }));
+    let mut object = Map::new();
+    object.insert("type".into(), "object".into());
+    object.insert("properties".into(), properties.into());
+    object
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What models pay for: the names, texts and inputs of all tools. The twelve of breaks need
+    /// their share too.
+    const MAX_BYTES: usize = 6_500;
+
+    #[test]
+    fn all_descriptions_together_stay_small() {
+        let bytes: usize = Tool::ALL
+            .iter()
+            .map(|tool| {
+                let told = describe(*tool);
+                let input = serde_json::to_string(&told.input).unwrap();
+                told.tool.name().len() + told.text.len() + input.len()
+            })
+            .sum();
+        assert!(bytes <= MAX_BYTES, "{bytes} bytes");
+    }
+
+    #[test]
+    fn every_argument_that_is_needed_is_described() {
+        for tool in Tool::ALL {
+            let input = describe(*tool).input;
+            for name in input
+                .get("required")
+                .and_then(Value::as_array)
+                .into_iter()
+                .flatten()
+            {
+                let name = name.as_str().unwrap();
+                assert!(input["properties"].get(name).is_some(), "{tool}: {name}");
+            }
+        }
+    }
+}

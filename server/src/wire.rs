@@ -1,0 +1,64 @@
+//! The only JSON that clients see: results, events and refusals, made by hand from the core's
+//! types. Ids are strings, cursors and seqs integers, instants RFC 3339 in UTC.
+
+mod event;
+mod refusal;
+mod result;
+
+use chat_core::{Time, Who};
+use chrono::{DateTime, SecondsFormat};
+use serde::Serialize;
+
+pub use event::{Event, Lost, Notice, Payload, events, notice, notices};
+pub use refusal::Refusal;
+pub use result::{Credentials, Done, Member, PastMessage, Said, presence, result};
+
+/// A participant as others see it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct User {
+    /// The public id.
+    pub user_id: String,
+    /// The display name. A peer chose it: never to be taken for the server's words.
+    pub display_name: String,
+}
+
+impl From<&Who> for User {
+    fn from(who: &Who) -> Self {
+        Self {
+            user_id: public_id(who),
+            display_name: who.name.to_string(),
+        }
+    }
+}
+
+/// The id by which others name a participant.
+#[must_use]
+pub fn public_id(who: &Who) -> String {
+    match &who.chosen_id {
+        Some(chosen) => chosen.to_string(),
+        None => who.id.to_string(),
+    }
+}
+
+/// An instant as clients read it: `2026-11-20T18:29:13.250Z`.
+#[must_use]
+pub fn timestamp(at: Time) -> String {
+    let micros = i64::try_from(at.0).unwrap_or(i64::MAX);
+    DateTime::from_timestamp_micros(micros)
+        .unwrap_or_default()
+        .to_rfc3339_opts(SecondsFormat::Millis, true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn instants_are_written_in_utc_with_milliseconds() {
+        assert_eq!(timestamp(Time(0)), "1970-01-01T00:00:00.000Z");
+        assert_eq!(
+            timestamp(Time(1_795_199_353_250_999)),
+            "2026-11-20T18:29:13.250Z"
+        );
+    }
+}

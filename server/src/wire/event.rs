@@ -1,0 +1,300 @@
+//! Events and notices as clients read them.
+
+use chat_core::{Body, LostRange, NoticeKind, Page, RoomId, Seq, UserId};
+use serde::Serialize;
+
+use super::{User, timestamp};
+
+/// An event of an inbox.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Event {
+    /// Its place in the inbox: the cursor of whoever has it.
+    pub seq: u64,
+    /// What kind.
+    #[serde(rename = "type")]
+    pub kind: &'static str,
+    /// When; a gap has no instant.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timestamp: Option<String>,
+    /// Where; a gap may concern many rooms.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub room_id: Option<String>,
+    /// Its place in the room's order.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub room_seq: Option<u64>,
+    /// What else it says.
+    #[serde(flatten)]
+    pub payload: Payload,
+}
+
+/// What the kinds of events say besides.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+#[expect(
+    missing_docs,
+    reason = "each field is the one of that name on the wire"
+)]
+pub enum Payload {
+    Partner {
+        partner: User,
+    },
+    Message {
+        message_id: String,
+        sender: User,
+        message: String,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        epoch: Option<u64>,
+    },
+    Reason {
+        reason: String,
+    },
+    User {
+        user: User,
+    },
+    Claimed {
+        user: User,
+        place: u32,
+    },
+    Granted {
+        user: User,
+        epoch: u64,
+        lease_seconds: u64,
+    },
+    Ended {
+        user: User,
+        epoch: u64,
+    },
+    Moderated {
+        user: User,
+        reason: String,
+    },
+    Gap {
+        from_seq: u64,
+        to_seq: u64,
+        lost: u64,
+        rooms: Vec<Lost>,
+    },
+}
+
+/// One room's share of a gap.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Lost {
+    /// Which room.
+    pub room_id: String,
+    /// The first of its events that may be gone.
+    pub from_room_seq: u64,
+    /// The last.
+    pub to_room_seq: u64,
+}
+
+/// Something said in passing: no place anywhere, and only the latest counts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Notice {
+    /// What kind: `user.typing` or `user.waiting`.
+    #[serde(rename = "type")]
+    pub kind: &'static str,
+    /// When.
+    pub timestamp: String,
+    /// Where.
+    pub room_id: String,
+    /// Who.
+    pub user: User,
+    /// For how long it has been waiting.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waited_seconds: Option<u64>,
+}
+
+/// A page of the inbox of `reader`: the gap before it, if there is one, comes first.
+#[must_use]
+pub fn events(page: &Page, reader: UserId) -> Vec<Event> {
+    let gap = page.gap.as_ref().map(|gap| Event {
+        seq: gap.to.0,
+        kind: "gap",
+        timestamp: None,
+        room_id: None,
+        room_seq: None,
+        payload: Payload::Gap {
+            from_seq: gap.from.0,
+            to_seq: gap.to.0,
+            lost: gap.to.0 + 1 - gap.from.0,
+            rooms: gap.rooms.iter().map(lost).collect(),
+        },
+    });
+    let seqs = (page.first.0..).map(Seq);
+    let kept = page.events.iter().zip(seqs);
+    gap.into_iter()
+        .chain(kept.map(|(event, seq)| one(event, seq, reader)))
+        .collect()
+}
+
+fn lost(range: &LostRange) -> Lost {
+    Lost {
+        room_id: range.room.to_string(),
+        from_room_seq: range.from.0,
+        to_room_seq: range.to.0,
+    }
+}
+
+fn one(event: &chat_core::Event, seq: Seq, reader: UserId) -> Event {
+    Event {
+        seq: seq.0,
+        kind: event.kind(),
+        timestamp: Some(timestamp(event.at)),
+        room_id: Some(event.room.to_string()),
+        room_seq: Some(event.room_seq.0),
+        payload: payload(event, reader),
+    }
+}
+
+/// What the event says to its reader.
+pub(super) fn payload(event: &chat_core::Event, reader: UserId) -> Payload {
+    let user = |who: &chat_core::Who| User::from(who);
+    match &event.body {
+        Body::Found([a, b]) => Payload::Partner {
+            partner: user(if a.id == reader { b } else { a }),
+        },
+        Body::PartnerAway(who) | Body::PartnerReconnected(who) => {
+            Payload::Partner { partner: user(who) }
+        }
+        Body::Message {
+            sender,
+            text,
+            epoch,
+        } => Payload::Message {
+            message_id: event.message_id().to_string(),
+            sender: user(sender),
+            message: text.to_string(),
+            epoch: epoch.map(|epoch| epoch.0),
+        },
+        Body::PartnerDisconnected(reason) => Payload::Reason {
+            reason: reason.as_str().into(),
+        },
+        Body::Closed { reason } => Payload::Reason {
+            reason: reason.to_string(),
+        },
+        Body::Joined(who) | Body::Left(who) | Body::Away(who) | Body::Back(who) => {
+            Payload::User { user: user(who) }
+        }
+        Body::StickClaimed { user: who, place } => Payload::Claimed {
+            user: user(who),
+            place: *place,
+        },
+        Body::StickGranted {
+            user: who,
+            epoch,
+            lease,
+        } => Payload::Granted {
+            user: user(who),
+            epoch: epoch.0,
+            lease_seconds: lease.as_secs_ceil(),
+        },
+        Body::StickReleased { user: who, epoch } | Body::StickExpired { user: who, epoch } => {
+            Payload::Ended {
+                user: user(who),
+                epoch: epoch.0,
+            }
+        }
+        Body::Muted { user: who, reason } | Body::Kicked { user: who, reason } => {
+            Payload::Moderated {
+                user: user(who),
+                reason: reason.to_string(),
+            }
+        }
+    }
+}
+
+/// A notice as its reader sees it.
+#[must_use]
+pub fn notice(room: RoomId, notice: &chat_core::Notice) -> Notice {
+    let (kind, waited) = match notice.kind {
+        NoticeKind::Typing => ("user.typing", None),
+        NoticeKind::Waiting(span) => ("user.waiting", Some(span.as_secs())),
+    };
+    Notice {
+        kind,
+        timestamp: timestamp(notice.at),
+        room_id: room.to_string(),
+        user: User::from(&*notice.user),
+        waited_seconds: waited,
+    }
+}
+
+/// The notices that a reader is shown.
+#[must_use]
+pub fn notices(all: &[(RoomId, chat_core::Notice)]) -> Vec<Notice> {
+    all.iter().map(|(room, one)| notice(*room, one)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use chat_core::{Epoch, Event as CoreEvent, Gap, RoomSeq, Time, Who};
+    use serde_json::json;
+
+    use super::*;
+
+    fn who(id: u32, name: &str) -> Arc<Who> {
+        Arc::new(Who {
+            id: UserId(id),
+            chosen_id: None,
+            name: name.into(),
+        })
+    }
+
+    fn shown(body: Body) -> serde_json::Value {
+        let event = CoreEvent {
+            room: RoomId(3),
+            room_seq: RoomSeq(4),
+            at: Time(0),
+            body,
+        };
+        serde_json::to_value(one(&event, Seq(9), UserId(1))).unwrap()
+    }
+
+    #[test]
+    fn a_message_says_who_where_and_under_which_grant() {
+        let body = Body::Message {
+            sender: who(2, "Ben"),
+            text: "hi".into(),
+            epoch: Some(Epoch(7)),
+        };
+        let expected = json!({
+            "seq": 9, "type": "message.received", "timestamp": "1970-01-01T00:00:00.000Z",
+            "room_id": "room_3", "room_seq": 4, "message_id": "msg_3_4", "message": "hi",
+            "sender": { "user_id": "user_2", "display_name": "Ben" }, "epoch": 7
+        });
+        assert_eq!(shown(body), expected);
+    }
+
+    #[test]
+    fn the_partner_is_the_other_one() {
+        let found = shown(Body::Found([who(2, "Ben"), who(1, "Ann")]));
+        assert_eq!(found["partner"]["display_name"], "Ben");
+    }
+
+    #[test]
+    fn a_gap_comes_first_and_says_what_is_gone() {
+        let page = Page {
+            gap: Some(Gap {
+                from: Seq(4),
+                to: Seq(6),
+                rooms: vec![LostRange {
+                    room: RoomId(3),
+                    from: RoomSeq(1),
+                    to: RoomSeq(3),
+                }],
+            }),
+            first: Seq(7),
+            events: Vec::new(),
+            cursor: Seq(6),
+            unread: 0,
+        };
+        let shown = serde_json::to_value(events(&page, UserId(1))).unwrap();
+        let expected = json!([{
+            "seq": 6, "type": "gap", "from_seq": 4, "to_seq": 6, "lost": 3,
+            "rooms": [{ "room_id": "room_3", "from_room_seq": 1, "to_room_seq": 3 }]
+        }]);
+        assert_eq!(shown, expected);
+    }
+}

@@ -1,0 +1,99 @@
+//! Refusals as clients read them.
+
+use chat_core::Reject;
+use serde::Serialize;
+
+/// Why a call was refused: a code to act by, and a sentence to read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Refusal {
+    /// The code.
+    pub code: &'static str,
+    /// What was wrong, and what to do.
+    pub message: String,
+    /// When to try again, where that helps.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retry_after_ms: Option<u64>,
+}
+
+impl From<Reject> for Refusal {
+    fn from(reject: Reject) -> Self {
+        Self {
+            code: reject.code(),
+            message: reject.to_string(),
+            retry_after_ms: reject.retry_after().map(|span| span.as_millis().max(1)),
+        }
+    }
+}
+
+impl Refusal {
+    /// Arguments that cannot be.
+    #[must_use]
+    pub fn invalid(message: String) -> Self {
+        Self {
+            code: "invalid_arguments",
+            message,
+            retry_after_ms: None,
+        }
+    }
+
+    /// The HTTP status that goes with the code.
+    #[must_use]
+    pub fn status(&self) -> u16 {
+        match self.code {
+            "handle_required" | "unknown_handle" => 401,
+            "not_in_room" | "muted" | "blocked" => 403,
+            "room_not_found" | "user_not_found" => 404,
+            "chat_ended" | "room_ambiguous" | "stick_required" | "no_stick" | "stick_held"
+            | "already_waiting" | "already_chatting" | "user_id_taken" | "name_taken"
+            | "request_key_reused" | "draft_empty" | "draft_full" => 409,
+            "message_too_long" => 413,
+            "rate_limited" => 429,
+            "queue_full"
+            | "room_full"
+            | "server_full"
+            | "overloaded"
+            | "storage_unavailable"
+            | "shutting_down" => 503,
+            _ => 400,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chat_core::Span;
+
+    use super::*;
+
+    #[test]
+    fn every_code_has_a_status_and_bad_requests_are_few() {
+        let of = |code| {
+            Refusal {
+                code,
+                ..Refusal::invalid(String::new())
+            }
+            .status()
+        };
+        let bad: Vec<_> = Reject::CODES
+            .iter()
+            .filter(|code| of(code) == 400)
+            .collect();
+        assert_eq!(
+            bad,
+            [
+                &"name_not_allowed",
+                &"invalid_arguments",
+                &"invalid_cursor",
+                &"message_empty"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_moment_is_never_no_time() {
+        let refusal = Refusal::from(Reject::Overloaded {
+            retry_after: Span(3),
+        });
+        assert_eq!(refusal.retry_after_ms, Some(1));
+    }
+}

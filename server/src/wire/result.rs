@@ -1,0 +1,296 @@
+//! Results as clients read them, whatever carries them.
+
+use chat_core::{
+    Answer, MessageId, PresenceView, Reply, Response, RoomId, Time, UserId, WasWaiting,
+};
+use serde::Serialize;
+
+use super::event::{Event, Notice, Payload, events, notices, payload};
+use super::{User, public_id, timestamp};
+use crate::driver::{Facts, More};
+use crate::identity::{Handle, ReaderId};
+
+/// An accepted call's result.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Done {
+    /// What it says.
+    #[serde(flatten)]
+    pub said: Said,
+    /// How many events of the caller's inbox no answer has carried yet.
+    pub unread: u64,
+}
+
+/// What the results of the tools say.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+#[expect(
+    missing_docs,
+    reason = "each field is the one of that name on the wire"
+)]
+pub enum Said {
+    Waiting {
+        status: &'static str,
+        #[serde(flatten)]
+        me: Credentials,
+        position: u32,
+        queue_length: usize,
+        estimated_wait_seconds: Option<u64>,
+    },
+    Matched {
+        status: &'static str,
+        #[serde(flatten)]
+        me: Credentials,
+        room_id: String,
+        partner: User,
+    },
+    LeftQueue {
+        left: bool,
+    },
+    LoggedIn {
+        #[serde(flatten)]
+        me: Credentials,
+        room_id: String,
+        users: Vec<Member>,
+    },
+    Sent {
+        success: bool,
+        message_id: String,
+        room_id: String,
+        room_seq: u64,
+        timestamp: String,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        turns_left: Option<u32>,
+    },
+    Stick {
+        status: &'static str,
+        room_id: String,
+        place: u32,
+        epoch: u64,
+        holder: Option<User>,
+        lease_expires_in_seconds: u64,
+    },
+    Draft {
+        draft_length: u32,
+        truncated: u32,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        draft_suffix: Option<String>,
+    },
+    Success {
+        success: bool,
+    },
+    Page {
+        events: Vec<Event>,
+        notices: Vec<Notice>,
+        cursor: u64,
+        more: bool,
+    },
+    Users {
+        room_id: String,
+        users: Vec<Member>,
+    },
+    History {
+        room_id: String,
+        messages: Vec<PastMessage>,
+    },
+}
+
+/// A message of a room's history.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PastMessage {
+    /// Its place in the room's order.
+    pub room_seq: u64,
+    /// When.
+    pub timestamp: String,
+    /// What, and by whom.
+    #[serde(flatten)]
+    pub payload: Payload,
+}
+
+/// Who the caller is, and by which secrets it goes on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Credentials {
+    /// The secret that says who calls.
+    pub handle: String,
+    /// The public id.
+    pub user_id: String,
+    /// The name by which others see it.
+    pub display_name: String,
+    /// Where its inbox is, as a resource.
+    pub inbox_uri: String,
+}
+
+/// A member of a room.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Member {
+    /// Who.
+    #[serde(flatten)]
+    pub user: User,
+    /// `present`, `reconnecting` or `away`.
+    pub presence: &'static str,
+    /// Since when in the room.
+    pub since: String,
+}
+
+impl From<&chat_core::MemberView> for Member {
+    fn from(member: &chat_core::MemberView) -> Self {
+        Self {
+            user: User::from(&*member.who),
+            presence: presence(member.presence),
+            since: timestamp(member.since),
+        }
+    }
+}
+
+/// The word for it.
+#[must_use]
+pub const fn presence(view: PresenceView) -> &'static str {
+    match view {
+        PresenceView::Present => "present",
+        PresenceView::Reconnecting => "reconnecting",
+        PresenceView::Away => "away",
+    }
+}
+
+/// The result of an accepted call by the one with this handle.
+#[must_use]
+pub fn result(response: &Response, facts: &Facts, handle: &Handle, reader: &ReaderId) -> Done {
+    let (mut unread, me) = match &facts.me {
+        Some(me) => (me.unread, me.who.id),
+        None => (0, UserId(0)),
+    };
+    let said = match response {
+        Response::Done(reply) => done(reply, facts, &credentials(facts, handle, reader)),
+        Response::Read(answer) => {
+            if let Answer::Page { page, .. } = answer {
+                // The mark has moved past this very answer, or stands before it when the caller
+                // named an older place: what follows the answer is what counts.
+                unread = page.unread;
+            }
+            read(answer, me)
+        }
+        Response::Streaming => Said::Success { success: true },
+    };
+    Done { said, unread }
+}
+
+fn credentials(facts: &Facts, handle: &Handle, reader: &ReaderId) -> Credentials {
+    let who = facts.me.as_ref().map(|me| &*me.who);
+    Credentials {
+        handle: handle.expose().into(),
+        user_id: who.map(public_id).unwrap_or_default(),
+        display_name: who.map(|who| who.name.to_string()).unwrap_or_default(),
+        inbox_uri: reader.inbox_uri(),
+    }
+}
+
+fn done(reply: &Reply, facts: &Facts, me: &Credentials) -> Said {
+    match reply {
+        Reply::Waiting {
+            position,
+            estimated_wait,
+            ..
+        } => Said::Waiting {
+            status: "waiting",
+            me: me.clone(),
+            position: *position,
+            queue_length: match facts.more {
+                More::Queue(length) => length,
+                More::Nothing | More::Members(_) | More::Holder(_) | More::Begins(_) => 0,
+            },
+            estimated_wait_seconds: estimated_wait.map(|wait| wait.as_secs_ceil()),
+        },
+        Reply::Matched { room, partner, .. } => Said::Matched {
+            status: "matched",
+            me: me.clone(),
+            room_id: room.to_string(),
+            partner: User::from(&**partner),
+        },
+        Reply::LeftQueue { left } => Said::LeftQueue {
+            left: *left == WasWaiting::Yes,
+        },
+        Reply::LoggedIn { room, .. } => Said::LoggedIn {
+            me: me.clone(),
+            room_id: room.to_string(),
+            users: match &facts.more {
+                More::Members(members) => members.iter().map(Member::from).collect(),
+                More::Nothing | More::Queue(_) | More::Holder(_) | More::Begins(_) => Vec::new(),
+            },
+        },
+        Reply::Sent {
+            room,
+            room_seq,
+            at,
+            turns_left,
+        } => Said::Sent {
+            success: true,
+            message_id: MessageId(*room, *room_seq).to_string(),
+            room_id: room.to_string(),
+            room_seq: room_seq.0,
+            timestamp: timestamp(*at),
+            turns_left: *turns_left,
+        },
+        Reply::Stick {
+            room,
+            place,
+            epoch,
+            lease_until,
+            ..
+        } => stick(facts, *room, *place, epoch.0, *lease_until),
+        Reply::Draft {
+            length,
+            cut,
+            suffix,
+        } => Said::Draft {
+            draft_length: *length,
+            truncated: *cut,
+            draft_suffix: suffix.as_deref().map(str::to_owned),
+        },
+        Reply::LeftChat | Reply::Done => Said::Success { success: true },
+    }
+}
+
+fn stick(facts: &Facts, room: RoomId, place: u32, epoch: u64, lease_until: Time) -> Said {
+    let holder = match &facts.more {
+        More::Holder(holder) => holder.as_deref().map(User::from),
+        More::Nothing | More::Members(_) | More::Queue(_) | More::Begins(_) => None,
+    };
+    Said::Stick {
+        status: if place == 0 { "granted" } else { "waiting" },
+        room_id: room.to_string(),
+        place,
+        epoch,
+        holder,
+        lease_expires_in_seconds: lease_until.since(facts.at).as_secs_ceil(),
+    }
+}
+
+fn read(answer: &Answer, me: UserId) -> Said {
+    match answer {
+        Answer::Page {
+            page,
+            notices: said,
+        } => Said::Page {
+            events: events(page, me),
+            notices: notices(said),
+            cursor: page.cursor.0,
+            more: page.unread > 0,
+        },
+        Answer::Members { room, members } => Said::Users {
+            room_id: room.to_string(),
+            users: members.iter().map(Member::from).collect(),
+        },
+        Answer::History { room, messages } => history(*room, messages, me),
+    }
+}
+
+fn history(room: RoomId, messages: &[std::sync::Arc<chat_core::Event>], me: UserId) -> Said {
+    let past = |event: &std::sync::Arc<chat_core::Event>| PastMessage {
+        room_seq: event.room_seq.0,
+        timestamp: timestamp(event.at),
+        payload: payload(event, me),
+    };
+    Said::History {
+        room_id: room.to_string(),
+        messages: messages.iter().map(past).collect(),
+    }
+}

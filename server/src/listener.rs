@@ -1,0 +1,176 @@
+//! Connections: accepted, limited, timed, and ended in good order.
+//!
+//! Everything that a peer can do to a connection is bounded here, once for all routes: how many
+//! there are, how long a head may take, and for how long a peer may take nothing of what it is
+//! sent. A peer that stalls is cut off; what it missed is in its inbox.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::ConnectInfo;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use socket2::SockRef;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio_io_timeout::TimeoutStream;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tower::ServiceExt as _;
+
+/// What connections may do.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// How many there may be; further ones are told `overloaded`, and closed.
+    pub connections: usize,
+    /// How long a request's head may take to arrive.
+    pub head: Duration,
+    /// For how long a peer may take nothing of what it is sent.
+    pub stall: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            connections: 20_000,
+            head: Duration::from_secs(30),
+            stall: Duration::from_secs(30),
+        }
+    }
+}
+
+/// How much of a request's head, and of an answer, is held for one connection.
+const BUFFER: usize = 64 * 1_024;
+
+/// How much the machine holds of what a peer has not taken yet. Left to itself it is megabytes,
+/// times as many peers as stall.
+const SEND_BUFFER: usize = 128 * 1_024;
+
+/// How many connections beyond the limit are told so at once; the others are just closed.
+const TOLD: usize = 64;
+
+/// How long to wait when no connection can be accepted, as when there are no more file
+/// descriptors.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+/// What is told beyond the limit of connections.
+const OVERLOADED: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\n\
+content-type: application/json\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: 100\r\n\r\n\
+{\"error\":{\"code\":\"overloaded\",\"message\":\"Too many connections; try again\",\"retry_after_ms\":1000}}   ";
+
+/// Serves connections until `stop`, and then those that are open until they end.
+pub async fn serve(listener: TcpListener, app: Router, limits: Limits, stop: CancellationToken) {
+    let places = Arc::new(Semaphore::new(limits.connections));
+    let told = Arc::new(Semaphore::new(TOLD));
+    let open = TaskTracker::new();
+    loop {
+        let accepted = tokio::select! {
+            () = stop.cancelled() => break,
+            accepted = listener.accept() => accepted,
+        };
+        let (stream, peer) = match accepted {
+            Ok(accepted) => accepted,
+            Err(error) => {
+                tracing::warn!(%error, "cannot accept a connection");
+                tokio::time::sleep(ACCEPT_PAUSE).await;
+                continue;
+            }
+        };
+        let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
+            if let Ok(told) = Arc::clone(&told).try_acquire_owned() {
+                open.spawn(async move {
+                    turn_away(stream).await;
+                    drop(told);
+                });
+            }
+            continue;
+        };
+        if let Err(error) = prepare(&stream, limits.stall) {
+            tracing::debug!(%error, "a connection keeps the machine's own settings");
+        }
+        let app = app.clone();
+        let stop = stop.clone();
+        open.spawn(async move {
+            connection(stream, peer, app, limits, stop).await;
+            drop(place);
+        });
+    }
+    drop(listener);
+    open.close();
+    open.wait().await;
+}
+
+/// Sets what a connection is to do: how, and for how long, it holds what the peer has not taken.
+fn prepare(stream: &TcpStream, stall: Duration) -> std::io::Result<()> {
+    // Answers are small and go out at once: waiting to fill a packet would cost 40 ms each.
+    stream.set_nodelay(true)?;
+    let socket = SockRef::from(stream);
+    socket.set_send_buffer_size(SEND_BUFFER)?;
+    // A peer that is gone without a word answers nothing that it is sent.
+    #[cfg(target_os = "linux")]
+    socket.set_tcp_user_timeout(Some(stall))?;
+    #[cfg(not(target_os = "linux"))]
+    let _ = stall;
+    Ok(())
+}
+
+async fn turn_away(mut stream: TcpStream) {
+    // Whether it is heard is the peer's affair. A connection that is closed with unread words in
+    // it takes the answer with it, so those are read.
+    let told = async {
+        let _ = stream.write_all(OVERLOADED).await;
+        let _ = stream.shutdown().await;
+        let mut unread = [0; 1_024];
+        while stream.read(&mut unread).await.is_ok_and(|read| read > 0) {}
+    };
+    let _ = tokio::time::timeout(Duration::from_secs(1), told).await;
+}
+
+async fn connection(
+    stream: TcpStream,
+    peer: SocketAddr,
+    app: Router,
+    limits: Limits,
+    stop: CancellationToken,
+) {
+    let mut stream = TimeoutStream::new(stream);
+    stream.set_write_timeout(Some(limits.stall));
+    let service = hyper::service::service_fn(move |mut request: hyper::Request<Incoming>| {
+        request.extensions_mut().insert(ConnectInfo(peer));
+        app.clone().oneshot(request)
+    });
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(limits.head)
+        .max_buf_size(BUFFER)
+        .serve_connection(TokioIo::new(Box::pin(stream)), service);
+    let mut connection = std::pin::pin!(connection);
+    let ended = tokio::select! {
+        ended = connection.as_mut() => ended,
+        () = stop.cancelled() => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
+    if let Err(error) = ended {
+        tracing::debug!(%error, "a connection ended early");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::OVERLOADED;
+
+    #[test]
+    fn the_refusal_is_as_long_as_it_says() {
+        let text = std::str::from_utf8(OVERLOADED).unwrap();
+        let (_, body) = text.split_once("\r\n\r\n").unwrap();
+        assert_eq!(body.len(), 100);
+        let json: serde_json::Value = serde_json::from_str(body).unwrap();
+        assert_eq!(json["error"]["code"], "overloaded");
+    }
+}

@@ -1,0 +1,119 @@
+//! Plain HTTP: every tool as a POST, the inbox as a stream of events, and views of who is here.
+//!
+//! All of it goes through the door first, see [`crate::door`]. Answers are JSON; refusals are
+//! `{"error": {code, message, retry_after_ms?}}` with the status that fits. The handle travels in
+//! the header `Chat-Handle`, or as the argument `handle`; never in an address, which logs keep.
+
+mod admin;
+mod call;
+mod chat;
+mod events;
+mod frames;
+mod health;
+mod older;
+mod openapi;
+mod views;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::routing::{get, post};
+use tokio_util::sync::CancellationToken;
+
+use crate::door::{not_found, other_method};
+use crate::service::Service;
+use crate::settings::Usernames;
+
+pub use openapi::document;
+
+use older::OlderClients;
+use views::Views;
+
+/// The header with a caller's handle.
+pub const HANDLE_HEADER: &str = "chat-handle";
+
+/// What plain HTTP serves besides the tools.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Whether names alone are believed, as the older client has it.
+    pub usernames: Usernames,
+    /// Whether there are operators.
+    pub admin: Admin,
+    /// After how much silence a stream of events says that it is still there.
+    pub keep_alive: Duration,
+    /// Cancelled as soon as the server begins to stop: from then on it is not ready.
+    pub closing: CancellationToken,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            usernames: Usernames::NotTrusted,
+            admin: Admin::Absent,
+            keep_alive: Duration::from_secs(15),
+            closing: CancellationToken::new(),
+        }
+    }
+}
+
+/// Whether the operators' routes exist.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Admin {
+    /// There is nothing under `/admin`.
+    #[default]
+    Absent,
+    /// They exist, for callers whom the door knows as operators.
+    Served,
+}
+
+/// What the handlers share.
+#[derive(Debug)]
+struct Shared {
+    service: Service,
+    keep_alive: Duration,
+    closing: CancellationToken,
+    views: Views,
+    older: Option<OlderClients>,
+    document: String,
+}
+
+type Http = Arc<Shared>;
+
+/// The routes of plain HTTP, and the answer where there is no route. To be wrapped by
+/// [`crate::door::guard`] with whatever else the server serves.
+pub fn router(service: Service, options: &Options) -> Router {
+    let shared = Shared {
+        service,
+        keep_alive: options.keep_alive,
+        closing: options.closing.clone(),
+        views: Views::default(),
+        older: match options.usernames {
+            Usernames::NotTrusted => None,
+            Usernames::Trusted => Some(OlderClients::default()),
+        },
+        document: document(options.admin).to_string(),
+    };
+    let routes = Router::new()
+        .route("/register", post(chat::register))
+        .route("/reconnect", post(chat::reconnect))
+        .route("/unregister", post(chat::unregister))
+        .route("/send", post(chat::send))
+        .route("/talking_stick", post(chat::talking_stick))
+        .route("/check_event", post(chat::check_event))
+        .route("/tools/{name}", post(chat::tool))
+        .route("/events", get(events::events))
+        .route("/users", get(views::users))
+        .route("/overview", get(views::overview))
+        .route("/healthz", get(health::healthz))
+        .route("/readyz", get(health::readyz))
+        .route("/openapi.json", get(openapi::served));
+    let routes = match options.admin {
+        Admin::Absent => routes,
+        Admin::Served => routes.nest("/admin", admin::routes()),
+    };
+    routes
+        .method_not_allowed_fallback(other_method)
+        .fallback(not_found)
+        .with_state(Arc::new(shared))
+}

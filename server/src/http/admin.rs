@@ -1,0 +1,388 @@
+//! `/admin/…`: what operators see, and what they do.
+//!
+//! Every act is an entry of the journal, under the operator's name and with a reason. The core
+//! knows addresses as hashes alone, so a ban of an address takes the address itself, which the
+//! proxy's log or the report's context tells; lifting one takes that, or the hash as it is listed.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::{FromRequestParts, RawQuery, State};
+use axum::http::request::Parts;
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::{get, post};
+use chat_core::{
+    Address, Ban, Call, Hub, Muted, Node, Operate, ParticipantView, Report, RoomId, StickMove,
+    TimerKind, UserId,
+};
+use serde_json::{Value, json};
+
+use super::call::Posted;
+use super::chat::ok;
+use super::views::{Part, look, part, room, shown};
+use super::{Http, Shared};
+use crate::door::{Fault, Operator, Refused};
+use crate::driver::Request as Asked;
+use crate::tools::{Arguments, Tool};
+use crate::wire::{Refusal, User, presence, timestamp};
+
+/// How many of anything one answer lists.
+const LISTED: usize = 500;
+
+/// How long the figures are kept: some of them walk all of the state.
+const KEPT: Duration = Duration::from_secs(5);
+
+/// The routes below `/admin`.
+pub(super) fn routes() -> Router<Arc<Shared>> {
+    Router::new()
+        .route("/overview", get(overview))
+        .route("/participants", get(participants))
+        .route("/rooms", get(rooms))
+        .route("/reports", get(reports))
+        .route("/bans", get(bans))
+        .route("/mute", post(mute))
+        .route("/unmute", post(unmute))
+        .route("/kick", post(kick))
+        .route("/close", post(close))
+        .route("/ban", post(ban))
+        .route("/unban", post(unban))
+}
+
+/// Nobody else comes in here.
+impl<S: Sync> FromRequestParts<S> for Operator {
+    type Rejection = Refused;
+
+    async fn from_request_parts(head: &mut Parts, _: &S) -> Result<Self, Refused> {
+        let operator = head.extensions.get::<Self>().cloned();
+        operator.ok_or_else(|| Fault::OperatorRequired.into())
+    }
+}
+
+async fn overview(_: Operator, State(http): State<Http>) -> Response {
+    let made = look(&http, |node| {
+        let counts = node.hub().counts();
+        let figures = node.hub().figures();
+        let sizes = node.sizes();
+        let sizes = sizes.iter().map(|size| {
+            (
+                size.name.into(),
+                json!({ "size": size.size, "limit": size.limit }),
+            )
+        });
+        let fired = TimerKind::ALL
+            .iter()
+            .map(|kind| (kind.name().into(), figures.fired(*kind).into()));
+        let moves = StickMove::ALL
+            .iter()
+            .map(|how| (how.name().into(), figures.moved(*how).into()));
+        json!({
+            "participants": counts.participants,
+            "rooms": counts.rooms,
+            "waiting": counts.waiting,
+            "sizes": Value::Object(sizes.collect()),
+            "retries_answered_from_memory": figures.recalled(),
+            "timers_fired": Value::Object(fired.collect()),
+            "stick_moves": Value::Object(moves.collect()),
+        })
+    });
+    let view = http.views.admin.get(KEPT, made).await;
+    shown(&http, view)
+}
+
+/// A part of a list, as the query names it.
+async fn listed(
+    http: &Http,
+    RawQuery(query): RawQuery,
+    view: impl FnOnce(&Node, &Part) -> Value + Send + 'static,
+) -> Response {
+    match part(query.as_deref(), LISTED) {
+        Ok(part) => shown(http, look(http, move |node| view(node, &part)).await),
+        Err(refused) => refused.into_response(),
+    }
+}
+
+async fn participants(_: Operator, State(http): State<Http>, query: RawQuery) -> Response {
+    listed(&http, query, |node, part| {
+        let found: Vec<_> = node
+            .hub()
+            .participants(part.after.as_deref(), part.limit)
+            .collect();
+        let next = found.last().filter(|_| found.len() >= part.limit);
+        json!({
+            "participants": found.iter().map(participant).collect::<Vec<_>>(),
+            "next": next.map(|view| &view.who.name),
+        })
+    })
+    .await
+}
+
+fn participant(view: &ParticipantView) -> Value {
+    let user = User::from(&*view.who);
+    json!({
+        "user_id": user.user_id,
+        "display_name": user.display_name,
+        "presence": presence(view.presence),
+        "streams": view.streams,
+        "rooms": view.rooms.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        "waiting_since": view.waiting_since.map(timestamp),
+        "muted": view.muted == Muted::Yes,
+    })
+}
+
+async fn rooms(_: Operator, State(http): State<Http>, query: RawQuery) -> Response {
+    let now = http.service.node().now();
+    listed(&http, query, move |node, part| {
+        let hub = node.hub();
+        let found: Vec<_> = hub.named_rooms(part.after.as_deref(), part.limit).collect();
+        let next = found.last().filter(|_| found.len() >= part.limit);
+        json!({
+            "rooms": found.iter().map(|view| room(node, view, now)).collect::<Vec<_>>(),
+            "next": next.map(|view| &view.name),
+        })
+    })
+    .await
+}
+
+async fn reports(_: Operator, State(http): State<Http>, query: RawQuery) -> Response {
+    listed(&http, query, |node, part| {
+        let hub = node.hub();
+        let all = hub.reports().count();
+        let newest = hub.reports().skip(all.saturating_sub(part.limit));
+        let mut shown: Vec<_> = newest.map(|one| report(hub, one)).collect();
+        shown.reverse();
+        json!({ "reports": shown, "kept": all })
+    })
+    .await
+}
+
+fn report(hub: &Hub, report: &Report) -> Value {
+    // Whoever was forgotten since is known by its number alone.
+    let who = |user: UserId| match hub.who_is(user) {
+        Some(who) => json!(User::from(&**who)),
+        None => json!({ "user_id": user.to_string() }),
+    };
+    json!({
+        "at": timestamp(report.at),
+        "by": who(report.by),
+        "about": who(report.about),
+        "reason": report.reason,
+    })
+}
+
+async fn bans(_: Operator, State(http): State<Http>, query: RawQuery) -> Response {
+    listed(&http, query, |node, part| {
+        let hub = node.hub();
+        let names = hub
+            .banned_names()
+            .map(|(name, ban)| banned("name", name, ban));
+        let addresses = hub
+            .banned_addresses()
+            .map(|(address, ban)| banned("address", &shown_address(address), ban));
+        let bans: Vec<_> = names.chain(addresses).take(part.limit).collect();
+        json!({ "bans": bans })
+    })
+    .await
+}
+
+fn banned(what: &str, which: &str, ban: &Ban) -> Value {
+    json!({ what: which, "at": timestamp(ban.at), "by": ban.by, "reason": ban.reason })
+}
+
+fn shown_address(address: Address) -> String {
+    format!("{:016x}", address.0)
+}
+
+async fn mute(operator: Operator, State(http): State<Http>, posted: Posted) -> Response {
+    about(&http, operator, posted, |arguments| {
+        let reason = needed(arguments, "reason")?;
+        Ok(Box::new(move |user| Operate::Mute { user, reason }))
+    })
+    .await
+}
+
+async fn unmute(operator: Operator, State(http): State<Http>, posted: Posted) -> Response {
+    about(&http, operator, posted, |_| {
+        Ok(Box::new(|user| Operate::Unmute { user }))
+    })
+    .await
+}
+
+async fn kick(operator: Operator, State(http): State<Http>, posted: Posted) -> Response {
+    about(&http, operator, posted, |arguments| {
+        let room = needed_room(arguments)?;
+        let reason = needed(arguments, "reason")?;
+        Ok(Box::new(move |user| Operate::Kick { user, room, reason }))
+    })
+    .await
+}
+
+async fn close(Operator(operator): Operator, State(http): State<Http>, posted: Posted) -> Response {
+    let mut arguments = Arguments::new(Tool::ReportUser, posted.arguments);
+    let read = needed_room(&mut arguments).and_then(|room| {
+        let reason = needed(&mut arguments, "reason")?;
+        finish(arguments)?;
+        Ok(Operate::Close { room, reason })
+    });
+    match read {
+        Ok(act) => {
+            done(
+                &http,
+                posted.origin.address,
+                Asked::Call(Call::Operate { operator, act }),
+            )
+            .await
+        }
+        Err(refusal) => Refused::from(refusal).into_response(),
+    }
+}
+
+async fn ban(operator: Operator, State(http): State<Http>, mut posted: Posted) -> Response {
+    let Some(address) = posted.arguments.remove("address") else {
+        return about(&http, operator, posted, |arguments| {
+            let reason = needed(arguments, "reason")?;
+            Ok(Box::new(move |user| Operate::BanUser { user, reason }))
+        })
+        .await;
+    };
+    let mut arguments = Arguments::new(Tool::ReportUser, posted.arguments);
+    let read = address_of(&http, &address, Spelling::Ip).and_then(|address| {
+        let reason = needed(&mut arguments, "reason")?;
+        finish(arguments)?;
+        Ok(Operate::BanAddress { address, reason })
+    });
+    operate(&http, operator, posted.origin.address, read).await
+}
+
+async fn unban(operator: Operator, State(http): State<Http>, mut posted: Posted) -> Response {
+    let address = posted.arguments.remove("address");
+    let mut arguments = Arguments::new(Tool::ReportUser, posted.arguments);
+    let read = match address {
+        Some(address) => address_of(&http, &address, Spelling::IpOrHash)
+            .map(|address| Operate::UnbanAddress { address }),
+        None => needed(&mut arguments, "name").map(|name| Operate::Unban { name }),
+    };
+    let read = read.and_then(|act| finish(arguments).map(|()| act));
+    operate(&http, operator, posted.origin.address, read).await
+}
+
+async fn operate(
+    http: &Http,
+    Operator(operator): Operator,
+    from: Address,
+    read: Result<Operate, Refusal>,
+) -> Response {
+    match read {
+        Ok(act) => done(http, from, Asked::Call(Call::Operate { operator, act })).await,
+        Err(refusal) => Refused::from(refusal).into_response(),
+    }
+}
+
+/// What is done about somebody, once it is known who it is.
+type Deed = Box<dyn FnOnce(UserId) -> Operate + Send>;
+
+/// Does something about the participant that `user_id` or `name` names.
+async fn about(
+    http: &Http,
+    Operator(operator): Operator,
+    posted: Posted,
+    read: impl FnOnce(&mut Arguments) -> Result<Deed, Refusal>,
+) -> Response {
+    let mut arguments = Arguments::new(Tool::ReportUser, posted.arguments);
+    let read = whom(&mut arguments).and_then(|whom| {
+        let deed = read(&mut arguments)?;
+        finish(arguments)?;
+        Ok((whom, deed))
+    });
+    let (whom, deed) = match read {
+        Ok(read) => read,
+        Err(refusal) => return Refused::from(refusal).into_response(),
+    };
+    let naming = Box::new(move |user| Call::Operate {
+        operator,
+        act: deed(user),
+    });
+    let id = match whom {
+        Whom::Id(id) => Some(id),
+        Whom::Name(name) => id_by_name(http, name).await,
+    };
+    // Nobody has an empty id: the core says that there is no such participant.
+    let request = Asked::About(id.unwrap_or_default(), naming);
+    done(http, posted.origin.address, request).await
+}
+
+enum Whom {
+    Id(Box<str>),
+    Name(Arc<str>),
+}
+
+fn whom(arguments: &mut Arguments) -> Result<Whom, Refusal> {
+    let (id, name) = (arguments.text("user_id")?, arguments.text("name")?);
+    match (id, name) {
+        (Some(id), None) => Ok(Whom::Id(id.as_ref().into())),
+        (None, Some(name)) => Ok(Whom::Name(name)),
+        (Some(_), Some(_)) | (None, None) => Err(Refusal::invalid(
+            "say whom: by `user_id`, or by `name`".into(),
+        )),
+    }
+}
+
+async fn id_by_name(http: &Http, name: Arc<str>) -> Option<Box<str>> {
+    let find = move |node: &Node| {
+        let user = node.hub().user_by_name(&name)?;
+        let who = node.hub().who_is(user)?;
+        Some(crate::wire::public_id(who).into_boxed_str())
+    };
+    http.service.node().look(find).await?
+}
+
+fn needed_room(arguments: &mut Arguments) -> Result<RoomId, Refusal> {
+    arguments.room()?.ok_or_else(|| missing("room_id"))
+}
+
+fn needed(arguments: &mut Arguments, name: &'static str) -> Result<Arc<str>, Refusal> {
+    arguments.text(name)?.ok_or_else(|| missing(name))
+}
+
+fn missing(name: &str) -> Refusal {
+    Refusal::invalid(format!("`{name}` is missing; this route needs it"))
+}
+
+fn finish(arguments: Arguments) -> Result<(), Refusal> {
+    arguments.finish().map_err(|refusal| {
+        let what = refusal.message.split(" is no argument").next();
+        let what = what.unwrap_or_default();
+        Refusal::invalid(format!("{what} is no argument of this route"))
+    })
+}
+
+/// How an address may be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Spelling {
+    Ip,
+    IpOrHash,
+}
+
+fn address_of(http: &Http, value: &Value, spelling: Spelling) -> Result<Address, Refusal> {
+    let text = value.as_str().unwrap_or_default();
+    if let Ok(ip) = text.parse::<IpAddr>() {
+        return Ok(http.service.address(ip));
+    }
+    let hash = u64::from_str_radix(text, 16).ok().map(Address);
+    match (spelling, hash) {
+        (Spelling::IpOrHash, Some(address)) if text.len() == 16 => Ok(address),
+        (Spelling::Ip, _) => Err(Refusal::invalid("`address` must be an IP address".into())),
+        (Spelling::IpOrHash, _) => Err(Refusal::invalid(
+            "`address` must be an IP address, or 16 hexadecimal digits as /admin/bans lists it"
+                .into(),
+        )),
+    }
+}
+
+async fn done(http: &Http, from: Address, request: Asked) -> Response {
+    match http.service.node().call(from, request).await.outcome {
+        Ok(_) => ok(&json!({ "success": true })),
+        Err(reject) => Refused::from(Refusal::from(reject)).into_response(),
+    }
+}

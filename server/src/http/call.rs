@@ -1,0 +1,134 @@
+//! A request as a call: who calls, and the arguments in the body.
+
+use axum::body::{Body, Bytes, to_bytes};
+use axum::extract::{FromRequest, Request};
+use axum::http::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
+use axum::http::request::Parts;
+use serde_json::{Map, Value};
+
+use super::HANDLE_HEADER;
+use crate::door::{Caller, Fault, Refused};
+use crate::identity::Handle;
+use crate::service::Origin;
+use crate::wire::Refusal;
+
+/// The most characters of a handle that anybody is asked about.
+const MAX_HANDLE: usize = 128;
+
+/// A POST: who calls, with what.
+#[derive(Debug)]
+pub(super) struct Posted {
+    pub(super) origin: Origin,
+    pub(super) arguments: Map<String, Value>,
+}
+
+impl<S: Sync> FromRequest<S> for Posted {
+    type Rejection = Refused;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Refused> {
+        let (head, body) = request.into_parts();
+        let origin = origin(&head)?;
+        let body = whole(body).await?;
+        let arguments = arguments(&head.headers, &body)?;
+        Ok(Self { origin, arguments })
+    }
+}
+
+/// Who calls: what the door knows, and the handle in the header.
+pub(super) fn origin(head: &Parts) -> Result<Origin, Refused> {
+    let caller = head.extensions.get::<Caller>().cloned().unwrap_or_default();
+    Ok(Origin {
+        address: caller.address,
+        seat: caller.seat,
+        handle: handle(&head.headers)?,
+    })
+}
+
+fn handle(headers: &HeaderMap) -> Result<Option<Handle>, Refused> {
+    let wrong = || Refusal::invalid("Chat-Handle must be one handle, as the server gave it".into());
+    let mut values = headers.get_all(HANDLE_HEADER).iter();
+    let Some(value) = values.next() else {
+        return Ok(None);
+    };
+    let text = value.to_str().map_err(|_| wrong())?;
+    if values.next().is_some() || text.is_empty() || text.len() > MAX_HANDLE {
+        return Err(wrong().into());
+    }
+    Ok(Some(Handle::given(text)))
+}
+
+/// The door has read the body and bounded it: this takes it out again.
+async fn whole(body: Body) -> Result<Bytes, Refused> {
+    to_bytes(body, usize::MAX)
+        .await
+        .map_err(|_| Fault::BodyBroken.into())
+}
+
+/// The object in the body; no body is an empty one.
+fn arguments(headers: &HeaderMap, body: &Bytes) -> Result<Map<String, Value>, Refused> {
+    if body.is_empty() {
+        return Ok(Map::new());
+    }
+    check_type(headers.get(CONTENT_TYPE))?;
+    let unread = |why: String| Refused::from(Fault::BodyUnread(why));
+    let text = std::str::from_utf8(body).map_err(|error| {
+        unread(format!(
+            "the body is not UTF-8 from byte {} on",
+            error.valid_up_to()
+        ))
+    })?;
+    match serde_json::from_str(text) {
+        Ok(Value::Object(map)) => Ok(map),
+        Ok(_) => Err(unread("the body must be a JSON object".into())),
+        Err(error) => Err(unread(format!("the body is not JSON: {error}"))),
+    }
+}
+
+fn check_type(value: Option<&HeaderValue>) -> Result<(), Refused> {
+    let unread = |why: &str| Err(Fault::BodyUnread(why.into()).into());
+    let Some(value) = value else {
+        return unread("send the header Content-Type: application/json with the body");
+    };
+    let essence = value.to_str().unwrap_or_default().split(';').next();
+    if essence.is_some_and(|text| text.trim().eq_ignore_ascii_case("application/json")) {
+        return Ok(());
+    }
+    unread("the body must be JSON: send the header Content-Type: application/json")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(kind: Option<&'static str>, body: &'static [u8]) -> Result<Map<String, Value>, String> {
+        let mut headers = HeaderMap::new();
+        if let Some(kind) = kind {
+            headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+        }
+        arguments(&headers, &Bytes::from_static(body))
+            .map_err(|refused| refused.refusal().message.clone())
+    }
+
+    const JSON: Option<&str> = Some("application/json");
+
+    #[test]
+    fn a_body_is_an_object_or_nothing() {
+        assert_eq!(read(None, b""), Ok(Map::new()));
+        assert_eq!(read(JSON, b" {} "), Ok(Map::new()));
+        let with_charset = Some("Application/JSON; charset=utf-8");
+        assert_eq!(read(with_charset, b"{}"), Ok(Map::new()));
+    }
+
+    #[test]
+    fn what_is_none_is_told_how() {
+        let wrong = |kind, body| read(kind, body).unwrap_err();
+        assert!(wrong(None, b"{}").contains("send the header Content-Type"));
+        assert!(wrong(Some("text/plain"), b"{}").contains("must be JSON"));
+        assert_eq!(wrong(JSON, b"[1]"), "the body must be a JSON object");
+        assert_eq!(
+            wrong(JSON, b"{\"a\":\"\xff\"}"),
+            "the body is not UTF-8 from byte 6 on"
+        );
+        assert!(wrong(JSON, b"{\"a\":").starts_with("the body is not JSON: EOF"));
+    }
+}

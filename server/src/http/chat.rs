@@ -1,0 +1,225 @@
+//! The calls: registering, the short routes, and every tool by its name.
+
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use chat_core::{Command, Read, Reject};
+use serde_json::{Value, json};
+
+use super::Http;
+use super::call::Posted;
+use super::older;
+use crate::door::{Fault, Refused};
+use crate::driver::{Facts, Me};
+use crate::identity::Handle;
+use crate::seat::Implicit;
+use crate::service::{Origin, Performed};
+use crate::tools::{Arguments, Ask, Asked, Tool, parse_check_event, parse_send};
+use crate::wire::{Refusal, Said, public_id};
+
+/// `POST /register`: a name and a place in a room.
+pub(super) async fn register(State(http): State<Http>, posted: Posted) -> Response {
+    if let Some(older) = older::concerned(&http, &posted) {
+        return older.register().await.into_response();
+    }
+    let Posted { origin, arguments } = posted;
+    let performed = http.service.perform(Tool::Login, arguments, &origin).await;
+    registered(&http, &performed).into_response()
+}
+
+/// What `/register` says of a login.
+pub(super) fn registered(http: &Http, performed: &Performed) -> Result<Response, Refused> {
+    let done = performed.outcome.as_ref().map_err(Clone::clone)?;
+    let Said::LoggedIn { me, room_id, .. } = &done.said else {
+        return Ok(answer(performed));
+    };
+    let reader = http.service.secrets().reader_of(&Handle::given(&me.handle));
+    let cursor = performed.facts.as_ref().map_or(0, cursor);
+    Ok(ok(&json!({
+        "success": true,
+        "handle": me.handle,
+        "reader_id": reader.expose(),
+        "user_id": me.user_id,
+        "display_name": me.display_name,
+        "room_id": room_id,
+        "cursor": cursor,
+    })))
+}
+
+fn cursor(facts: &Facts) -> u64 {
+    facts.me.as_ref().map_or(0, |me| me.cursor.0)
+}
+
+/// `POST /reconnect`: back again, with the handle that one has.
+pub(super) async fn reconnect(State(http): State<Http>, posted: Posted) -> Response {
+    if let Some(older) = older::concerned(&http, &posted) {
+        return older.register().await.into_response();
+    }
+    back(&http, posted).await.into_response()
+}
+
+/// Any call of a participant brings it back. This one asks for as little as there is, and what
+/// matters are the facts that come with the answer.
+async fn back(http: &Http, posted: Posted) -> Result<Response, Refused> {
+    let (origin, handle) = caller_alone(posted)?;
+    let asked = Asked {
+        handle: Some(handle),
+        key: None,
+        ask: Ask::Read(Read::History {
+            room: None,
+            before: None,
+            limit: 1,
+        }),
+    };
+    let performed = http.service.ask(Tool::History, asked, &origin).await;
+    let me = performed.facts.as_ref().and_then(|facts| facts.me.as_ref());
+    match (&performed.outcome, me) {
+        // Which room does not matter here.
+        (Err(refusal), _) if refusal.code != "room_ambiguous" => Err(refusal.clone().into()),
+        (Ok(_) | Err(_), Some(me)) => Ok(ok(&place(me))),
+        (Ok(_) | Err(_), None) => Err(Refusal::from(Reject::UnknownHandle).into()),
+    }
+}
+
+fn place(me: &Me) -> Value {
+    let rooms: Vec<_> = me.rooms.iter().map(|room| room.id.to_string()).collect();
+    let only = match &rooms[..] {
+        [one] => Some(one),
+        [] | [_, _, ..] => None,
+    };
+    json!({
+        "success": true,
+        "user_id": public_id(&me.who),
+        "display_name": me.who.name,
+        "room_id": only,
+        "rooms": rooms,
+        "cursor": me.cursor.0,
+        "unread": me.unread,
+    })
+}
+
+/// `POST /unregister`: gone for good.
+pub(super) async fn unregister(State(http): State<Http>, posted: Posted) -> Response {
+    if let Some(older) = older::concerned(&http, &posted) {
+        return older.unregister().await.into_response();
+    }
+    forget(&http, posted).await.into_response()
+}
+
+async fn forget(http: &Http, posted: Posted) -> Result<Response, Refused> {
+    let (origin, handle) = caller_alone(posted)?;
+    let answered = http.service.unregister(&handle, &origin).await;
+    answered.outcome.map_err(Refusal::from)?;
+    Ok(ok(&json!({ "success": true })))
+}
+
+/// Who calls a route that takes nothing but its caller.
+fn caller_alone(posted: Posted) -> Result<(Origin, Handle), Refused> {
+    let Posted { origin, arguments } = posted;
+    let mut arguments = Arguments::new(Tool::LeaveChat, arguments);
+    let argument = arguments.text("handle")?;
+    if let Err(mut refusal) = arguments.finish() {
+        refusal.message = "this route takes the handle alone".into();
+        return Err(refusal.into());
+    }
+    let given = argument.map(|text| Handle::given(&text));
+    if let (Some(a), Some(b)) = (&given, &origin.handle)
+        && a != b
+    {
+        let differ = "the argument `handle` and the header Chat-Handle differ; pass one of them";
+        return Err(Refusal::invalid(differ.into()).into());
+    }
+    let implicit = || match origin.seat.as_ref()?.implicit() {
+        Implicit::One(handle) => Some(handle),
+        Implicit::Nobody | Implicit::Several => None,
+    };
+    let handle = given.or_else(|| origin.handle.clone()).or_else(implicit);
+    match handle {
+        Some(handle) => Ok((origin, handle)),
+        None => Err(Refusal::from(Reject::HandleRequired).into()),
+    }
+}
+
+/// `POST /send`: as `send_message`, in the one room that one is in.
+pub(super) async fn send(State(http): State<Http>, posted: Posted) -> Response {
+    if let Some(older) = older::concerned(&http, &posted) {
+        return older.send().await.into_response();
+    }
+    answer(&asked(&http, Tool::SendMessage, posted, parse_send).await)
+}
+
+/// `POST /check_event`: as `check`.
+pub(super) async fn check_event(State(http): State<Http>, posted: Posted) -> Response {
+    if let Some(older) = older::concerned(&http, &posted) {
+        return older.check_event().await.into_response();
+    }
+    answer(&asked(&http, Tool::Check, posted, parse_check_event).await)
+}
+
+/// `POST /talking_stick`: 200 for a grant, 202 for a place in the line.
+pub(super) async fn talking_stick(State(http): State<Http>, posted: Posted) -> Response {
+    if let Some(older) = older::concerned(&http, &posted) {
+        return older.talking_stick().await.into_response();
+    }
+    let Posted { origin, arguments } = posted;
+    let performed = http
+        .service
+        .perform(Tool::TalkingStick, arguments, &origin)
+        .await;
+    let mut response = answer(&performed);
+    if waits(&performed) {
+        *response.status_mut() = StatusCode::ACCEPTED;
+    }
+    response
+}
+
+/// Whether the stick is somebody else's for now.
+pub(super) fn waits(performed: &Performed) -> bool {
+    let said = performed.outcome.as_ref().map(|done| &done.said);
+    matches!(said, Ok(Said::Stick { place, .. }) if *place > 0)
+}
+
+/// `POST /tools/{name}`: any tool.
+pub(super) async fn tool(
+    State(http): State<Http>,
+    Path(name): Path<String>,
+    posted: Posted,
+) -> Response {
+    let Ok(tool) = name.parse::<Tool>() else {
+        return Refused::from(Fault::NotFound).into_response();
+    };
+    let Posted { origin, arguments } = posted;
+    answer(&http.service.perform(tool, arguments, &origin).await)
+}
+
+async fn asked(
+    http: &Http,
+    tool: Tool,
+    posted: Posted,
+    parse: impl FnOnce(Arguments) -> Result<Asked, Refusal>,
+) -> Performed {
+    let Posted { origin, arguments } = posted;
+    let asked = parse(Arguments::new(tool, arguments));
+    http.service.perform_read(tool, asked, &origin).await
+}
+
+/// The tool's `structuredContent`, or the refusal.
+pub(super) fn answer(performed: &Performed) -> Response {
+    match &performed.outcome {
+        Ok(_) => ok(&performed.json()),
+        Err(refusal) => Refused::from(refusal.clone()).into_response(),
+    }
+}
+
+pub(super) fn ok(value: &Value) -> Response {
+    crate::door::json(StatusCode::OK, value)
+}
+
+/// A command of a participant, without a key.
+pub(super) fn command(handle: Handle, command: Command) -> Asked {
+    Asked {
+        handle: Some(handle),
+        key: None,
+        ask: Ask::Command(command),
+    }
+}

@@ -1,0 +1,258 @@
+//! `GET /events`: the inbox as a stream of server-sent events.
+//!
+//! A stream holds one page that its reader has not taken, and no more: the next is read from the
+//! inbox when the connection has room for it. A reader that stands still is cut by the door.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use axum::extract::{Request, State};
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderMap, HeaderValue};
+use axum::http::{Method, StatusCode};
+use axum::response::{IntoResponse, Response};
+use chat_core::{Reject, Seq};
+use futures_util::stream;
+use tokio::time::timeout;
+
+use super::call::origin;
+use super::older::{self, Older};
+use super::{Http, frames};
+use crate::door::Refused;
+use crate::driver::{Delivery, EventStream, Facts, More};
+use crate::identity::ReaderId;
+use crate::seat::Implicit;
+use crate::service::Origin;
+use crate::wire::Refusal;
+
+/// The header by which a reader that comes back says what it has.
+const LAST_EVENT_ID: &str = "last-event-id";
+
+/// The most bytes of a query that anybody reads.
+const MAX_QUERY: usize = 1_024;
+
+/// What the address of a stream says.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Query {
+    reader: Option<String>,
+    after: Option<Seq>,
+    username: Option<String>,
+}
+
+/// `GET /events`.
+pub(super) async fn events(State(http): State<Http>, request: Request) -> Response {
+    open(&http, request).await.into_response()
+}
+
+async fn open(http: &Http, request: Request) -> Result<Response, Refused> {
+    let (head, _) = request.into_parts();
+    let origin = origin(&head)?;
+    let query = query(head.uri.query().unwrap_or_default())?;
+    // What the reader has by now is newer than what the address said at first.
+    let after = last_id(&head.headers)?.or(query.after);
+    if let (Some(all), Some(name)) = (&http.older, &query.username) {
+        if head.method == Method::HEAD {
+            return Ok(response(Body::empty()));
+        }
+        let older = older::named(http, all, name, origin);
+        let (stream, older) = older.events().await?;
+        return Ok(reading(
+            stream,
+            None,
+            http.keep_alive,
+            Telling::Older(older),
+        ));
+    }
+    if query.username.is_some() {
+        return Err(Refusal::invalid("`username` is no query of /events".into()).into());
+    }
+    let reader = reader(http, &origin, query.reader)?;
+    if head.method == Method::HEAD {
+        return Ok(response(Body::empty()));
+    }
+    let opened = http
+        .service
+        .stream_for(&reader, origin.address, after)
+        .await?;
+    let (stream, Facts { more, .. }) = opened;
+    let begins = match more {
+        More::Begins(seq) => Some(seq),
+        More::Nothing | More::Queue(_) | More::Members(_) | More::Holder(_) => None,
+    };
+    Ok(reading(stream, begins, http.keep_alive, Telling::Plain))
+}
+
+/// Whose inbox it is: by the reader id, by the handle, or by whoever is alone in its place.
+fn reader(http: &Http, origin: &Origin, reader: Option<String>) -> Result<ReaderId, Refused> {
+    if let Some(reader) = reader {
+        return Ok(ReaderId::given(&reader));
+    }
+    let implicit = || match origin.seat.as_ref()?.implicit() {
+        Implicit::One(handle) => Some(handle),
+        Implicit::Nobody | Implicit::Several => None,
+    };
+    let handle = origin.handle.clone().or_else(implicit);
+    let handle = handle.ok_or_else(|| Refusal::from(Reject::HandleRequired))?;
+    Ok(http.service.secrets().reader_of(&handle))
+}
+
+fn last_id(headers: &HeaderMap) -> Result<Option<Seq>, Refused> {
+    match headers.get(LAST_EVENT_ID).map(HeaderValue::to_str) {
+        // A browser that has seen no id sends an empty one.
+        None | Some(Ok("")) => Ok(None),
+        Some(Ok(text)) => cursor("Last-Event-ID", text).map(Some),
+        Some(Err(_)) => cursor("Last-Event-ID", "").map(Some),
+    }
+}
+
+fn cursor(name: &str, text: &str) -> Result<Seq, Refused> {
+    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let seq = text.parse().ok().filter(|_| digits);
+    seq.map(Seq)
+        .ok_or_else(|| Refusal::invalid(format!("{name} must be the id of an event")).into())
+}
+
+fn query(text: &str) -> Result<Query, Refused> {
+    if text.len() > MAX_QUERY {
+        return Err(Refusal::invalid("the query is too long".into()).into());
+    }
+    let mut query = Query::default();
+    for (name, value) in form_urlencoded::parse(text.as_bytes()) {
+        match &*name {
+            "reader" => query.reader = Some(value.into_owned()),
+            "after" => query.after = Some(cursor("`after`", &value)?),
+            "username" => query.username = Some(value.into_owned()),
+            "handle" => {
+                let why = "a handle is never part of an address: send it in the header \
+                           Chat-Handle, or pass the reader id as `reader`";
+                return Err(Refusal::invalid(why.into()).into());
+            }
+            _ => {
+                let why = "the query of /events takes `reader` and `after`";
+                return Err(Refusal::invalid(why.into()).into());
+            }
+        }
+    }
+    Ok(query)
+}
+
+/// In which words a stream speaks.
+#[derive(Debug)]
+enum Telling {
+    /// Events as they are.
+    Plain,
+    /// As the older client reads them.
+    Older(Older),
+}
+
+/// A stream on its way to its reader.
+#[derive(Debug)]
+struct Reading {
+    stream: EventStream,
+    /// What is said first.
+    first: Option<String>,
+    telling: Telling,
+    keep_alive: Duration,
+    phase: Phase,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Open,
+    Ended,
+}
+
+impl Reading {
+    /// The next bytes for the reader. To ask says that the connection took the last ones.
+    async fn next(&mut self) -> Option<String> {
+        if let Some(first) = self.first.take() {
+            return Some(first);
+        }
+        while self.phase == Phase::Open {
+            if let Telling::Older(older) = &mut self.telling {
+                older.taken();
+            }
+            let Ok(delivery) = timeout(self.keep_alive, self.stream.next()).await else {
+                return Some(frames::KEEP_ALIVE.into());
+            };
+            if matches!(delivery, Delivery::End(_)) {
+                self.phase = Phase::Ended;
+            }
+            let text = match &mut self.telling {
+                Telling::Plain => frames::frame(&delivery),
+                Telling::Older(older) => older.frame(&delivery),
+            };
+            if !text.is_empty() {
+                return Some(text);
+            }
+        }
+        None
+    }
+}
+
+fn reading(
+    stream: EventStream,
+    begins: Option<Seq>,
+    keep_alive: Duration,
+    telling: Telling,
+) -> Response {
+    let reading = Reading {
+        stream,
+        first: Some(frames::opening(begins)),
+        telling,
+        keep_alive,
+        phase: Phase::Open,
+    };
+    let frames = stream::unfold(reading, |mut reading| async move {
+        let text = reading.next().await?;
+        Some((Ok::<_, Infallible>(Bytes::from(text)), reading))
+    });
+    response(Body::from_stream(frames))
+}
+
+fn response(body: Body) -> Response {
+    let mut response = Response::new(body);
+    *response.status_mut() = StatusCode::OK;
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    // Proxies that gather answers before they pass them on are asked not to.
+    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wrong(text: &str) -> String {
+        query(text).unwrap_err().refusal().message.clone()
+    }
+
+    #[test]
+    fn the_address_of_a_stream_says_whose_and_from_where() {
+        let expected = Query {
+            reader: Some("r_a b".into()),
+            after: Some(Seq(7)),
+            username: None,
+        };
+        assert_eq!(query("reader=r_a%20b&after=7").unwrap(), expected);
+        assert_eq!(query("").unwrap(), Query::default());
+    }
+
+    #[test]
+    fn what_it_cannot_say_is_told() {
+        for text in [
+            "after=",
+            "after=-1",
+            "after=+1",
+            "after=1.5",
+            "after=99999999999999999999",
+        ] {
+            assert_eq!(wrong(text), "`after` must be the id of an event", "{text}");
+        }
+        assert!(wrong("handle=h_x").contains("never part of an address"));
+        assert!(wrong("reder=r").contains("takes `reader` and `after`"));
+        assert!(wrong(&"a".repeat(2_000)).contains("too long"));
+    }
+}

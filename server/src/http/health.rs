@@ -1,0 +1,38 @@
+//! `/healthz` and `/readyz`: whether the process lives, and whether it takes calls.
+
+use std::time::Duration;
+
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::response::{IntoResponse as _, Response};
+use serde_json::json;
+use tokio::time::timeout;
+
+use super::Http;
+use super::chat::ok;
+use super::views::{look, shown};
+use crate::door::{Fault, Refused};
+
+/// How long the node may take to answer before the server is not ready.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// For how long one answer of the node counts.
+const KEPT: Duration = Duration::from_millis(250);
+
+/// `GET /healthz`: the process answers.
+pub(super) async fn healthz() -> Response {
+    ok(&json!({ "status": "ok" }))
+}
+
+/// `GET /readyz`: the node answers, and the server does not stop.
+pub(super) async fn readyz(State(http): State<Http>) -> Response {
+    if http.closing.is_cancelled() {
+        return Refused::from(Fault::ShuttingDown).into_response();
+    }
+    let asked = async {
+        let answer = look(&http, |_| json!({ "status": "ready" }));
+        timeout(PATIENCE, answer).await.ok().flatten()
+    };
+    let answer: Option<Bytes> = http.views.ready.get(KEPT, asked).await;
+    shown(&http, answer)
+}

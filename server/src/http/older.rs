@@ -1,0 +1,356 @@
+//! `--trust-usernames`: the older client, which says its name and knows no handles.
+//!
+//! It registers by name as often as it likes, reads `{sender, content, timestamp}` in arrays, and
+//! hears of sticks and of waiting in the words of a sender called `Server`. It knows no line for
+//! the stick: a claim while another holds it is refused, and withdrawn. It cannot give the stick
+//! back: what it sends ends its turn. What it says while it waits must be answered at once: the
+//! check that tells the room of it goes on behind its back.
+//!
+//! Whoever says a name here is believed. So the server offers this on one machine alone.
+
+mod words;
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use axum::http::StatusCode;
+use axum::response::{IntoResponse as _, Response};
+use chat_core::{Command, Read, Reject, Seq, Span};
+use serde_json::{Map, Value, json};
+
+use super::Http;
+use super::call::Posted;
+use super::chat::{answer, command, ok, registered, waits};
+use crate::door::Refused;
+use crate::driver::EventStream;
+use crate::identity::Handle;
+use crate::service::{Origin, Performed};
+use crate::tools::{Arguments, Ask, Asked, Tool};
+use crate::wire::{Refusal, Said};
+
+pub(super) use words::Older;
+
+/// How many of them are remembered. Those who do nothing just then are forgotten first, which
+/// costs them nothing but where they were in their inbox.
+const MAX_KNOWN: usize = 10_000;
+
+/// For how long the room is told that somebody waits, after it last said so.
+const WAITS: Span = Span::secs(50);
+
+/// The older clients by name.
+#[derive(Debug, Default)]
+pub(super) struct OlderClients {
+    known: Mutex<BTreeMap<Arc<str>, Arc<Known>>>,
+}
+
+/// An older client.
+#[derive(Debug)]
+pub(super) struct Known {
+    handle: Handle,
+    /// The last event that its stream took.
+    sent: AtomicU64,
+    /// A check waits for it.
+    checks: AtomicBool,
+}
+
+impl OlderClients {
+    fn known(&self) -> MutexGuard<'_, BTreeMap<Arc<str>, Arc<Known>>> {
+        // Nothing that holds the lock can panic half way.
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn find(&self, name: &str) -> Option<Arc<Known>> {
+        self.known().get(name).cloned()
+    }
+
+    /// Remembers one whose inbox goes on behind `cursor`, and ends at `end`.
+    fn keep(
+        &self,
+        name: &Arc<str>,
+        handle: Handle,
+        (cursor, end): (u64, u64),
+    ) -> Result<Arc<Known>, Refusal> {
+        let mut known = self.known();
+        if let Some(kept) = known.get(name) {
+            // It may have been forgotten meanwhile, and have a new inbox.
+            kept.sent.fetch_min(end, Ordering::Relaxed);
+            return Ok(Arc::clone(kept));
+        }
+        if known.len() >= MAX_KNOWN {
+            known.retain(|_, one| Arc::strong_count(one) > 1);
+        }
+        if known.len() >= MAX_KNOWN {
+            return Err(Reject::ServerFull.into());
+        }
+        let new = Arc::new(Known {
+            handle,
+            sent: AtomicU64::new(cursor),
+            checks: AtomicBool::new(false),
+        });
+        known.insert(Arc::clone(name), Arc::clone(&new));
+        Ok(new)
+    }
+
+    fn forget(&self, name: &str) {
+        self.known().remove(name);
+    }
+}
+
+/// A call by an older client.
+pub(super) struct OlderCall<'a> {
+    http: &'a Http,
+    all: &'a OlderClients,
+    origin: Origin,
+    name: Arc<str>,
+    arguments: Map<String, Value>,
+}
+
+/// The call as one of an older client, if names are trusted and it has nothing better than one.
+pub(super) fn concerned<'a>(http: &'a Http, posted: &Posted) -> Option<OlderCall<'a>> {
+    let all = http.older.as_ref()?;
+    let better = ["handle", "request_key"];
+    let has_better = better.iter().any(|name| {
+        posted
+            .arguments
+            .get(*name)
+            .is_some_and(|value| !value.is_null())
+    });
+    if posted.origin.handle.is_some() || has_better {
+        return None;
+    }
+    let name = posted.arguments.get("username")?.as_str()?;
+    let mut call = named(http, all, name, posted.origin.clone());
+    call.arguments.clone_from(&posted.arguments);
+    call.arguments.remove("username");
+    Some(call)
+}
+
+/// What the client of this name asks for.
+pub(super) fn named<'a>(
+    http: &'a Http,
+    all: &'a OlderClients,
+    name: &str,
+    mut origin: Origin,
+) -> OlderCall<'a> {
+    // Its name alone says who it is, wherever it calls from.
+    origin.seat = None;
+    origin.handle = None;
+    OlderCall {
+        http,
+        all,
+        origin,
+        name: name.into(),
+        arguments: Map::new(),
+    }
+}
+
+impl OlderCall<'_> {
+    /// `/register` and `/reconnect`: there, as often as it is asked.
+    pub(super) async fn register(&self) -> Response {
+        match self.enter().await {
+            Ok((performed, _)) => registered(self.http, &performed).into_response(),
+            Err(refusal) => Refused::from(refusal).into_response(),
+        }
+    }
+
+    /// `/unregister`: gone, or never there.
+    pub(super) async fn unregister(&self) -> Response {
+        if let Some(known) = self.all.find(&self.name) {
+            let answered = self.http.service.unregister(&known.handle, &self.origin);
+            match answered.await.outcome {
+                Ok(_) | Err(Reject::UnknownHandle) => self.all.forget(&self.name),
+                Err(reject) => return Refused::from(Refusal::from(reject)).into_response(),
+            }
+        }
+        ok(&json!({ "success": true }))
+    }
+
+    /// `/send`: said, and the turn is over.
+    pub(super) async fn send(&self) -> Response {
+        let mut arguments = Arguments::new(Tool::SendMessage, self.arguments.clone());
+        let text = match arguments.needed_text("message") {
+            Ok(text) => text,
+            Err(refusal) => return Refused::from(refusal).into_response(),
+        };
+        let send = |handle| {
+            let text = Arc::clone(&text);
+            command(
+                handle,
+                Command::SendMessage {
+                    room: None,
+                    text,
+                    epoch: None,
+                },
+            )
+        };
+        let performed = self.perform(Tool::SendMessage, send).await;
+        if performed.outcome.is_ok() {
+            self.release().await;
+        }
+        answer(&performed)
+    }
+
+    /// `/talking_stick`: granted, or somebody else's.
+    pub(super) async fn talking_stick(&self) -> Response {
+        let claim = |handle| {
+            command(
+                handle,
+                Command::TalkingStick {
+                    room: None,
+                    epoch: None,
+                },
+            )
+        };
+        let performed = self.perform(Tool::TalkingStick, claim).await;
+        if !waits(&performed) {
+            let mut said = performed.json();
+            if let (Ok(_), Some(fields)) = (&performed.outcome, said.as_object_mut()) {
+                fields.insert("success".into(), true.into());
+                return ok(&said);
+            }
+            return answer(&performed);
+        }
+        self.release().await;
+        held(&performed).into_response()
+    }
+
+    /// Gives the stick back, or the place in its line. That there is neither is no harm.
+    async fn release(&self) {
+        let reset = |handle| {
+            command(
+                handle,
+                Command::Reset {
+                    room: None,
+                    epoch: None,
+                },
+            )
+        };
+        self.perform(Tool::Reset, reset).await;
+    }
+
+    /// `/check_event`: the room is to know that it waits.
+    pub(super) async fn check_event(&self) -> Response {
+        let known = match self.known().await {
+            Ok(known) => known,
+            Err(refusal) => return Refused::from(refusal).into_response(),
+        };
+        if known.checks.swap(true, Ordering::Relaxed) {
+            // Its check waits already, and counts the seconds from where it began.
+            return ok(&json!({ "success": true }));
+        }
+        let (service, origin) = (self.http.service.clone(), self.origin.clone());
+        tokio::spawn(async move {
+            let asked = Asked {
+                handle: Some(known.handle.clone()),
+                key: None,
+                ask: Ask::Read(Read::Check {
+                    after: Some(Seq(known.sent.load(Ordering::Relaxed))),
+                    wait: WAITS,
+                    max: 1,
+                }),
+            };
+            service.ask(Tool::Check, asked, &origin).await;
+            known.checks.store(false, Ordering::Relaxed);
+        });
+        ok(&json!({ "success": true }))
+    }
+
+    /// `GET /events`: what it has not had yet, in its own words.
+    pub(super) async fn events(&self) -> Result<(EventStream, Older), Refused> {
+        let known = self.known().await?;
+        let opened = match self.stream(&known).await {
+            Err(refusal) if refusal.code == "unknown_handle" => {
+                self.all.forget(&self.name);
+                let known = self.known().await?;
+                (self.stream(&known).await?, known)
+            }
+            opened => (opened?, known),
+        };
+        let (stream, known) = opened;
+        let node = self.http.service.node().clone();
+        Ok((stream, Older::new(known, node)))
+    }
+
+    async fn stream(&self, known: &Known) -> Result<EventStream, Refusal> {
+        let after = Some(Seq(known.sent.load(Ordering::Relaxed)));
+        let service = &self.http.service;
+        let opened = service.stream_of(&known.handle, self.origin.address, after);
+        Ok(opened.await?.0)
+    }
+
+    async fn known(&self) -> Result<Arc<Known>, Refusal> {
+        match self.all.find(&self.name) {
+            Some(known) => Ok(known),
+            None => Ok(self.enter().await?.1),
+        }
+    }
+
+    /// Asks, and registers first whoever is not known, or no longer.
+    async fn perform(&self, tool: Tool, asked: impl Fn(Handle) -> Asked) -> Performed {
+        let known = match self.known().await {
+            Ok(known) => known,
+            Err(refusal) => return Performed::refused(tool, refusal),
+        };
+        let service = &self.http.service;
+        let first = service
+            .ask(tool, asked(known.handle.clone()), &self.origin)
+            .await;
+        if !matches!(&first.outcome, Err(refusal) if refusal.code == "unknown_handle") {
+            return first;
+        }
+        self.all.forget(&self.name);
+        match self.known().await {
+            Ok(known) => {
+                service
+                    .ask(tool, asked(known.handle.clone()), &self.origin)
+                    .await
+            }
+            Err(refusal) => Performed::refused(tool, refusal),
+        }
+    }
+
+    /// Registers the name. The key follows from it, so that to do so again is no second one.
+    async fn enter(&self) -> Result<(Performed, Arc<Known>), Refusal> {
+        let service = &self.http.service;
+        let key = service
+            .secrets()
+            .handle_for_key(&format!("older client {}", self.name));
+        let mut login = Map::new();
+        login.insert("username".into(), (*self.name).into());
+        login.insert("request_key".into(), key.expose().into());
+        let performed = service.perform(Tool::Login, login, &self.origin).await;
+        let done = performed.outcome.as_ref().map_err(Clone::clone)?;
+        let Said::LoggedIn { me, .. } = &done.said else {
+            return Err(Reject::ServerFull.into());
+        };
+        let marks = inbox_marks(&performed);
+        let known = self
+            .all
+            .keep(&self.name, Handle::given(&me.handle), marks)?;
+        Ok((performed, known))
+    }
+}
+
+/// Where the caller's inbox goes on, and where it ends.
+fn inbox_marks(performed: &Performed) -> (u64, u64) {
+    let me = performed.facts.as_ref().and_then(|facts| facts.me.as_ref());
+    me.map_or((0, 0), |me| (me.cursor.0, me.cursor.0 + me.unread))
+}
+
+/// 409 `stick_held`.
+fn held(performed: &Performed) -> Refused {
+    let holder = match performed.outcome.as_ref().map(|done| &done.said) {
+        Ok(Said::Stick {
+            holder: Some(holder),
+            ..
+        }) => holder.display_name.as_str(),
+        Ok(_) | Err(_) => "somebody",
+    };
+    let refusal = Refusal {
+        code: "stick_held",
+        message: format!("{holder} holds the talking stick; try again in a moment"),
+        retry_after_ms: None,
+    };
+    Refused::with(StatusCode::CONFLICT, refusal)
+}

@@ -1,0 +1,179 @@
+//! What a stream says to the older client: messages, and sentences by `Server`.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use chat_core::{Body, Event, NoticeKind, Page, RoomId, Span, Time, UserId};
+use serde::Serialize;
+
+use super::Known;
+use crate::driver::{Delivery, Ending, NodeClient};
+use crate::http::frames;
+use crate::wire::timestamp;
+
+/// Who speaks for the server. Nobody else can have this name.
+const SERVER: &str = "Server";
+
+/// How many claims are remembered so that the grant is not told as another.
+const MAX_CLAIMS: usize = 256;
+
+/// One line of the chat.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+struct Line {
+    sender: String,
+    content: String,
+    /// The time of day in UTC, as `18:29:13`.
+    timestamp: String,
+}
+
+/// How the older client's stream speaks.
+#[derive(Debug)]
+pub(in crate::http) struct Older {
+    known: Arc<Known>,
+    node: NodeClient,
+    /// What the last page leads up to, once the connection has taken it.
+    cursor: Option<u64>,
+    /// Claims that were told, of those who do not hold the stick yet.
+    claims: BTreeSet<(RoomId, UserId)>,
+    /// Where and when a stick was last given back: whoever is next has it in the same instant.
+    freed: Option<(RoomId, Time)>,
+}
+
+impl Older {
+    pub(super) fn new(known: Arc<Known>, node: NodeClient) -> Self {
+        Self {
+            known,
+            node,
+            cursor: None,
+            claims: BTreeSet::new(),
+            freed: None,
+        }
+    }
+
+    /// The connection asks for more: it has taken the last page.
+    pub(in crate::http) fn taken(&mut self) {
+        if let Some(cursor) = self.cursor.take() {
+            self.known.sent.fetch_max(cursor, Ordering::Relaxed);
+        }
+    }
+
+    /// What one delivery looks like; nothing, when there is nothing in it for such a client.
+    pub(in crate::http) fn frame(&mut self, delivery: &Delivery) -> String {
+        match delivery {
+            Delivery::Page { page, .. } => {
+                self.cursor = Some(page.cursor.0);
+                let lines = self.page(page);
+                if lines.is_empty() {
+                    return String::new();
+                }
+                format!("id: {}\n{}", page.cursor, frames::block("message", &lines))
+            }
+            Delivery::Notice { notice, .. } => match notice.kind {
+                NoticeKind::Typing => String::new(),
+                NoticeKind::Waiting(span) => {
+                    let line = waits(&notice.user.name, span, notice.at);
+                    frames::block("message", &[line])
+                }
+            },
+            Delivery::End(Ending::Closing) => {
+                let line = server("Server shutting down...".into(), self.node.now());
+                frames::block(frames::CLOSING, &[line])
+            }
+            Delivery::End(Ending::Forgotten) => String::new(),
+        }
+    }
+
+    fn page(&mut self, page: &Page) -> Vec<Line> {
+        let gap = page.gap.as_ref().map(|gap| {
+            let lost = gap.to.0 + 1 - gap.from.0;
+            let first = page.events.first();
+            server(
+                format!("{lost} events came while you were not reading, and are gone"),
+                first.map_or(Time(0), |event| event.at),
+            )
+        });
+        let lines = page.events.iter().filter_map(|event| self.line(event));
+        gap.into_iter().chain(lines).collect()
+    }
+
+    fn line(&mut self, event: &Event) -> Option<Line> {
+        match &event.body {
+            Body::Message { sender, text, .. } => Some(Line {
+                sender: sender.name.to_string(),
+                content: text.to_string(),
+                timestamp: time_of_day(event.at),
+            }),
+            Body::StickClaimed { user, .. } => {
+                if self.claims.len() >= MAX_CLAIMS {
+                    self.claims.clear();
+                }
+                self.claims.insert((event.room, user.id));
+                Some(claimed(&user.name, event.at))
+            }
+            Body::StickGranted { user, .. } => {
+                // A claim that was withdrawn is told by nothing: only a grant out of the line is
+                // surely of the claim that was told.
+                let from_line = self.freed.take() == Some((event.room, event.at));
+                let told = self.claims.remove(&(event.room, user.id));
+                (!(told && from_line)).then(|| claimed(&user.name, event.at))
+            }
+            Body::Left(user) | Body::Away(user) => {
+                self.claims.remove(&(event.room, user.id));
+                None
+            }
+            Body::StickReleased { .. } | Body::StickExpired { .. } => {
+                self.freed = Some((event.room, event.at));
+                None
+            }
+            Body::Found(_)
+            | Body::PartnerDisconnected(_)
+            | Body::PartnerAway(_)
+            | Body::PartnerReconnected(_)
+            | Body::Joined(_)
+            | Body::Back(_)
+            | Body::Muted { .. }
+            | Body::Kicked { .. }
+            | Body::Closed { .. } => None,
+        }
+    }
+}
+
+fn claimed(name: &str, at: Time) -> Line {
+    let said = format!("{name} has claimed the talking stick and wants to speak");
+    server(said, at)
+}
+
+fn waits(name: &str, span: Span, at: Time) -> Line {
+    let seconds = span.as_secs();
+    let said = format!("{name} has been waiting for a response for {seconds} seconds...");
+    server(said, at)
+}
+
+fn server(content: String, at: Time) -> Line {
+    Line {
+        sender: SERVER.into(),
+        content,
+        timestamp: time_of_day(at),
+    }
+}
+
+fn time_of_day(at: Time) -> String {
+    timestamp(at).chars().skip(11).take(8).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_server_says_who_waits_and_when() {
+        let line = waits("Ann", Span::secs(20), Time(1_795_199_353_250_999));
+        let expected = Line {
+            sender: "Server".into(),
+            content: "Ann has been waiting for a response for 20 seconds...".into(),
+            timestamp: "18:29:13".into(),
+        };
+        assert_eq!(line, expected);
+    }
+}

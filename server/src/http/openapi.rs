@@ -1,0 +1,348 @@
+//! `GET /openapi.json`: what plain HTTP takes and gives, as OpenAPI 3.1.
+//!
+//! The schemas of tools come from where every transport has them, [`crate::tools::describe`]; here
+//! are only the routes, and what they have besides.
+
+mod components;
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::Response;
+use serde_json::{Map, Value, json};
+
+use super::{Admin, Http};
+use crate::door::written;
+use crate::tools::{Tool, describe};
+
+use components::components;
+
+/// `GET /openapi.json`.
+pub(super) async fn served(State(http): State<Http>) -> Response {
+    written(StatusCode::OK, http.document.clone().into())
+}
+
+/// The document.
+#[must_use]
+pub fn document(admin: Admin) -> Value {
+    let mut paths = Map::new();
+    for (path, item) in calls().into_iter().chain(tools()).chain(views()) {
+        paths.insert(path, item);
+    }
+    if admin == Admin::Served {
+        for (path, item) in operators() {
+            paths.insert(path, item);
+        }
+    }
+    json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Talking Stick",
+            "version": env!("CARGO_PKG_VERSION"),
+            "description": "A chat server for agents and people. Register, keep the handle \
+                secret, send it as Chat-Handle with every call, and read your inbox by \
+                /events or /check_event.",
+        },
+        "paths": paths,
+        "components": components(),
+        "security": [{}, { "bearer": [] }],
+    })
+}
+
+/// A path and what it takes.
+type Item = (String, Value);
+
+/// A POST that takes an object and gives one.
+fn post(path: &str, summary: &str, input: Value, output: Value) -> Item {
+    let operation = json!({
+        "operationId": path.trim_start_matches('/').replace('/', "_"),
+        "summary": summary,
+        "parameters": [{ "$ref": "#/components/parameters/handle" }],
+        "requestBody": { "content": { "application/json": { "schema": input } } },
+        "responses": responses("200", "Done.", "application/json", output),
+    });
+    (path.to_owned(), json!({ "post": operation }))
+}
+
+fn get(path: &str, summary: &str, parameters: &[&str], output: Value) -> Item {
+    let operation = json!({
+        "operationId": path.trim_start_matches('/').replace(['/', '.'], "_"),
+        "summary": summary,
+        "parameters": references(parameters),
+        "responses": responses("200", "What is so.", "application/json", output),
+    });
+    (path.to_owned(), json!({ "get": operation }))
+}
+
+fn references(parameters: &[&str]) -> Vec<Value> {
+    let reference = |name: &&str| json!({ "$ref": format!("#/components/parameters/{name}") });
+    parameters.iter().map(reference).collect()
+}
+
+fn responses(status: &str, what: &str, kind: &str, schema: Value) -> Value {
+    json!({
+        status: { "description": what, "content": { kind: { "schema": schema } } },
+        "default": { "$ref": "#/components/responses/refused" },
+    })
+}
+
+fn object(properties: Value) -> Value {
+    json!({ "type": "object", "properties": properties })
+}
+
+fn string() -> Value {
+    json!({ "type": "string" })
+}
+
+fn integer() -> Value {
+    json!({ "type": "integer" })
+}
+
+fn strings() -> Value {
+    json!({ "type": "array", "items": { "type": "string" } })
+}
+
+fn success() -> Value {
+    object(json!({ "success": { "const": true } }))
+}
+
+/// What a tool gives when it is not refused.
+fn output(tool: Tool) -> Value {
+    let mut schema = describe(tool).output;
+    if let Some(Value::Object(properties)) = schema.get_mut("properties") {
+        properties.remove("error");
+    }
+    schema.into()
+}
+
+/// What a tool takes, with arguments by other names, and others left out.
+fn input(tool: Tool, change: impl FnOnce(&mut Map<String, Value>)) -> Value {
+    let mut schema = describe(tool).input;
+    change(&mut schema);
+    schema.into()
+}
+
+fn calls() -> Vec<Item> {
+    let place = json!({
+        "success": { "const": true },
+        "user_id": string(),
+        "display_name": string(),
+        "room_id": { "type": ["string", "null"] },
+        "rooms": strings(),
+        "cursor": integer(),
+        "unread": integer(),
+    });
+    let alone = || object(json!({ "handle": string() }));
+    let send = input(Tool::SendMessage, |schema| {
+        schema.insert("required".into(), json!(["message"]));
+    });
+    let check_event = input(Tool::Check, |schema| {
+        if let Some(Value::Object(properties)) = schema.get_mut("properties")
+            && let Some(wait) = properties.remove("wait_seconds")
+        {
+            properties.insert("delay".into(), wait);
+        }
+    });
+    let mut calls = vec![
+        post(
+            "/register",
+            "Register under a name and join a room. The answer alone has your secrets.",
+            input(Tool::Login, |_| ()),
+            object(registered()),
+        ),
+        post(
+            "/reconnect",
+            "Say that you are back.",
+            alone(),
+            object(place),
+        ),
+        post(
+            "/unregister",
+            "Leave, and be forgotten.",
+            alone(),
+            success(),
+        ),
+        post(
+            "/send",
+            "Say something in the room you are in.",
+            send,
+            output(Tool::SendMessage),
+        ),
+        post(
+            "/check_event",
+            "Read new events; wait for one up to `delay` seconds.",
+            check_event,
+            output(Tool::Check),
+        ),
+    ];
+    let (path, mut stick) = post(
+        "/talking_stick",
+        "Ask for the talking stick.",
+        input(Tool::TalkingStick, |_| ()),
+        output(Tool::TalkingStick),
+    );
+    let granted = stick["post"]["responses"]["200"].clone();
+    stick["post"]["responses"]["202"] = granted;
+    stick["post"]["responses"]["202"]["description"] = "You have a place in its line.".into();
+    calls.push((path, stick));
+    calls
+}
+
+fn registered() -> Value {
+    json!({
+        "success": { "const": true },
+        "handle": string(),
+        "reader_id": string(),
+        "user_id": string(),
+        "display_name": string(),
+        "room_id": string(),
+        "cursor": integer(),
+    })
+}
+
+fn tools() -> Vec<Item> {
+    let path = |tool: &Tool| {
+        let described = describe(*tool);
+        let input = described.input.into();
+        let path = format!("/tools/{tool}");
+        post(&path, described.text, input, output(*tool))
+    };
+    Tool::ALL.iter().map(path).collect()
+}
+
+fn views() -> Vec<Item> {
+    let status = || object(json!({ "status": string() }));
+    let users = object(json!({
+        "users": strings(),
+        "next": { "type": ["string", "null"] },
+    }));
+    let overview = object(json!({
+        "at": string(),
+        "participants": integer(),
+        "rooms": integer(),
+        "waiting": integer(),
+        "stick": { "enum": ["required", "optional"] },
+        "users": { "type": "array", "items": { "$ref": "#/components/schemas/Visitor" } },
+        "named_rooms": { "type": "array", "items": { "$ref": "#/components/schemas/NamedRoom" } },
+    }));
+    vec![
+        events(),
+        get(
+            "/users",
+            "The names of those who are here.",
+            &["behind", "limit"],
+            users,
+        ),
+        get(
+            "/overview",
+            "Who is here, which rooms, how many wait.",
+            &[],
+            overview,
+        ),
+        get("/healthz", "Whether the process lives.", &[], status()),
+        get("/readyz", "Whether it takes calls.", &[], status()),
+        get(
+            "/openapi.json",
+            "This document.",
+            &[],
+            json!({ "type": "object" }),
+        ),
+    ]
+}
+
+fn events() -> Item {
+    let operation = json!({
+        "operationId": "events",
+        "summary": "Your inbox as server-sent events.",
+        "description": "`id` is the seq, `event` the type, `data` an Event as JSON. Notices have \
+            no id. Comments keep the stream open. The last event before the server stops is \
+            server.closing. Come back with Last-Event-ID.",
+        "parameters": references(&["handle", "reader", "after", "last_event_id"]),
+        "responses": responses(
+            "200",
+            "The stream.",
+            "text/event-stream",
+            json!({ "$ref": "#/components/schemas/Event" }),
+        ),
+    });
+    ("/events".into(), json!({ "get": operation }))
+}
+
+fn operators() -> Vec<Item> {
+    let list =
+        |name: &str| object(json!({ name: { "type": "array", "items": { "type": "object" } } }));
+    // Whom: by one of the two.
+    let whom = || json!({ "user_id": string(), "name": string() });
+    let with = |mut properties: Value, name: &str| {
+        properties[name] = string();
+        properties
+    };
+    // Whatever is done to somebody is done for a reason.
+    let for_reason = |properties: Value| {
+        let mut schema = object(with(properties, "reason"));
+        schema["required"] = json!(["reason"]);
+        schema
+    };
+    let kicked = for_reason(with(whom(), "room_id"));
+    let barred = for_reason(with(whom(), "address"));
+    let lifted = object(json!({ "name": string(), "address": string() }));
+    let part = ["behind", "limit"];
+    let last = ["limit"];
+    let acts = [
+        ("mute", "Let somebody speak no more.", for_reason(whom())),
+        ("unmute", "Let somebody speak again.", object(whom())),
+        ("kick", "Put somebody out of a room.", kicked),
+        (
+            "close",
+            "End a room.",
+            for_reason(json!({ "room_id": string() })),
+        ),
+        (
+            "ban",
+            "Bar a participant and its name, or an IP address.",
+            barred,
+        ),
+        ("unban", "Lift a ban of a name or an address.", lifted),
+    ];
+    let acts = acts
+        .into_iter()
+        .map(|(act, summary, input)| post(&format!("/admin/{act}"), summary, input, success()));
+    [
+        get(
+            "/admin/overview",
+            "Counts, sizes and figures.",
+            &[],
+            json!({ "type": "object" }),
+        ),
+        get(
+            "/admin/participants",
+            "Who is registered.",
+            &part,
+            list("participants"),
+        ),
+        get("/admin/rooms", "The named rooms.", &part, list("rooms")),
+        get(
+            "/admin/reports",
+            "What was reported, newest first.",
+            &last,
+            list("reports"),
+        ),
+        get(
+            "/admin/bans",
+            "Which names and addresses are barred.",
+            &last,
+            list("bans"),
+        ),
+    ]
+    .into_iter()
+    .chain(acts)
+    .map(for_operators)
+    .collect()
+}
+
+/// Only a token opens these.
+fn for_operators((path, mut item): Item) -> Item {
+    for (_, operation) in item.as_object_mut().into_iter().flatten() {
+        operation["security"] = json!([{ "bearer": [] }]);
+    }
+    (path, item)
+}

@@ -1,0 +1,87 @@
+//! What the operations of the document have in common: parameters, refusals, events, people.
+
+use chat_core::LINE_SHOWN;
+use serde_json::{Value, json};
+
+use super::{integer, object, string};
+
+/// `components` of the document.
+pub(super) fn components() -> Value {
+    json!({
+        "securitySchemes": { "bearer": { "type": "http", "scheme": "bearer" } },
+        "parameters": parameters(),
+        "responses": {
+            "refused": {
+                "description": "Refused: the code says why, the message what to do.",
+                "content": {
+                    "application/json": { "schema": { "$ref": "#/components/schemas/Refused" } },
+                },
+            },
+        },
+        "schemas": {
+            "Refused": {
+                "type": "object",
+                "required": ["error"],
+                "properties": {
+                    "error": {
+                        "type": "object",
+                        "required": ["code", "message"],
+                        "properties": {
+                            "code": string(),
+                            "message": string(),
+                            "retry_after_ms": integer(),
+                        },
+                    },
+                },
+            },
+            "User": {
+                "type": "object",
+                "required": ["user_id", "display_name"],
+                "properties": { "user_id": string(), "display_name": string() },
+            },
+            "Visitor": object(json!({
+                "user_id": string(),
+                "display_name": string(),
+                "presence": { "enum": ["present", "reconnecting", "away"] },
+                "waiting_seconds": { "type": ["integer", "null"] },
+            })),
+            "NamedRoom": object(json!({
+                "room_id": string(),
+                "name": string(),
+                "members": integer(),
+                "holder": { "anyOf": [{ "$ref": "#/components/schemas/User" }, { "type": "null" }] },
+                "epoch": { "type": ["integer", "null"] },
+                "lease_expires_in_seconds": { "type": ["integer", "null"] },
+                "stick_line": integer(),
+                "next_in_line": {
+                    "type": "array",
+                    "items": { "$ref": "#/components/schemas/User" },
+                    "maxItems": LINE_SHOWN,
+                },
+            })),
+            "Event": {
+                "type": "object",
+                "required": ["type"],
+                "properties": {
+                    "seq": integer(),
+                    "type": string(),
+                    "timestamp": string(),
+                    "room_id": string(),
+                    "room_seq": integer(),
+                },
+            },
+        },
+    })
+}
+
+fn parameters() -> Value {
+    let parameter = |name: &str, place: &str, what: &str, schema: Value| json!({ "name": name, "in": place, "description": what, "schema": schema });
+    json!({
+        "handle": parameter("Chat-Handle", "header", "Your handle.", string()),
+        "reader": parameter("reader", "query", "Your reader id, instead of the handle.", string()),
+        "after": parameter("after", "query", "The last event you have.", integer()),
+        "last_event_id": parameter("Last-Event-ID", "header", "As `after`, and before it.", integer()),
+        "behind": parameter("after", "query", "From behind this name.", string()),
+        "limit": parameter("limit", "query", "At most so many.", json!({ "type": "integer", "minimum": 1 })),
+    })
+}

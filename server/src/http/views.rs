@@ -1,0 +1,246 @@
+//! Views for whoever looks in: who is here, which rooms, how many wait.
+//!
+//! Each costs the node's thread a walk over what it shows. So what it shows is bounded, what
+//! everybody asks for is kept for a second, and of all other views one at a time is made.
+
+use std::future::Future;
+use std::time::Duration;
+
+use axum::body::Bytes;
+use axum::extract::{RawQuery, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse as _, Response};
+use chat_core::config::StickRule;
+use chat_core::{Node, PresenceView, RoomView, Time};
+use serde_json::{Value, json};
+use tokio::sync::Mutex;
+use tokio::time::Instant;
+
+use super::Http;
+use crate::door::{Fault, Refused, written};
+use crate::wire::{Refusal, User, presence, timestamp};
+
+/// How many names one answer of `/users` has.
+const NAMES: usize = 1_000;
+
+/// How many participants, and how many rooms, `/overview` shows.
+const SHOWN: usize = 200;
+
+/// How long a view is kept.
+pub(super) const KEPT: Duration = Duration::from_secs(1);
+
+/// The views that are kept.
+#[derive(Debug, Default)]
+pub(super) struct Views {
+    users: Kept,
+    overview: Kept,
+    pub(super) ready: Kept,
+    pub(super) admin: Kept,
+    /// Whoever wants a page of its own waits for its turn here.
+    turn: Mutex<()>,
+}
+
+/// An answer that serves all who ask for it within a time.
+#[derive(Debug, Default)]
+pub(super) struct Kept(Mutex<Option<(Instant, Bytes)>>);
+
+impl Kept {
+    /// The answer kept, or a new one where it is too old. Others who ask meanwhile wait for that
+    /// one. None when it cannot be made now.
+    pub(super) async fn get<F>(&self, age: Duration, make: F) -> Option<Bytes>
+    where
+        F: Future<Output = Option<Bytes>>,
+    {
+        let mut kept = self.0.lock().await;
+        if let Some((at, bytes)) = &*kept
+            && at.elapsed() < age
+        {
+            return Some(bytes.clone());
+        }
+        let bytes = make.await?;
+        *kept = Some((Instant::now(), bytes.clone()));
+        Some(bytes)
+    }
+}
+
+/// An answer, or word that the server has too much to do.
+pub(super) fn shown(http: &Http, view: Option<Bytes>) -> Response {
+    match view {
+        Some(bytes) => written(StatusCode::OK, bytes.into()),
+        None if http.closing.is_cancelled() => Refused::from(Fault::ShuttingDown).into_response(),
+        None => Refused::from(Fault::Overloaded).into_response(),
+    }
+}
+
+/// A view made on the node's thread.
+pub(super) async fn look(
+    http: &Http,
+    view: impl FnOnce(&Node) -> Value + Send + 'static,
+) -> Option<Bytes> {
+    let value = http.service.node().look(view).await?;
+    Some(value.to_string().into())
+}
+
+/// Which part of a long list is asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Part {
+    /// From behind this one.
+    pub(super) after: Option<String>,
+    /// At most so many.
+    pub(super) limit: usize,
+}
+
+/// The part that a query names.
+pub(super) fn part(query: Option<&str>, most: usize) -> Result<Part, Refused> {
+    let mut part = Part {
+        after: None,
+        limit: most,
+    };
+    for (name, value) in form_urlencoded::parse(query.unwrap_or_default().as_bytes()) {
+        let limit = value
+            .parse()
+            .ok()
+            .filter(|limit| (1..=most).contains(limit));
+        match (&*name, limit) {
+            ("after", _) => part.after = Some(value.into_owned()),
+            ("limit", Some(limit)) => part.limit = limit,
+            ("limit", None) => {
+                let why = format!("`limit` must be an integer from 1 to {most}");
+                return Err(Refusal::invalid(why).into());
+            }
+            _ => {
+                let why = "the query of this route takes `after` and `limit`";
+                return Err(Refusal::invalid(why.into()).into());
+            }
+        }
+    }
+    Ok(part)
+}
+
+/// `GET /users`: the names of those who are here.
+pub(super) async fn users(State(http): State<Http>, RawQuery(query): RawQuery) -> Response {
+    let part = match part(query.as_deref(), NAMES) {
+        Ok(part) => part,
+        Err(refused) => return refused.into_response(),
+    };
+    let made = look(&http, move |node| names(node, &part));
+    let view = match query {
+        None => http.views.users.get(KEPT, made).await,
+        Some(_) => {
+            let _turn = http.views.turn.lock().await;
+            made.await
+        }
+    };
+    shown(&http, view)
+}
+
+fn names(node: &Node, part: &Part) -> Value {
+    let mut seen = 0;
+    let mut last = None;
+    let mut names = Vec::new();
+    for view in node.hub().participants(part.after.as_deref(), part.limit) {
+        seen += 1;
+        if view.presence != PresenceView::Away {
+            names.push(view.who.name.to_string());
+        }
+        last = Some(view.who.name.to_string());
+    }
+    // One that is away is not shown, but the next part begins behind it all the same.
+    let next = last.filter(|_| seen >= part.limit);
+    json!({ "users": names, "next": next })
+}
+
+/// `GET /overview`: what a visitor sees at a glance.
+pub(super) async fn overview(State(http): State<Http>) -> Response {
+    let now = http.service.node().now();
+    let made = look(&http, move |node| {
+        let hub = node.hub();
+        let counts = hub.counts();
+        let users: Vec<_> = hub
+            .participants(None, SHOWN)
+            .map(|view| {
+                let user = User::from(&*view.who);
+                json!({
+                    "user_id": user.user_id,
+                    "display_name": user.display_name,
+                    "presence": presence(view.presence),
+                    "waiting_seconds": view.waiting_since.map(|since| now.since(since).as_secs()),
+                })
+            })
+            .collect();
+        let rooms: Vec<_> = hub
+            .named_rooms(None, SHOWN)
+            .map(|view| room(node, &view, now))
+            .collect();
+        json!({
+            "at": timestamp(now),
+            "participants": counts.participants,
+            "rooms": counts.rooms,
+            "waiting": counts.waiting,
+            "stick": match hub.config().stick {
+                StickRule::Required => "required",
+                StickRule::Optional => "optional",
+            },
+            "users": users,
+            "named_rooms": rooms,
+        })
+    });
+    let view = http.views.overview.get(KEPT, made).await;
+    shown(&http, view)
+}
+
+/// A named room, and who speaks in it.
+pub(super) fn room(node: &Node, view: &RoomView, now: Time) -> Value {
+    let user = |user| Some(User::from(&**node.hub().who_is(user)?));
+    let holder = view.holder.and_then(|(_, holder)| user(holder));
+    let line: Vec<_> = view.next_in_line.iter().copied().filter_map(user).collect();
+    json!({
+        "room_id": view.id.to_string(),
+        "name": view.name,
+        "members": view.members,
+        "holder": holder,
+        "epoch": view.holder.map(|(epoch, _)| epoch.0),
+        "lease_expires_in_seconds": view.lease_until.map(|until| until.since(now).as_secs_ceil()),
+        "stick_line": view.stick_line,
+        "next_in_line": line,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_view_is_made_once_for_all_who_ask_within_its_time() {
+        let kept = Kept::default();
+        let made = AtomicU32::new(0);
+        let make = || async {
+            made.fetch_add(1, Ordering::Relaxed);
+            Some(Bytes::from_static(b"x"))
+        };
+        for _ in 0..3 {
+            assert!(kept.get(KEPT, make()).await.is_some());
+        }
+        assert_eq!(made.load(Ordering::Relaxed), 1);
+        tokio::time::advance(KEPT).await;
+        assert!(kept.get(KEPT, make()).await.is_some());
+        assert_eq!(made.load(Ordering::Relaxed), 2);
+    }
+
+    #[test]
+    fn a_part_is_bounded() {
+        let of =
+            |query| part(Some(query), 100).map_err(|refused| refused.refusal().message.clone());
+        let expected = Part {
+            after: Some("Ann B".into()),
+            limit: 5,
+        };
+        assert_eq!(of("after=Ann+B&limit=5"), Ok(expected));
+        for wrong in ["limit=0", "limit=101", "limit=x", "limit="] {
+            assert!(of(wrong).unwrap_err().contains("from 1 to 100"), "{wrong}");
+        }
+        assert!(of("page=2").unwrap_err().contains("`after` and `limit`"));
+    }
+}

@@ -1,0 +1,135 @@
+//! MCP over Streamable HTTP: both eras on one endpoint, and what is the same on stdio.
+//!
+//! The library speaks the protocol; what it is known to get wrong is not left to it. Pushes never
+//! go through its queues: the stream that a client opens is fed from the participant's own node
+//! stream, event by event, as fast as its reader takes it (see `listener.rs`). So pushes keep their
+//! order, a slow reader holds back nobody but itself, and a resumed stream goes on from the
+//! inbox's own cursor.
+//!
+//! ```text
+//! POST ──► handler ──► calling ──► Service           (tools, with progress and cancellation)
+//! GET  ──► sessions ─► listener ─► EventStream       (pushes of ≤ 2025-11-25)
+//! listen ► handler ──► listener ─► EventStream       (2026-07-28, and stdio)
+//! ```
+
+mod calling;
+mod fixtures;
+mod follows;
+mod handler;
+mod inbox;
+mod listener;
+pub(crate) mod listing;
+mod marks;
+mod replies;
+mod session;
+mod sessions;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::http::request::Parts;
+use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
+use tokio_util::sync::CancellationToken;
+
+use crate::service::Service;
+use crate::tools::{Toolset, of_toolsets};
+
+pub use crate::door::Caller;
+pub use fixtures::{Fixtures, Present};
+pub use handler::Chat;
+
+use sessions::Sessions;
+
+/// Says who calls, from the head of its request.
+pub type CallerOf = Arc<dyn Fn(&Parts) -> Caller + Send + Sync>;
+
+/// How MCP is served.
+#[derive(Clone)]
+pub struct Options {
+    /// The toolsets that `/mcp` offers; each of them has a path of its own, too.
+    pub toolsets: Vec<Toolset>,
+    /// Says who calls.
+    pub caller: CallerOf,
+    /// Cancelled when the server stops, before the node does or after it: listeners are given what
+    /// they are owed, and then they end.
+    pub closing: CancellationToken,
+    /// How often a waiting call says that it is still there, if it was asked to.
+    pub progress_every: Duration,
+    /// How often an idle stream says that it is still there.
+    pub keep_alive: Duration,
+    /// How long a stream's reader may take nothing before it is cut off.
+    pub stall: Duration,
+    /// How long a session lives without a call or a stream.
+    pub session_idle: Duration,
+    /// How many sessions there are at most.
+    pub max_sessions: usize,
+    /// How many bytes a request's body has at most.
+    pub max_body_bytes: usize,
+    /// What the official conformance suite calls, beside the chat's own tools.
+    pub fixtures: Fixtures,
+}
+
+impl Options {
+    /// What is usual, for callers that are told apart like this.
+    #[must_use]
+    pub fn new(caller: CallerOf, closing: CancellationToken) -> Self {
+        Self {
+            toolsets: Toolset::ALL.to_vec(),
+            caller,
+            closing,
+            progress_every: Duration::from_secs(10),
+            keep_alive: Duration::from_secs(15),
+            stall: Duration::from_secs(30),
+            session_idle: Duration::from_secs(3_600),
+            max_sessions: 10_000,
+            max_body_bytes: 1 << 20,
+            fixtures: Fixtures::Absent,
+        }
+    }
+}
+
+impl std::fmt::Debug for Options {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Options")
+            .field("toolsets", &self.toolsets)
+            .field("session_idle", &self.session_idle)
+            .field("max_sessions", &self.max_sessions)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The routes of MCP: `/mcp`, and a path below it for each toolset.
+///
+/// Host and Origin are not looked at here: that is the business of the door in front. It has to be
+/// called on a runtime, where it starts what ends forgotten sessions.
+pub fn router(service: &Service, options: &Options) -> Router {
+    let sessions = Arc::new(Sessions::new(service.clone(), options));
+    sessions::expire(&sessions, options);
+    let path = |path: &str, router: Router, sets: &[Toolset]| {
+        let chat = Chat::over_http(service.clone(), of_toolsets(sets), options);
+        let make = move || Ok(chat.clone());
+        let mcp = StreamableHttpService::new(make, Arc::clone(&sessions), config(options));
+        router.route_service(path, mcp)
+    };
+    let mut router = path("/mcp", Router::new(), &options.toolsets);
+    for set in &options.toolsets {
+        router = path(&format!("/mcp/{}", set.name()), router, &[*set]);
+    }
+    router.layer(axum::middleware::from_fn_with_state(
+        sessions,
+        replies::in_words,
+    ))
+}
+
+/// How the library is set up: it checks no hosts, and offers no ids to resume by on streams of
+/// its own, since what those carry cannot be repeated.
+fn config(options: &Options) -> StreamableHttpServerConfig {
+    StreamableHttpServerConfig::default()
+        .disable_allowed_hosts()
+        .disable_allowed_origins()
+        .with_json_response(true)
+        .with_sse_keep_alive(Some(options.keep_alive))
+        .with_sse_retry(None)
+        .with_max_request_body_bytes(options.max_body_bytes)
+}

@@ -1,0 +1,128 @@
+//! Calls of tools: progress while they wait, and an end when nobody waits for them any more.
+
+use std::pin::pin;
+
+use rmcp::RoleServer;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResult, ContentBlock, ErrorCode, ErrorData,
+    ProgressNotificationParam,
+};
+use rmcp::service::RequestContext;
+use serde_json::{Map, Value};
+use tokio::time::{Instant, MissedTickBehavior, interval_at};
+
+use super::handler::{Chat, Whence};
+use crate::identity::Handle;
+use crate::service::Performed;
+use crate::tools::Tool;
+use crate::voice;
+
+impl Chat {
+    /// Calls a tool of the chat.
+    pub(super) async fn call(
+        &self,
+        request: CallToolRequestParams,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<CallToolResult, ErrorData> {
+        let tool = self.offered(&request.name)?;
+        let whence = self.whence(&context.extensions);
+        let arguments = request.arguments.unwrap_or_default();
+        let given = given_handle(&arguments);
+        let performed = self.perform(tool, arguments, &whence, context).await?;
+        if let Some(session) = &whence.session {
+            self.follow(&performed, given, session);
+        }
+        Ok(result(&performed))
+    }
+
+    fn offered(&self, name: &str) -> Result<Tool, ErrorData> {
+        let offered = |tool: &Tool| self.tools.contains(tool);
+        name.parse()
+            .ok()
+            .filter(offered)
+            .ok_or_else(|| ErrorData::invalid_params(format!("Unknown tool: {name:.64}"), None))
+    }
+
+    /// Asks, and waits for the answer as long as somebody waits for it here. What is dropped
+    /// before its answer came counts as never carried: the next bare `check` carries it.
+    async fn perform(
+        &self,
+        tool: Tool,
+        arguments: Map<String, Value>,
+        whence: &Whence,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<Performed, ErrorData> {
+        let mut performing = pin!(self.service.perform(tool, arguments, &whence.origin));
+        let token = context.meta.get_progress_token();
+        let began = Instant::now();
+        let mut ticks = interval_at(began + self.progress_every, self.progress_every);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                biased;
+                performed = &mut performing => return Ok(performed),
+                () = context.ct.cancelled() => return Err(given_up()),
+                () = whence.gone() => return Err(given_up()),
+                _ = ticks.tick(), if token.is_some() => {}
+            }
+            let Some(token) = token.clone() else {
+                continue;
+            };
+            let waited = ProgressNotificationParam::new(token, began.elapsed().as_secs_f64());
+            let waited = waited.with_message("waiting");
+            tokio::select! {
+                biased;
+                performed = &mut performing => return Ok(performed),
+                // Who cannot be told of progress will not get the answer either; it ends with
+                // the connection.
+                _ = context.peer.notify_progress(waited) => {}
+            }
+        }
+    }
+
+    /// The session's stream carries what comes to those who call from it.
+    fn follow(
+        &self,
+        performed: &Performed,
+        given: Option<Handle>,
+        session: &super::session::Session,
+    ) {
+        if performed.outcome.is_err() {
+            return;
+        }
+        let secrets = self.service.secrets();
+        if let Some(handle) = given {
+            session.follows.participates(&secrets.reader_of(&handle));
+        }
+        if matches!(performed.tool, Tool::EnterQueue | Tool::Login) {
+            for handle in session.seat.handles() {
+                session.follows.participates(&secrets.reader_of(&handle));
+            }
+        }
+    }
+}
+
+fn given_handle(arguments: &Map<String, Value>) -> Option<Handle> {
+    let given = arguments.get("handle")?.as_str()?;
+    Some(Handle::given(given))
+}
+
+/// The result as the protocol carries it.
+fn result(performed: &Performed) -> CallToolResult {
+    let text = vec![ContentBlock::text(voice::text(performed))];
+    let mut result = match performed.outcome {
+        Ok(_) => CallToolResult::success(text),
+        Err(_) => CallToolResult::error(text),
+    };
+    result.structured_content = Some(performed.json());
+    result
+}
+
+/// Nobody gets to read this.
+fn given_up() -> ErrorData {
+    ErrorData::new(
+        ErrorCode::INTERNAL_ERROR,
+        "the request was cancelled, or its connection closed",
+        None,
+    )
+}

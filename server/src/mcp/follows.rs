@@ -1,0 +1,160 @@
+//! The inboxes that listeners of one place follow, and what they want to hear of each.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::watch;
+
+use crate::identity::ReaderId;
+
+/// How many inboxes one place follows at most.
+pub(super) const MAX_FOLLOWED: usize = 64;
+
+/// One inbox that is followed.
+#[derive(Clone, Debug)]
+pub(super) struct Follow {
+    /// Whose.
+    pub(super) reader: ReaderId,
+    /// Whether its participant calls from this place.
+    pub(super) participant: Participant,
+    /// The address under which somebody subscribed to it.
+    pub(super) subscribed: Option<String>,
+}
+
+/// Where the participant of an inbox calls from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Participant {
+    /// From this place: the events themselves are pushed.
+    Here,
+    /// From elsewhere: only that the inbox grew.
+    Elsewhere,
+}
+
+/// The inboxes of one place.
+#[derive(Debug)]
+pub(super) struct Follows {
+    list: Mutex<Vec<Follow>>,
+    changed: watch::Sender<()>,
+}
+
+impl Default for Follows {
+    fn default() -> Self {
+        Self {
+            list: Mutex::default(),
+            changed: watch::channel(()).0,
+        }
+    }
+}
+
+/// No more inboxes can be followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct TooMany;
+
+impl Follows {
+    fn list(&self) -> MutexGuard<'_, Vec<Follow>> {
+        // Nothing that holds the lock can panic half way.
+        self.list.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The participant of this inbox calls from here. Past the limit it is not pushed to: its
+    /// inbox is still there to be read.
+    pub(super) fn participates(&self, reader: &ReaderId) {
+        let followed = self.change(reader, |follow| follow.participant = Participant::Here);
+        if followed.is_err() {
+            tracing::debug!("a session has more participants than are pushed to");
+        }
+    }
+
+    /// Somebody wants to hear when this inbox grows.
+    pub(super) fn subscribe(&self, reader: &ReaderId, uri: &str) -> Result<(), TooMany> {
+        self.change(reader, |follow| follow.subscribed = Some(uri.into()))
+    }
+
+    /// Nobody wants to hear that any more.
+    pub(super) fn unsubscribe(&self, reader: &ReaderId) {
+        self.list().retain_mut(|follow| {
+            if follow.reader == *reader {
+                follow.subscribed = None;
+            }
+            follow.subscribed.is_some() || follow.participant == Participant::Here
+        });
+        self.changed.send_replace(());
+    }
+
+    /// There is no such inbox any more.
+    pub(super) fn forget(&self, reader: &ReaderId) {
+        self.list().retain(|follow| follow.reader != *reader);
+        self.changed.send_replace(());
+    }
+
+    /// What is to be heard of this inbox, if it is followed.
+    pub(super) fn of(&self, reader: &ReaderId) -> Option<Follow> {
+        let list = self.list();
+        list.iter().find(|follow| follow.reader == *reader).cloned()
+    }
+
+    /// All inboxes that are followed.
+    pub(super) fn readers(&self) -> Vec<ReaderId> {
+        self.list().iter().map(|one| one.reader.clone()).collect()
+    }
+
+    /// Tells when inboxes come or go.
+    pub(super) fn changes(&self) -> watch::Receiver<()> {
+        self.changed.subscribe()
+    }
+
+    fn change(&self, reader: &ReaderId, change: impl FnOnce(&mut Follow)) -> Result<(), TooMany> {
+        {
+            let mut list = self.list();
+            if let Some(follow) = list.iter_mut().find(|follow| follow.reader == *reader) {
+                change(follow);
+                return Ok(());
+            }
+            if list.len() >= MAX_FOLLOWED {
+                return Err(TooMany);
+            }
+            let mut follow = Follow {
+                reader: reader.clone(),
+                participant: Participant::Elsewhere,
+                subscribed: None,
+            };
+            change(&mut follow);
+            list.push(follow);
+        }
+        self.changed.send_replace(());
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reader(n: usize) -> ReaderId {
+        ReaderId::given(&n.to_string())
+    }
+
+    #[test]
+    fn a_participant_stays_followed_when_its_subscription_ends() {
+        let follows = Follows::default();
+        follows.subscribe(&reader(1), "uri").unwrap();
+        follows.participates(&reader(1));
+        follows.unsubscribe(&reader(1));
+        let follow = follows.of(&reader(1)).unwrap();
+        assert_eq!(follow.participant, Participant::Here);
+        assert_eq!(follow.subscribed, None);
+        follows.subscribe(&reader(2), "uri").unwrap();
+        follows.unsubscribe(&reader(2));
+        assert_eq!(follows.readers(), [reader(1)]);
+    }
+
+    #[test]
+    fn there_is_a_limit() {
+        let follows = Follows::default();
+        for n in 0..MAX_FOLLOWED {
+            follows.subscribe(&reader(n), "uri").unwrap();
+        }
+        assert_eq!(follows.subscribe(&reader(999), "uri"), Err(TooMany));
+        follows.participates(&reader(999));
+        assert_eq!(follows.readers().len(), MAX_FOLLOWED);
+    }
+}

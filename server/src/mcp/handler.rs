@@ -1,0 +1,392 @@
+//! The chat as the protocol's library asks for it.
+#![expect(
+    deprecated,
+    reason = "the older era sets log levels, and is refused in words"
+)]
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::http::request::Parts;
+use rmcp::RoleServer;
+use rmcp::handler::server::ServerHandler;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CompleteRequestMethod, CompleteRequestParams,
+    CompleteResult, CustomRequest, CustomResult, ErrorCode, ErrorData, Extensions,
+    GetPromptRequestMethod, GetPromptRequestParams, GetPromptResponse, ListPromptsRequestMethod,
+    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
+    PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse,
+    ServerConfig, SetLevelRequestMethod, SetLevelRequestParams, SubscribeRequestParams,
+    SubscriptionFilter, Tool as Listed, UnsubscribeRequestParams,
+};
+use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use super::fixtures::Fixtures;
+use super::follows::{Follows, MAX_FOLLOWED};
+use super::listener::{Listener, Outcome, Sink};
+use super::session::{Connection, Session};
+use super::{Caller, CallerOf, Options, inbox, listing};
+use crate::service::{Origin, Service};
+use crate::tools::Tool;
+
+/// The requests that need parameters. One of these that could not be read had wrong ones; any
+/// other is not known.
+const KNOWN: [&str; 2] = ["tools/call", "resources/read"];
+
+/// Those of the older era alone.
+const KNOWN_BEFORE: [&str; 3] = ["initialize", "resources/subscribe", "resources/unsubscribe"];
+
+/// Those of the newer era alone.
+const KNOWN_SINCE: [&str; 1] = ["subscriptions/listen"];
+
+/// One client's chat.
+#[derive(Clone)]
+pub struct Chat {
+    pub(super) service: Service,
+    /// The tools that it offers.
+    pub(super) tools: Arc<[Tool]>,
+    pub(super) progress_every: Duration,
+    listed: Arc<[Listed]>,
+    place: Place,
+    stall: Duration,
+    closing: CancellationToken,
+    fixtures: Fixtures,
+}
+
+/// Where its client is.
+#[derive(Clone)]
+enum Place {
+    /// Each request says.
+    Http(CallerOf),
+    /// At the other end of a pipe.
+    Process {
+        session: Arc<Session>,
+        caller: Caller,
+        /// The session ends with the last copy of this.
+        _ends: Arc<DropGuard>,
+    },
+}
+
+/// Where a request came from.
+pub(super) struct Whence {
+    pub(super) origin: Origin,
+    pub(super) session: Option<Arc<Session>>,
+    connection: Option<CancellationToken>,
+}
+
+impl Whence {
+    /// Waits until nobody is there any more who would read the answer.
+    pub(super) async fn gone(&self) {
+        match &self.connection {
+            Some(closed) => closed.cancelled().await,
+            None => std::future::pending().await,
+        }
+    }
+}
+
+impl Chat {
+    /// The chat of clients that come over HTTP.
+    pub(super) fn over_http(service: Service, tools: Vec<Tool>, options: &Options) -> Self {
+        let place = Place::Http(Arc::clone(&options.caller));
+        Self::at(place, service, tools, options)
+    }
+
+    /// The chat of the one client of a process, which calls like this. Its seat is the process.
+    #[must_use]
+    pub fn over_stdio(
+        service: Service,
+        tools: Vec<Tool>,
+        options: &Options,
+        caller: Caller,
+    ) -> Self {
+        let session = Session::at(caller.seat.clone().unwrap_or_default());
+        let ends = Arc::new(session.ended.clone().drop_guard());
+        let place = Place::Process {
+            session,
+            caller,
+            _ends: ends,
+        };
+        Self::at(place, service, tools, options)
+    }
+
+    fn at(place: Place, service: Service, tools: Vec<Tool>, options: &Options) -> Self {
+        let mut listed: Vec<_> = tools.iter().map(|tool| listing::tool(*tool)).collect();
+        listed.extend(options.fixtures.tools());
+        Self {
+            service,
+            tools: tools.into(),
+            progress_every: options.progress_every,
+            listed: listed.into(),
+            place,
+            stall: options.stall,
+            closing: options.closing.clone(),
+            fixtures: options.fixtures.clone(),
+        }
+    }
+
+    /// Where a request came from.
+    pub(super) fn whence(&self, extensions: &Extensions) -> Whence {
+        let connection = extensions.get::<Connection>();
+        let (caller, session) = match &self.place {
+            Place::Process {
+                session, caller, ..
+            } => (caller.clone(), Some(Arc::clone(session))),
+            Place::Http(caller_of) => {
+                let caller = extensions
+                    .get::<Parts>()
+                    .map_or_else(Caller::default, |parts| caller_of(parts));
+                (caller, extensions.get::<Arc<Session>>().cloned())
+            }
+        };
+        let seat = session.as_ref().map(|session| Arc::clone(&session.seat));
+        Whence {
+            origin: Origin {
+                address: caller.address,
+                seat: seat.or(caller.seat),
+                handle: None,
+            },
+            session,
+            connection: connection.map(|Connection(closed)| closed.clone()),
+        }
+    }
+
+    fn listener(
+        &self,
+        extensions: &Extensions,
+        follows: Arc<Follows>,
+        sink: Sink,
+    ) -> Arc<Listener> {
+        Arc::new(Listener {
+            service: self.service.clone(),
+            address: self.whence(extensions).origin.address,
+            follows,
+            sink,
+            marks: std::sync::Mutex::default(),
+            stall: self.stall,
+            closing: self.closing.clone(),
+        })
+    }
+}
+
+impl std::fmt::Debug for Chat {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Chat")
+            .field("tools", &self.tools)
+            .finish_non_exhaustive()
+    }
+}
+
+type Context = RequestContext<RoleServer>;
+
+impl ServerHandler for Chat {
+    fn get_info(&self) -> ServerConfig {
+        listing::server(self.fixtures.capabilities(listing::capabilities()))
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Listed> {
+        self.listed.iter().find(|tool| tool.name == name).cloned()
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: Context,
+    ) -> Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult {
+            tools: self.listed.to_vec(),
+            ..ListToolsResult::default()
+        })
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: Context,
+    ) -> Result<CallToolResponse, ErrorData> {
+        if self.fixtures.has_tool(&request.name) {
+            return self.fixtures.call(request, &context).await;
+        }
+        self.call(request, &context).await.map(Into::into)
+    }
+
+    async fn list_resources(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        context: Context,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        let whence = self.whence(&context.extensions);
+        let handles = whence
+            .session
+            .iter()
+            .flat_map(|session| session.seat.handles());
+        let secrets = self.service.secrets();
+        let mut resources: Vec<_> = handles
+            .map(|handle| inbox::listed(&secrets.reader_of(&handle)))
+            .collect();
+        resources.extend(self.fixtures.resources());
+        Ok(ListResourcesResult {
+            resources,
+            ..ListResourcesResult::default()
+        })
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: Context,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        let mut resource_templates = vec![listing::inboxes()];
+        resource_templates.extend(self.fixtures.resource_templates());
+        Ok(ListResourceTemplatesResult {
+            resource_templates,
+            ..ListResourceTemplatesResult::default()
+        })
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: Context,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        if let Some(read) = self.fixtures.read(&request.uri) {
+            return Ok(read.into());
+        }
+        let address = self.whence(&context.extensions).origin.address;
+        let read = inbox::read(&self.service, &request.uri, address).await?;
+        Ok(read.into())
+    }
+
+    async fn subscribe(
+        &self,
+        request: SubscribeRequestParams,
+        context: Context,
+    ) -> Result<(), ErrorData> {
+        if self.fixtures.has_resource(&request.uri) {
+            return Ok(());
+        }
+        let (reader, _) = inbox::at(&request.uri)?;
+        // A session subscribes; whoever has none cannot be told.
+        let Some(session) = self.whence(&context.extensions).session else {
+            return Err(ErrorData::invalid_request("there is no session", None));
+        };
+        let known = self.service.bookmark(&reader).await;
+        known.map_err(|refusal| inbox::refused(&request.uri, &refusal))?;
+        let follows = &session.follows;
+        follows.subscribe(&reader, &request.uri).map_err(|_| {
+            let told = format!("a session subscribes to at most {MAX_FOLLOWED} inboxes");
+            ErrorData::invalid_request(told, None)
+        })
+    }
+
+    async fn unsubscribe(
+        &self,
+        request: UnsubscribeRequestParams,
+        context: Context,
+    ) -> Result<(), ErrorData> {
+        if self.fixtures.has_resource(&request.uri) {
+            return Ok(());
+        }
+        let (reader, _) = inbox::at(&request.uri)?;
+        if let Some(session) = self.whence(&context.extensions).session {
+            session.follows.unsubscribe(&reader);
+        }
+        Ok(())
+    }
+
+    fn accepted_subscription_filter(
+        &self,
+        requested: &SubscriptionFilter,
+    ) -> Option<SubscriptionFilter> {
+        let mut accepted = self.fixtures.accepts(requested);
+        let uris = requested.resource_subscriptions.iter().flatten();
+        let inboxes = uris.filter(|uri| inbox::at(uri).is_ok()).take(MAX_FOLLOWED);
+        accepted.resource_subscriptions = Some(inboxes.cloned().collect());
+        Some(accepted)
+    }
+
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        let request = context.request_context();
+        let follows = Arc::new(Follows::default());
+        for uri in context.accepted().resource_subscriptions.iter().flatten() {
+            let (reader, _) = inbox::at(uri)?;
+            // No more were accepted than can be followed.
+            let _ = follows.subscribe(&reader, uri);
+        }
+        let _listens = self.fixtures.listens(context.sink());
+        let sink = Sink::Subscription(context.sink().clone());
+        let listener = self.listener(&request.extensions, follows, sink);
+        match listener.run(&request.ct).await {
+            Outcome::Gone | Outcome::Stalled | Outcome::Closed => Ok(()),
+            Outcome::Refused { uri, refusal } => Err(inbox::refused(&uri, &refusal)),
+        }
+    }
+
+    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        // Over HTTP the client opens a stream for what is pushed.
+        let Place::Process { session, .. } = &self.place else {
+            return;
+        };
+        let gone = session.new_stream();
+        let sink = Sink::Peer(context.peer.clone());
+        let follows = Arc::clone(&session.follows);
+        let listener = self.listener(&context.extensions, follows, sink);
+        tokio::spawn(async move { listener.run(&gone).await });
+    }
+
+    async fn list_prompts(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: Context,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        self.fixtures
+            .prompts()
+            .ok_or_else(ErrorData::method_not_found::<ListPromptsRequestMethod>)
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        _: Context,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        self.fixtures
+            .prompt(request)
+            .unwrap_or_else(|| Err(ErrorData::method_not_found::<GetPromptRequestMethod>()))
+    }
+
+    async fn complete(
+        &self,
+        _: CompleteRequestParams,
+        _: Context,
+    ) -> Result<CompleteResult, ErrorData> {
+        self.fixtures
+            .completion()
+            .ok_or_else(ErrorData::method_not_found::<CompleteRequestMethod>)
+    }
+
+    async fn set_level(&self, _: SetLevelRequestParams, _: Context) -> Result<(), ErrorData> {
+        self.fixtures
+            .sets_level()
+            .ok_or_else(ErrorData::method_not_found::<SetLevelRequestMethod>)
+    }
+
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        context: Context,
+    ) -> Result<CustomResult, ErrorData> {
+        let name = request.method.as_str();
+        let version = context.protocol_version().unwrap_or_default();
+        let of_era = if version < ProtocolVersion::V_2026_07_28 {
+            KNOWN_BEFORE.contains(&name)
+        } else {
+            KNOWN_SINCE.contains(&name)
+        };
+        if of_era || KNOWN.contains(&name) {
+            let told = format!("the parameters of {} are missing or wrong", request.method);
+            return Err(ErrorData::invalid_params(told, None));
+        }
+        let method: String = request.method.chars().take(64).collect();
+        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None))
+    }
+}

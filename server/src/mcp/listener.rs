@@ -1,0 +1,301 @@
+//! One stream of pushes: the inboxes that it carries, each fed from the participant's own node
+//! stream.
+//!
+//! A participant counts as present exactly as long as such a stream is open. The next event of an
+//! inbox is asked for when the last one is out of the server's hands, so a reader that takes
+//! nothing costs one page, and nobody else waits for it.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use chat_core::{Address, Page, UserId};
+use rmcp::model::{
+    CustomNotification, JsonRpcMessage, ResourceUpdatedNotification,
+    ResourceUpdatedNotificationParam, ServerNotification,
+};
+use rmcp::service::SubscriptionSink;
+use rmcp::transport::streamable_http_server::session::ServerSseMessage;
+use rmcp::{Peer, RoleServer};
+use tokio::sync::mpsc;
+use tokio::task::{AbortHandle, JoinSet};
+use tokio_util::sync::CancellationToken;
+
+use super::follows::{Follow, Follows, Participant};
+use super::marks::Marks;
+use crate::driver::{Delivery, Ending, EventStream};
+use crate::identity::ReaderId;
+use crate::service::Service;
+use crate::wire::{self, Refusal};
+
+/// The events that are pushed as they are. Of the others a client hears that its inbox grew.
+const PUSHED: [&str; 4] = [
+    "chatroom.found",
+    "message.received",
+    "partner.disconnected",
+    "gap",
+];
+
+/// Where pushes go.
+#[derive(Debug)]
+pub(super) enum Sink {
+    /// To the stream that a session's client opened.
+    Stream(mpsc::Sender<ServerSseMessage>),
+    /// To who listens for changes of resources.
+    Subscription(SubscriptionSink),
+    /// To the one client at the other end of a pipe.
+    Peer(Peer<RoleServer>),
+}
+
+/// A stream of pushes.
+#[derive(Debug)]
+pub(super) struct Listener {
+    pub(super) service: Service,
+    /// From where it was opened.
+    pub(super) address: Address,
+    pub(super) follows: Arc<Follows>,
+    pub(super) sink: Sink,
+    /// How far it is.
+    pub(super) marks: Mutex<Marks>,
+    /// How long its reader may take nothing.
+    pub(super) stall: Duration,
+    /// Cancelled when the server begins to stop.
+    pub(super) closing: CancellationToken,
+}
+
+/// Why a stream of pushes ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// Its reader is gone, or another stream took its place.
+    Gone,
+    /// Its reader took nothing for too long.
+    Stalled,
+    /// The server stops, and all that was owed is given.
+    Closed,
+    /// The last inbox that it followed cannot be read.
+    Refused {
+        /// Which one.
+        uri: String,
+        /// Why.
+        refusal: Refusal,
+    },
+}
+
+/// Why one inbox is followed no longer.
+enum Ended {
+    Forgotten,
+    Closing,
+    Stalled,
+    Refused(Refusal),
+}
+
+/// The inboxes that are being read.
+#[derive(Default)]
+struct Reading {
+    tasks: JoinSet<(ReaderId, Ended)>,
+    readers: Vec<(ReaderId, AbortHandle)>,
+}
+
+impl Listener {
+    /// Pushes, until there is no reason to any more.
+    pub(super) async fn run(self: Arc<Self>, gone: &CancellationToken) -> Outcome {
+        let closing = &self.closing;
+        let mut changes = self.follows.changes();
+        let mut reading = Reading::default();
+        loop {
+            if !closing.is_cancelled() {
+                self.take_up(&mut reading);
+            }
+            let idle = reading.tasks.is_empty();
+            tokio::select! {
+                () = gone.cancelled() => return Outcome::Gone,
+                () = self.sink.closed() => return Outcome::Gone,
+                () = closing.cancelled(), if idle => return Outcome::Closed,
+                // The sender is this listener's own, and is there.
+                _ = changes.changed(), if !closing.is_cancelled() => {}
+                () = closing.cancelled(), if !closing.is_cancelled() => {}
+                Some(ended) = reading.tasks.join_next(), if !idle => match ended {
+                    Ok((_, Ended::Stalled)) => return Outcome::Stalled,
+                    Ok((_, Ended::Closing)) => {}
+                    Ok((reader, Ended::Forgotten)) => self.follows.forget(&reader),
+                    Ok((reader, Ended::Refused(refusal))) => {
+                        tracing::debug!(code = refusal.code, "an inbox cannot be followed");
+                        self.follows.forget(&reader);
+                        if self.is_subscription() && self.follows.readers().is_empty() {
+                            return Outcome::Refused { uri: reader.inbox_uri(), refusal };
+                        }
+                    }
+                    Err(error) if error.is_cancelled() => {}
+                    Err(error) => {
+                        tracing::error!(%error, "a stream of pushes died");
+                        return Outcome::Gone;
+                    }
+                },
+            }
+        }
+    }
+
+    const fn is_subscription(&self) -> bool {
+        matches!(self.sink, Sink::Subscription(_))
+    }
+
+    /// Begins to read the inboxes that are new, and stops to read those that are no longer
+    /// followed.
+    fn take_up(self: &Arc<Self>, reading: &mut Reading) {
+        let wanted = self.follows.readers();
+        reading.readers.retain(|(reader, task)| {
+            let kept = wanted.contains(reader);
+            if !kept {
+                task.abort();
+            }
+            kept
+        });
+        for reader in wanted {
+            if reading.readers.iter().any(|(known, _)| *known == reader) {
+                continue;
+            }
+            let task = Arc::clone(self).read(reader.clone());
+            reading.readers.push((reader, reading.tasks.spawn(task)));
+        }
+    }
+
+    async fn read(self: Arc<Self>, reader: ReaderId) -> (ReaderId, Ended) {
+        let ended = match self.open(&reader).await {
+            Ok(stream) => self.pump(stream, &reader).await,
+            Err(_) if self.closing.is_cancelled() => Ended::Closing,
+            Err(refusal) => Ended::Refused(refusal),
+        };
+        (reader, ended)
+    }
+
+    /// Opens the inbox: from behind what was pushed of it last, else from behind what answers
+    /// have carried. So nothing is passed over that its reader has not seen.
+    async fn open(&self, reader: &ReaderId) -> Result<EventStream, Refusal> {
+        loop {
+            let opened = self.try_open(reader).await;
+            match opened {
+                Ok(stream) => return Ok(stream),
+                Err(refusal) => {
+                    let Some(ms) = refusal.retry_after_ms else {
+                        return Err(refusal);
+                    };
+                    tokio::select! {
+                        () = tokio::time::sleep(Duration::from_millis(ms)) => {}
+                        () = self.closing.cancelled() => return Err(refusal),
+                    }
+                }
+            }
+        }
+    }
+
+    async fn try_open(&self, reader: &ReaderId) -> Result<EventStream, Refusal> {
+        let (user, carried) = self.service.bookmark(reader).await?;
+        let pushed = self.marks().of(user);
+        let after = pushed.unwrap_or(carried);
+        let opened = self
+            .service
+            .stream_for(reader, self.address, Some(after))
+            .await;
+        match opened {
+            Ok((stream, _)) => Ok(stream),
+            // An id that this server never gave.
+            Err(refusal) if refusal.code == "invalid_cursor" && pushed.is_some() => {
+                self.marks().forget(user);
+                let stream = self
+                    .service
+                    .stream_for(reader, self.address, Some(carried))
+                    .await?;
+                Ok(stream.0)
+            }
+            Err(refusal) => Err(refusal),
+        }
+    }
+
+    async fn pump(&self, mut stream: EventStream, reader: &ReaderId) -> Ended {
+        loop {
+            match stream.next().await {
+                Delivery::Page { user, page } => {
+                    // Followed no longer: this task is about to be ended.
+                    let Some(follow) = self.follows.of(reader) else {
+                        return Ended::Forgotten;
+                    };
+                    if self.push(user, &page, &follow).await.is_err() {
+                        return Ended::Stalled;
+                    }
+                }
+                Delivery::Notice { .. } => {}
+                Delivery::End(Ending::Forgotten) => return Ended::Forgotten,
+                Delivery::End(Ending::Closing) => return Ended::Closing,
+            }
+        }
+    }
+
+    async fn push(&self, user: UserId, page: &Page, follow: &Follow) -> Result<(), Stuck> {
+        for event in wire::events(page, user) {
+            let seq = chat_core::Seq(event.seq);
+            match follow.participant {
+                Participant::Here if PUSHED.contains(&event.kind) => {
+                    // Events are plain JSON.
+                    let params = serde_json::to_value(&event).ok();
+                    let pushed = CustomNotification::new(event.kind, params);
+                    let pushed = ServerNotification::CustomNotification(pushed);
+                    self.send(pushed, user, seq).await?;
+                }
+                Participant::Here | Participant::Elsewhere => self.marks().set(user, seq),
+            }
+        }
+        if let Some(uri) = &follow.subscribed {
+            let grew = ResourceUpdatedNotificationParam::new(uri.clone());
+            let grew = ResourceUpdatedNotification::new(grew);
+            let grew = ServerNotification::ResourceUpdatedNotification(grew);
+            self.send(grew, user, page.cursor).await?;
+        }
+        Ok(())
+    }
+
+    /// Sends, and waits until it is sent: what comes after it comes after it.
+    async fn send(
+        &self,
+        notification: ServerNotification,
+        user: UserId,
+        seq: chat_core::Seq,
+    ) -> Result<(), Stuck> {
+        let sent = async {
+            match &self.sink {
+                Sink::Stream(sender) => {
+                    let place = sender.reserve().await.map_err(|_| Stuck)?;
+                    let mut marks = self.marks();
+                    marks.set(user, seq);
+                    let message = JsonRpcMessage::notification(notification);
+                    place.send(ServerSseMessage::new(marks.to_string(), message));
+                    Ok(())
+                }
+                Sink::Subscription(sink) => sink.send(notification).await.map_err(|_| Stuck),
+                Sink::Peer(peer) => peer
+                    .send_notification(notification)
+                    .await
+                    .map_err(|_| Stuck),
+            }
+        };
+        tokio::time::timeout(self.stall, sent)
+            .await
+            .unwrap_or(Err(Stuck))
+    }
+
+    fn marks(&self) -> std::sync::MutexGuard<'_, Marks> {
+        // Nothing that holds the lock can panic half way.
+        self.marks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The reader takes nothing.
+struct Stuck;
+
+impl Sink {
+    /// Waits until its reader is gone, where that can be told here.
+    async fn closed(&self) {
+        match self {
+            Self::Stream(sender) => sender.closed().await,
+            Self::Subscription(_) | Self::Peer(_) => std::future::pending().await,
+        }
+    }
+}

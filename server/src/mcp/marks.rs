@@ -1,0 +1,92 @@
+//! How far a listener is in each inbox that it follows: the ids of its stream's events.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+
+use chat_core::{Seq, UserId};
+
+/// What such an id begins with. The library's own ids are numbers.
+const PREFIX: char = 'c';
+
+/// How many inboxes an id may tell of.
+const MAX_INBOXES: usize = 128;
+
+/// The last event pushed of each inbox. Written `c7.12_9.3`: of user 7 the twelfth, of user 9 the
+/// third. An event's id says all of them, so that the last id alone is enough to go on from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Marks(BTreeMap<UserId, Seq>);
+
+impl Marks {
+    pub(super) fn of(&self, user: UserId) -> Option<Seq> {
+        self.0.get(&user).copied()
+    }
+
+    pub(super) fn set(&mut self, user: UserId, seq: Seq) {
+        self.0.insert(user, seq);
+    }
+
+    pub(super) fn forget(&mut self, user: UserId) {
+        self.0.remove(&user);
+    }
+}
+
+impl fmt::Display for Marks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{PREFIX}")?;
+        for (index, (user, seq)) in self.0.iter().enumerate() {
+            let between = if index == 0 { "" } else { "_" };
+            write!(f, "{between}{}.{}", user.0, seq.0)?;
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for Marks {
+    type Err = NoMarks;
+
+    fn from_str(text: &str) -> Result<Self, NoMarks> {
+        let list = text.strip_prefix(PREFIX).ok_or(NoMarks)?;
+        let mut marks = Self::default();
+        for entry in list.split('_').filter(|entry| !entry.is_empty()) {
+            let (user, seq) = entry.split_once('.').ok_or(NoMarks)?;
+            let user = UserId(user.parse().map_err(|_| NoMarks)?);
+            marks.set(user, Seq(seq.parse().map_err(|_| NoMarks)?));
+            if marks.0.len() > MAX_INBOXES {
+                return Err(NoMarks);
+            }
+        }
+        Ok(marks)
+    }
+}
+
+/// The text is no id of a listener's stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct NoMarks;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_is_read_back() {
+        let mut marks = Marks::default();
+        assert_eq!(marks.to_string().parse(), Ok(marks.clone()));
+        marks.set(UserId(9), Seq(3));
+        marks.set(UserId(7), Seq(12));
+        assert_eq!(marks.to_string(), "c7.12_9.3");
+        assert_eq!("c7.12_9.3".parse(), Ok(marks));
+    }
+
+    #[test]
+    fn what_is_no_id_is_told() {
+        for text in ["", "0", "3/1", "c7", "c7.x", "cx.1", "c7.1_9"] {
+            assert_eq!(text.parse::<Marks>(), Err(NoMarks), "{text}");
+        }
+        let many: Vec<_> = (0..200).map(|n| format!("{n}.1")).collect();
+        assert_eq!(
+            format!("c{}", many.join("_")).parse::<Marks>(),
+            Err(NoMarks)
+        );
+    }
+}

@@ -1,0 +1,111 @@
+//! A session of the era that has them: who was minted there, what it follows, and whether anybody
+//! still uses it.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::follows::Follows;
+use crate::seat::Seat;
+
+/// A session; on stdio the process is one.
+#[derive(Debug)]
+pub(super) struct Session {
+    /// Where participants are minted that may leave their handles out.
+    pub(super) seat: Arc<Seat>,
+    /// What its stream carries.
+    pub(super) follows: Arc<Follows>,
+    /// Cancelled when the session is over.
+    pub(super) ended: CancellationToken,
+    /// The stream that carries its pushes: cancelled when another takes its place.
+    stream: Mutex<CancellationToken>,
+    busy: AtomicUsize,
+    idle_since: Mutex<Instant>,
+}
+
+impl Session {
+    /// A new session, with its participants in this place.
+    pub(super) fn at(seat: Arc<Seat>) -> Arc<Self> {
+        Arc::new(Self {
+            seat,
+            follows: Arc::default(),
+            ended: CancellationToken::new(),
+            stream: Mutex::default(),
+            busy: AtomicUsize::new(0),
+            idle_since: Mutex::new(Instant::now()),
+        })
+    }
+
+    /// Somebody uses it, until the guard is dropped.
+    pub(super) fn enter(self: &Arc<Self>) -> Busy {
+        self.busy.fetch_add(1, Ordering::AcqRel);
+        Busy(Arc::clone(self))
+    }
+
+    /// For how long nobody has used it.
+    pub(super) fn idle(&self) -> Duration {
+        if self.busy.load(Ordering::Acquire) > 0 {
+            return Duration::ZERO;
+        }
+        lock(&self.idle_since).elapsed()
+    }
+
+    /// A new stream carries its pushes: the one before it, whose client may be gone without a
+    /// word, ends. The token is cancelled when this one has to.
+    pub(super) fn new_stream(&self) -> CancellationToken {
+        let token = self.ended.child_token();
+        std::mem::replace(&mut *lock(&self.stream), token.clone()).cancel();
+        token
+    }
+}
+
+/// Nothing that holds such a lock can panic half way.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Somebody uses a session.
+#[derive(Debug)]
+pub(super) struct Busy(Arc<Session>);
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        *lock(&self.0.idle_since) = Instant::now();
+        self.0.busy.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+/// A request's connection, as long as it is there. Cancelled when it closed before the answer.
+#[derive(Clone, Debug)]
+pub(super) struct Connection(pub(super) CancellationToken);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_session_is_idle_from_when_its_last_user_left() {
+        let session = Session::at(Arc::default());
+        tokio::time::advance(Duration::from_secs(5)).await;
+        assert_eq!(session.idle(), Duration::from_secs(5));
+        let (a, b) = (session.enter(), session.enter());
+        drop(a);
+        tokio::time::advance(Duration::from_secs(60)).await;
+        assert_eq!(session.idle(), Duration::ZERO);
+        drop(b);
+        tokio::time::advance(Duration::from_secs(7)).await;
+        assert_eq!(session.idle(), Duration::from_secs(7));
+    }
+
+    #[test]
+    fn a_new_stream_takes_the_place_of_the_old_one() {
+        let session = Session::at(Arc::default());
+        let (first, second) = (session.new_stream(), session.new_stream());
+        assert!(first.is_cancelled() && !second.is_cancelled());
+        session.ended.cancel();
+        assert!(second.is_cancelled());
+    }
+}

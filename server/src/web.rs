@@ -1,0 +1,256 @@
+//! The page for people: files that the binary carries, served as they are.
+//!
+//! Nothing is built and nothing is fetched from elsewhere. The page talks to this server alone, by
+//! the same plain HTTP that programs use, and its policy lets it do nothing else: no script or
+//! style but these files, and no text that is ever read as HTML.
+
+use axum::Router;
+use axum::extract::Request;
+use axum::http::StatusCode;
+use axum::http::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, HeaderMap, HeaderName, HeaderValue,
+    IF_NONE_MATCH, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
+};
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::get;
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use sha2::{Digest as _, Sha256};
+
+/// What the page may do. Trusted Types take from its programs every way to make HTML of a text, so
+/// that a peer's words cannot become elements even by a mistake of ours.
+const POLICY: &str = "default-src 'self'; base-uri 'none'; form-action 'none'; \
+                      frame-ancestors 'none'; object-src 'none'; \
+                      require-trusted-types-for 'script'; trusted-types 'none'";
+
+/// What the page does not use, and nobody may use in its name.
+const PERMISSIONS: &str = "camera=(), geolocation=(), microphone=()";
+
+const HTML: &str = "text/html; charset=utf-8";
+const SCRIPT: &str = "text/javascript; charset=utf-8";
+
+/// A file of the page: where it is served, as what, and its bytes.
+type File = (&'static str, &'static str, &'static [u8]);
+
+const FILES: &[File] = &[
+    ("/", HTML, include_bytes!("web/index.html")),
+    // The page itself shows another view there.
+    ("/operator", HTML, include_bytes!("web/index.html")),
+    (
+        "/style.css",
+        "text/css; charset=utf-8",
+        include_bytes!("web/style.css"),
+    ),
+    ("/icon.svg", "image/svg+xml", include_bytes!("web/icon.svg")),
+    ("/app.js", SCRIPT, include_bytes!("web/app.js")),
+    (
+        "/page/dialog.js",
+        SCRIPT,
+        include_bytes!("web/page/dialog.js"),
+    ),
+    ("/page/door.js", SCRIPT, include_bytes!("web/page/door.js")),
+    ("/page/home.js", SCRIPT, include_bytes!("web/page/home.js")),
+    (
+        "/page/operator.js",
+        SCRIPT,
+        include_bytes!("web/page/operator.js"),
+    ),
+    (
+        "/page/operator_view.js",
+        SCRIPT,
+        include_bytes!("web/page/operator_view.js"),
+    ),
+    (
+        "/page/parts.js",
+        SCRIPT,
+        include_bytes!("web/page/parts.js"),
+    ),
+    ("/page/room.js", SCRIPT, include_bytes!("web/page/room.js")),
+    (
+        "/page/room_view.js",
+        SCRIPT,
+        include_bytes!("web/page/room_view.js"),
+    ),
+    ("/page/seat.js", SCRIPT, include_bytes!("web/page/seat.js")),
+    (
+        "/page/server.js",
+        SCRIPT,
+        include_bytes!("web/page/server.js"),
+    ),
+    (
+        "/page/speech.js",
+        SCRIPT,
+        include_bytes!("web/page/speech.js"),
+    ),
+    (
+        "/page/state.js",
+        SCRIPT,
+        include_bytes!("web/page/state.js"),
+    ),
+    (
+        "/page/stream.js",
+        SCRIPT,
+        include_bytes!("web/page/stream.js"),
+    ),
+    (
+        "/preact/preact.mjs",
+        SCRIPT,
+        include_bytes!("web/preact/preact.mjs"),
+    ),
+];
+
+/// Where the page's files are. They say nothing of anybody, so that they may be served to whoever
+/// has no token yet: the page asks for one.
+pub fn paths() -> impl Iterator<Item = &'static str> {
+    FILES.iter().map(|(path, _, _)| *path)
+}
+
+/// The page's routes.
+pub fn router() -> Router {
+    FILES.iter().fold(Router::new(), |router, file| {
+        let (path, kind, bytes) = *file;
+        let tag = tag(bytes);
+        let serve = move |request: Request| {
+            let response = serve(&request, kind, bytes, &tag);
+            std::future::ready(response)
+        };
+        router.route(path, get(serve))
+    })
+}
+
+/// The file, or word that the browser has it already. It asks each time, so that a new server
+/// never meets an old page.
+fn serve(request: &Request, kind: &'static str, bytes: &'static [u8], tag: &str) -> Response {
+    let mut response = if knows(request.headers(), tag) {
+        StatusCode::NOT_MODIFIED.into_response()
+    } else {
+        bytes.into_response()
+    };
+    let headers = response.headers_mut();
+    for (name, value) in [
+        (CONTENT_TYPE, kind),
+        (CACHE_CONTROL, "no-cache"),
+        (CONTENT_SECURITY_POLICY, POLICY),
+        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (REFERRER_POLICY, "no-referrer"),
+        (HeaderName::from_static("permissions-policy"), PERMISSIONS),
+        (
+            HeaderName::from_static("cross-origin-opener-policy"),
+            "same-origin",
+        ),
+        (
+            HeaderName::from_static("cross-origin-resource-policy"),
+            "same-origin",
+        ),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    if let Ok(tag) = HeaderValue::from_str(tag) {
+        headers.insert(ETAG, tag);
+    }
+    response
+}
+
+/// The file's fingerprint as an entity tag (RFC 9110, section 8.8.3).
+fn tag(bytes: &[u8]) -> String {
+    let hash = Sha256::digest(bytes);
+    format!("\"{}\"", URL_SAFE_NO_PAD.encode(&hash[..12]))
+}
+
+/// Whether the browser has this very file. Proxies that pack files mark their tags as weak.
+fn knows(headers: &HeaderMap, tag: &str) -> bool {
+    headers
+        .get_all(IF_NONE_MATCH)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|tags| tags.split(','))
+        .map(|one| one.trim().trim_start_matches("W/"))
+        .any(|one| one == tag || one == "*")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use axum::body::{Body, to_bytes};
+    use tower::ServiceExt as _;
+
+    use super::*;
+
+    async fn get(path: &str, have: Option<&str>) -> Response {
+        let mut request = Request::builder().uri(path);
+        if let Some(tag) = have {
+            request = request.header(IF_NONE_MATCH, tag);
+        }
+        let request = request.body(Body::empty()).unwrap();
+        router().oneshot(request).await.unwrap()
+    }
+
+    fn header(response: &Response, name: HeaderName) -> String {
+        response.headers()[name].to_str().unwrap().to_owned()
+    }
+
+    #[tokio::test]
+    async fn every_file_is_served_as_what_it_is_under_the_policy() {
+        for (path, kind, bytes) in FILES {
+            let response = get(path, None).await;
+            assert_eq!(response.status(), StatusCode::OK, "{path}");
+            assert_eq!(header(&response, CONTENT_TYPE), *kind, "{path}");
+            assert_eq!(header(&response, CONTENT_SECURITY_POLICY), POLICY);
+            assert_eq!(header(&response, X_CONTENT_TYPE_OPTIONS), "nosniff");
+            assert_eq!(header(&response, REFERRER_POLICY), "no-referrer");
+            let body = to_bytes(response.into_body(), usize::MAX).await.unwrap();
+            assert_eq!(body, *bytes, "{path}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_file_that_the_browser_has_is_not_sent_again() {
+        let tag = header(&get("/app.js", None).await, ETAG);
+        for have in [tag.clone(), format!("W/{tag}"), format!("\"x\", {tag}")] {
+            let response = get("/app.js", Some(&have)).await;
+            assert_eq!(response.status(), StatusCode::NOT_MODIFIED, "{have}");
+            let body = to_bytes(response.into_body(), usize::MAX).await.unwrap();
+            assert!(body.is_empty());
+        }
+        let other = get("/style.css", Some(&tag)).await;
+        assert_eq!(other.status(), StatusCode::OK);
+    }
+
+    /// Programs import one another, and the page names its files: all of them are served.
+    #[test]
+    fn what_files_name_is_there() {
+        let served: BTreeSet<_> = paths().collect();
+        for (path, _, bytes) in FILES {
+            let text = std::str::from_utf8(bytes).unwrap();
+            for line in text.lines().filter(|line| line.starts_with("import ")) {
+                let named = line.split('\'').nth(1).unwrap();
+                assert!(served.contains(named), "{path} imports {named}");
+            }
+        }
+        for named in ["/app.js", "/style.css", "/icon.svg"] {
+            let page = include_str!("web/index.html");
+            assert!(page.contains(&format!("\"{named}\"")), "{named}");
+        }
+    }
+
+    /// The policy forbids both, so that such a page would not work.
+    #[test]
+    fn no_script_or_style_stands_in_the_page() {
+        let page = include_str!("web/index.html");
+        assert!(!page.contains("<style") && !page.contains(" style="));
+        assert!(!page.contains(" onclick") && !page.contains(" onload"));
+        for script in page.split("<script").skip(1) {
+            assert!(script.contains(" src=\"/"), "{script}");
+            assert!(script.contains("></script>"), "{script}");
+        }
+    }
+
+    #[test]
+    fn the_library_is_the_one_that_was_published() {
+        let hash = Sha256::digest(include_bytes!("web/preact/preact.mjs"));
+        let hash: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
+        let readme = include_str!("web/preact/README.md");
+        assert!(readme.contains(&hash), "web/preact/README.md names another");
+    }
+}

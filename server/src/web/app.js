@@ -1,0 +1,167 @@
+// The page: its frame, its views, and what it does by itself.
+
+import { h, render } from '/preact/preact.mjs';
+import { Dialog, ask as question } from '/page/dialog.js';
+import { Gate } from '/page/door.js';
+import { Home } from '/page/home.js';
+import { look as lookAsOperator, operator } from '/page/operator.js';
+import { Operator } from '/page/operator_view.js';
+import { Words } from '/page/parts.js';
+import { expire, seen } from '/page/room.js';
+import { RoomView } from '/page/room_view.js';
+import { listenAgain, look, resume, show, signOut } from '/page/seat.js';
+import { ask } from '/page/server.js';
+import { changed, dismiss, drawBy, state } from '/page/state.js';
+
+// How often the page looks around, in milliseconds; and how often clocks on it move.
+const LOOK = 2_500;
+const TICK = 1_000;
+
+const CONNECTION = {
+  connecting: 'Connecting…',
+  retrying: 'Connection lost. Trying again…',
+  closing: 'The server is stopping. Waiting for it to come back…',
+};
+
+// A link within the page, which keeps the stream open.
+function Link({ view, room = null, here, children, ...more }) {
+  const href = { home: '/', operator: '/operator', room: `/#${room}` }[view];
+  const go = (event) => {
+    if (event.metaKey || event.ctrlKey || event.shiftKey) return;
+    event.preventDefault();
+    show(view, room);
+  };
+  return h('a', { ...more, href, onClick: go, 'aria-current': here ? 'page' : undefined }, children);
+}
+
+function Top() {
+  const leave = () => question({
+    title: 'Sign out?',
+    text: 'You leave every room and the line, and your name is free again. Closing this tab does so by itself after a while.',
+    does: 'Sign out',
+    danger: true,
+    act: signOut,
+  });
+  return h('header', { class: 'top' },
+    h('a', { class: 'skip', href: '#main', onClick: (event) => { event.preventDefault(); heading()?.focus(); } }, 'To the main part'),
+    h(Link, { view: 'home', class: 'brand' }, h('img', { src: '/icon.svg', alt: '', width: 28, height: 28 }), 'Talking Stick'),
+    h('nav', { 'aria-label': 'Views' },
+      h(Link, { view: 'home', here: state.view === 'home' }, 'Who is here'),
+      h(Link, { view: 'operator', here: state.view === 'operator' }, 'Operator')),
+    state.me && h('div', { class: 'me' },
+      h('span', { class: 'muted' }, 'You are ', h('strong', null, h(Words, null, state.me.name))),
+      h('button', { class: 'small quiet', onClick: leave }, 'Sign out')));
+}
+
+function YourRooms() {
+  if (state.rooms.size === 0) return null;
+  return h('nav', { class: 'rooms', 'aria-label': 'Your rooms' },
+    h('ul', null, h('li', { class: 'home-tab' }, h(Link, { view: 'home', here: false }, 'Who is here')), [...state.rooms.values()].map((room) => h('li', { key: room.id },
+      h(Link, { view: 'room', room: room.id, here: state.roomId === room.id, class: room.ended ? 'over' : '' },
+        h('span', { class: 'name' }, room.kind === 'pair' && h('span', { class: 'muted' }, 'with '), h(Words, null, room.name)),
+        room.unread > 0 && h('span', { class: 'unread' }, room.unread, h('span', { class: 'hidden' }, ' new')))))));
+}
+
+function Notes() {
+  return h('div', { class: 'notes' },
+    h('div', { role: 'status' }, notes('info')),
+    h('div', { role: 'alert' }, notes('error')));
+}
+
+const notes = (kind) => state.notes.filter((one) => one.kind === kind).map((one) => h('p', { key: one.id, class: `note ${kind}` },
+  one.text, h('button', { class: 'small quiet', onClick: () => dismiss(one.id) }, 'Dismiss')));
+
+function App() {
+  if (state.gate) return [h(Top), h(Gate, { then: begin }), h(Notes)];
+  const room = state.rooms.get(state.roomId);
+  const trouble = CONNECTION[state.connection];
+  return [
+    h(Top),
+    h('div', { class: 'line-state', role: 'status' }, trouble && state.connection !== 'connecting' && h('p', { class: state.connection }, trouble)),
+    h('div', { class: `body ${state.rooms.size > 0 ? 'with-rooms' : ''}` },
+      h(YourRooms),
+      state.view === 'operator' ? h(Operator) : room ? h(RoomView, { key: room.id, room }) : h(Home)),
+    h(Notes),
+    state.dialog && h(Dialog, { question: state.dialog }),
+  ];
+}
+
+const heading = () => document.querySelector('main h1');
+
+function draw() {
+  render(h(App), document.getElementById('page'));
+  const unread = [...state.rooms.values()].reduce((sum, room) => sum + room.unread, 0);
+  const where = state.view === 'operator' ? 'Operator · ' : state.roomId ? `${state.rooms.get(state.roomId)?.name} · ` : '';
+  document.title = `${unread > 0 ? `(${unread}) ` : ''}${where}Talking Stick`;
+  document.documentElement.classList.toggle('in-room', state.view === 'room');
+  // Whoever moved to another view is told where it begins: a room is for writing.
+  if (state.moved) {
+    state.moved = false;
+    wake();
+    (document.getElementById('text') ?? heading())?.focus({ preventScroll: false });
+  }
+}
+
+// Looks who is here, unless nobody looks at the page.
+async function lookAround() {
+  if (document.hidden || state.gate) return;
+  if (state.view === 'operator') await lookAsOperator();
+  try {
+    const overview = await ask('GET', '/overview');
+    state.overview = overview;
+    // The answer may be a second old: the least lag that was seen is nearest to the truth.
+    state.skew = Math.max(state.skew ?? -Infinity, Date.parse(overview.at) - Date.now());
+    for (const view of overview.named_rooms) {
+      const room = state.rooms.get(view.room_id);
+      if (room && !room.ended) seen(room, { ...view, line: view.next_in_line }, overview.at);
+    }
+  } catch {
+    // What is on the screen stays; the stream says when the server is gone.
+  }
+  changed();
+}
+
+async function lookForEver() {
+  for (;;) {
+    await lookAround();
+    await new Promise((done) => {
+      wake = done;
+      setTimeout(done, LOOK);
+    });
+  }
+}
+
+let wake = () => {};
+
+// Clocks move, and what passes is forgotten.
+function tick() {
+  const now = Date.now();
+  let moves = state.pairing !== null;
+  for (const room of state.rooms.values()) {
+    const expired = expire(room, now);
+    moves ||= expired || room.stick.until !== null;
+  }
+  if (moves && !document.hidden) changed();
+}
+
+// Begins, and again once there is a token.
+async function begin() {
+  if (state.me) listenAgain();
+  else await resume();
+  wake();
+}
+
+drawBy(draw);
+addEventListener('popstate', look);
+addEventListener('hashchange', look);
+document.addEventListener('visibilitychange', () => {
+  const room = state.rooms.get(state.roomId);
+  if (!document.hidden && room) room.unread = 0;
+  changed();
+  wake();
+});
+setInterval(tick, TICK);
+if (location.pathname === '/operator') operator();
+look();
+await begin();
+lookForEver();

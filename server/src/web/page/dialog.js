@@ -1,0 +1,56 @@
+// A question in the middle of the screen: a title, a field or two, and what it does.
+
+import { Component, createRef, h } from '/preact/preact.mjs';
+import { changed, doing, state } from '/page/state.js';
+
+// Asks. `fields` are { name, label, kind?, options?, required?, value? }; `act` gets their values.
+export function ask({ title, text = null, fields = [], does, danger = false, act }) {
+  state.dialog = { title, text, fields, does, danger, act };
+  changed();
+}
+
+function close() {
+  state.dialog = null;
+  changed();
+}
+
+// The browser's own dialog keeps the focus inside, closes on Escape, and gives the focus back.
+export class Dialog extends Component {
+  constructor(props) {
+    super(props);
+    this.box = createRef();
+  }
+
+  componentDidMount() {
+    this.box.current.showModal();
+  }
+
+  render({ question }) {
+    const { title, text, fields, does, danger, act } = question;
+    const submit = async (event) => {
+      event.preventDefault();
+      const values = Object.fromEntries(new FormData(event.currentTarget));
+      const done = await doing('dialog', async () => {
+        await act(values);
+        return true;
+      });
+      if (done) this.box.current?.close();
+    };
+    return h('dialog', { ref: this.box, class: 'dialog', 'aria-labelledby': 'dialog-title', onClose: close },
+      h('form', { onSubmit: submit },
+        h('h2', { id: 'dialog-title' }, title),
+        text && h('p', { class: 'muted' }, text),
+        fields.map((field) => h(Field, { key: field.name, ...field })),
+        h('div', { class: 'actions' },
+          h('button', { type: 'button', class: 'quiet', onClick: () => this.box.current.close() }, 'Cancel'),
+          h('button', { type: 'submit', class: danger ? 'danger' : 'primary', disabled: state.busy.has('dialog') }, does))));
+  }
+}
+
+function Field({ name, label, options, value = '', required = true, kind = 'text' }) {
+  const id = `dialog-${name}`;
+  const control = options
+    ? h('select', { id, name, required }, options.map((one) => h('option', { key: one.value, value: one.value }, one.label)))
+    : h('input', { id, name, type: kind, required, maxlength: 200, defaultValue: value, autocomplete: 'off', dir: 'auto' });
+  return h('div', { class: 'field' }, h('label', { for: id }, label), control);
+}

@@ -1,0 +1,38 @@
+// Tokens: the page asks for one when the server does, and keeps it where no program can read it.
+
+import { h } from '/preact/preact.mjs';
+import { ask } from '/page/server.js';
+import { changed, doing, state } from '/page/state.js';
+
+// Exchanges a token for the cookie that goes with every request from here on.
+export async function giveToken(token) {
+  await ask('POST', '/session', { token: token.trim() });
+}
+
+// Forgets it.
+export async function forgetToken() {
+  await ask('DELETE', '/session');
+}
+
+// What stands before everything else until there is a token. `then` goes on with it.
+export function Gate({ then }) {
+  const submit = (event) => {
+    event.preventDefault();
+    const { token } = Object.fromEntries(new FormData(event.currentTarget));
+    doing('gate', async () => {
+      await giveToken(token);
+      state.gate = null;
+      changed();
+      await then();
+    });
+  };
+  return h('main', { id: 'main', class: 'narrow' },
+    h('form', { class: 'card gate', onSubmit: submit },
+      h('h1', { tabindex: -1 }, 'A token, please'),
+      h('p', { class: 'muted' }, 'This server is for people with a token. Whoever runs it can give you one; it is kept in a cookie for this browser.'),
+      state.gate.why && h('p', { class: 'error', role: 'alert' }, state.gate.why),
+      h('div', { class: 'field' },
+        h('label', { for: 'token' }, 'Token'),
+        h('input', { id: 'token', name: 'token', type: 'password', required: true, autocomplete: 'current-password', maxlength: 512 })),
+      h('button', { class: 'primary', disabled: state.busy.has('gate') }, 'Go in')));
+}

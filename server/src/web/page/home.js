@@ -1,0 +1,142 @@
+// The first view: who is here, who waits, which rooms there are; and the ways in.
+
+import { h } from '/preact/preact.mjs';
+import { Badge, Presence, Words, count, span } from '/page/parts.js';
+import { join, pair, show, stopWaiting } from '/page/seat.js';
+import { changed, doing, state } from '/page/state.js';
+
+export function Home() {
+  const { overview } = state;
+  return h('main', { id: 'main', class: 'home' },
+    h('div', { class: 'intro' },
+      h('h1', { tabindex: -1 }, state.me ? ['Welcome, ', h(Words, null, state.me.name)] : 'A place where agents and people talk'),
+      h('p', { class: 'lead' }, 'Meet one partner, or join a room where whoever holds the talking stick speaks.'),
+      state.lost && h(Lost)),
+    h('div', { class: 'ways' }, h(JoinCard), h(PairCard)),
+    overview === null
+      ? h('p', { class: 'muted', role: 'status' }, 'Looking who is here…')
+      : h('div', { class: 'lists' }, h(Rooms), h(People)));
+}
+
+// The seat is gone: says why, and offers a new one in the same rooms.
+function Lost() {
+  const { why, name, rooms } = state.lost;
+  const again = () => doing('join', async () => {
+    const before = state.lost;
+    for (const room of before.rooms.length ? before.rooms : ['lobby']) await join(before.name, room);
+  });
+  return h('div', { class: 'banner', role: 'alert' },
+    h('p', null, why),
+    h('div', { class: 'actions' },
+      name && h('button', { class: 'primary', onClick: again, disabled: state.busy.has('join') }, 'Join again as ', h(Words, null, name)),
+      h('button', { class: 'quiet', onClick: () => { state.lost = null; changed(); } }, 'Not now')));
+}
+
+function Name({ id, required }) {
+  if (state.me) return null;
+  return h('div', { class: 'field' },
+    h('label', { for: id }, 'Your name'),
+    h('input', {
+      id, name: 'name', required, maxlength: 64, autocomplete: 'nickname', dir: 'auto',
+      placeholder: required ? '' : 'or leave it to the server',
+      value: state.typedName ?? '',
+      onInput: (event) => { state.typedName = event.currentTarget.value; changed(); },
+    }));
+}
+
+const submitted = (what, action) => (event) => {
+  event.preventDefault();
+  const values = Object.fromEntries(new FormData(event.currentTarget));
+  doing(what, () => action(values));
+};
+
+function JoinCard() {
+  const rooms = state.overview?.named_rooms ?? [];
+  return h('form', { class: 'card', onSubmit: submitted('join', ({ name, room }) => join(name, room.trim() || 'lobby')) },
+    h('h2', null, 'Join a room'),
+    h('p', { class: 'muted' }, 'A room of any name: it is made if nobody is there yet.'),
+    h(Name, { id: 'join-name', required: true }),
+    h('div', { class: 'field' },
+      h('label', { for: 'room' }, 'Room'),
+      h('input', { id: 'room', name: 'room', defaultValue: 'lobby', maxlength: 64, list: 'rooms', autocomplete: 'off', dir: 'auto' }),
+      h('datalist', { id: 'rooms' }, rooms.map((room) => h('option', { key: room.room_id, value: room.name })))),
+    h('button', { class: 'primary', disabled: state.busy.has('join') }, state.busy.has('join') ? 'Joining…' : 'Join'));
+}
+
+function PairCard() {
+  if (state.pairing) return h(Waiting);
+  const paired = [...state.rooms.values()].find((room) => room.kind === 'pair' && !room.ended);
+  if (paired) {
+    return h('section', { class: 'card', 'aria-labelledby': 'paired' },
+      h('h2', { id: 'paired' }, 'Your partner'),
+      h('p', null, 'You are talking with ', h(Words, null, paired.name), '.'),
+      h('button', { class: 'primary', onClick: () => show('room', paired.id) }, 'Go on talking'));
+  }
+  const start = ({ name, interests }) => pair(name?.trim(), interests.split(',').map((one) => one.trim()).filter(Boolean));
+  return h('form', { class: 'card', onSubmit: submitted('pair', start) },
+    h('h2', null, 'Talk with one partner'),
+    h('p', { class: 'muted' }, 'You wait in line, and are paired with somebody who waits, too.'),
+    h(Name, { id: 'pair-name', required: false }),
+    h('div', { class: 'field' },
+      h('label', { for: 'interests' }, 'Interests ', h('span', { class: 'muted' }, '(optional, with commas between)')),
+      h('input', { id: 'interests', name: 'interests', maxlength: 300, autocomplete: 'off', dir: 'auto' })),
+    h('button', { class: 'primary', disabled: state.busy.has('pair') }, 'Find a partner'));
+}
+
+function Waiting() {
+  const { since, position, length, estimate } = state.pairing;
+  return h('section', { class: 'card waiting', 'aria-labelledby': 'waiting' },
+    h('h2', { id: 'waiting' }, 'Waiting for a partner'),
+    h('p', { role: 'status' }, position ? `You came in as number ${position} of ${length} in line.` : 'You are in line.'),
+    h('p', { class: 'muted' },
+      `For ${span((Date.now() - since) / 1_000)} so far`,
+      estimate === null || estimate === undefined ? '.' : `; recent waits took about ${span(estimate)}.`),
+    h('div', { class: 'progress', 'aria-hidden': 'true' }),
+    h('button', { onClick: () => doing('pair', stopWaiting), disabled: state.busy.has('pair') }, 'Stop waiting'));
+}
+
+function Rooms() {
+  const { named_rooms: rooms } = state.overview;
+  return h('section', { class: 'card list', 'aria-labelledby': 'rooms-title' },
+    h('h2', { id: 'rooms-title' }, 'Rooms ', h('span', { class: 'tally' }, rooms.length)),
+    rooms.length === 0
+      ? h('p', { class: 'empty' }, 'No room is open. Join “lobby”, and there is one.')
+      : h('ul', null, rooms.map((room) => h(Row, { key: room.room_id, room }))));
+}
+
+function Row({ room }) {
+  const mine = state.rooms.get(room.room_id);
+  const go = () => {
+    if (mine && !mine.ended) return show('room', room.room_id);
+    if (state.me) return doing('join', () => join(state.me.name, room.name));
+    // Whoever has no name yet is asked for one.
+    const field = document.getElementById('room');
+    field.value = room.name;
+    document.getElementById('join-name').focus();
+    return undefined;
+  };
+  return h('li', null,
+    h('div', { class: 'what' },
+      h('strong', null, h(Words, null, room.name)),
+      h('span', { class: 'muted' }, count(room.members, 'member'),
+        room.holder ? [' · ', h(Words, null, room.holder.display_name), ' has the stick'] : ' · the stick is free',
+        room.stick_line > 0 && `, ${room.stick_line} in line`)),
+    h('button', { class: 'small', onClick: go },
+      mine && !mine.ended ? 'Open' : 'Join', h('span', { class: 'hidden' }, ' the room ', h(Words, null, room.name))));
+}
+
+function People() {
+  const { users, participants, waiting } = state.overview;
+  const here = users.filter((user) => user.presence !== 'away');
+  return h('section', { class: 'card list', 'aria-labelledby': 'people-title' },
+    h('h2', { id: 'people-title' }, 'People and agents ', h('span', { class: 'tally' }, here.length)),
+    h('p', { class: 'muted' }, waiting === 0 ? 'Nobody waits for a partner.' : `${count(waiting, 'participant')} ${waiting === 1 ? 'waits' : 'wait'} for a partner.`),
+    here.length === 0
+      ? h('p', { class: 'empty' }, 'Nobody is here yet.')
+      : h('ul', { class: 'people' }, here.map((user) => h('li', { key: user.user_id },
+        h(Badge, { user }),
+        h('span', { class: 'who' }, h(Words, null, user.display_name), user.user_id === state.me?.userId && h('span', { class: 'muted' }, ' (you)')),
+        user.waiting_seconds !== null && h('span', { class: 'chip' }, `waits ${span(user.waiting_seconds)}`),
+        h(Presence, { is: user.presence })))),
+    participants > users.length && h('p', { class: 'muted' }, `${(participants - users.length).toLocaleString()} more are not shown.`));
+}

@@ -1,0 +1,93 @@
+// What an operator sees and does. The server knows one by a token, which the door keeps.
+
+import { forgetToken, giveToken } from '/page/door.js';
+import { ask } from '/page/server.js';
+import { changed, doing, note, state } from '/page/state.js';
+
+// The lists, each with where it comes from.
+export const LISTS = {
+  figures: { label: 'Figures', path: '/admin/overview' },
+  people: { label: 'Participants', path: '/admin/participants?limit=200' },
+  rooms: { label: 'Rooms', path: '/admin/rooms?limit=200' },
+  reports: { label: 'Reports', path: '/admin/reports?limit=200' },
+  bans: { label: 'Bans', path: '/admin/bans?limit=200' },
+};
+
+// How long to look back for the little charts, in looks.
+const LOOKS = 60;
+
+export function operator() {
+  state.operator ??= {
+    // 'asking', 'out', 'none' (the server has no operators) or 'in'.
+    is: 'asking',
+    why: null,
+    list: 'figures',
+    data: {},
+    // Figures of the last looks: { waiting, participants }.
+    looks: [],
+    // Where the next part of a long list begins.
+    after: {},
+  };
+  return state.operator;
+}
+
+// Looks again at what is on the screen.
+export async function look() {
+  const it = operator();
+  const list = it.list;
+  const after = it.after[list];
+  const more = after ? `&after=${encodeURIComponent(after)}` : '';
+  try {
+    it.data[list] = await ask('GET', LISTS[list].path + more);
+    it.is = 'in';
+    it.stale = null;
+    if (list === 'figures') it.looks = [...it.looks, it.data.figures].slice(-LOOKS);
+  } catch (error) {
+    if (error.code === 'operator_required') it.is = 'out';
+    else if (error.code === 'not_found') it.is = 'none';
+    else it.stale = error.message;
+  }
+  changed();
+}
+
+export function choose(list) {
+  operator().list = list;
+  changed();
+  look();
+}
+
+export function turn(list, after) {
+  operator().after[list] = after;
+  look();
+}
+
+export function signIn(token) {
+  return doing('operator', async () => {
+    const it = operator();
+    it.why = null;
+    try {
+      await giveToken(token);
+      await look();
+      if (it.is === 'out') it.why = 'That token is no operator’s.';
+    } catch (error) {
+      // The field tells it; a gate before the whole page would be too much.
+      state.gate = null;
+      it.why = error.code === 'token_unknown' || error.code === 'token_required' ? 'That token is none of this server’s.' : error.message;
+    }
+  });
+}
+
+export function signOut() {
+  return doing('operator', async () => {
+    await forgetToken();
+    state.operator = null;
+    await look();
+  });
+}
+
+// Does something, and looks what came of it.
+export async function act(what, body, said) {
+  await ask('POST', `/admin/${what}`, { body });
+  note(said);
+  await look();
+}

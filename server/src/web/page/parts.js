@@ -1,0 +1,50 @@
+// Small pieces that several views are made of.
+
+import { h } from '/preact/preact.mjs';
+
+// A peer's name or words: text, whatever it looks like, in the direction of its own letters and
+// without a say in that of its neighbours.
+export const Words = ({ children }) => h('bdi', { class: 'words' }, children);
+
+const PRESENCE = { present: 'here', reconnecting: 'reconnecting', away: 'away' };
+
+// How somebody is there: a mark, and a word, since colour alone says nothing to many.
+export const Presence = ({ is }) => h('span', { class: `presence ${is}` },
+  h('span', { class: 'dot', 'aria-hidden': 'true' }),
+  h('span', { class: is === 'present' ? 'hidden' : '' }, PRESENCE[is] ?? is));
+
+// A letter to know somebody by at a glance; the name beside it says it all.
+export function Badge({ user }) {
+  const first = [...(user.display_name ?? '?').trim()][0] ?? '?';
+  let hue = 0;
+  for (const letter of user.user_id) hue = (hue * 31 + letter.codePointAt(0)) % 6;
+  return h('span', { class: `badge hue-${hue}`, 'aria-hidden': 'true' }, h('bdi', null, first.toUpperCase()));
+}
+
+// An instant, as short as it may be.
+export function Clock({ at }) {
+  if (!at) return null;
+  const date = new Date(at);
+  const short = date.toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' });
+  return h('time', { datetime: at, title: date.toLocaleString() }, short);
+}
+
+export const count = (n, one, many = `${one}s`) => `${n.toLocaleString()} ${n === 1 ? one : many}`;
+
+// A length of time, in seconds.
+export function span(seconds) {
+  const whole = Math.max(0, Math.round(seconds));
+  if (whole < 60) return `${whole} s`;
+  const minutes = Math.floor(whole / 60);
+  return minutes < 60 ? `${minutes} min ${whole % 60} s` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
+// Names in a sentence of ours: `Ann, Ben and Cat`.
+export const named = (names) => names.flatMap((name, index) => {
+  const between = index === 0 ? [] : [index === names.length - 1 ? ' and ' : ', '];
+  return [...between, h(Words, { key: index }, name)];
+});
+
+// A name in a text that has no elements, as a title: between the marks FIRST STRONG ISOLATE and
+// POP DIRECTIONAL ISOLATE, which keep its letters from turning ours around.
+export const isolated = (name) => `\u2068${name}\u2069`;

@@ -1,0 +1,214 @@
+// A room as one sees it, and what each event changes in it. Nothing here asks the server or draws.
+
+// The most that is shown of what was said.
+const LOG = 500;
+
+// For how long somebody is shown to be typing, in milliseconds.
+export const TYPING = 6_000;
+
+export function newRoom({ id, kind, name, partner = null, text = '', draft = [] }) {
+  return {
+    id,
+    // 'named' or 'pair'.
+    kind,
+    name,
+    partner,
+    // Members by public id: { user_id, display_name, presence, since }.
+    members: new Map(),
+    // { seq, at, kind: 'message' | 'told', text } with { sender, mine } or { who }, in the room's order.
+    log: [],
+    // The texts on their way to the server.
+    sending: [],
+    // Who holds the stick and waits for it, and when that was heard.
+    stick: { holder: null, epoch: null, until: null, line: [], heard: 0 },
+    // Who types, and who has been waiting for an answer: by public id.
+    typing: new Map(),
+    waiting: new Map(),
+    // What is written and not sent; and what is in the draft on the server, piece by piece.
+    text,
+    draft,
+    unread: 0,
+    turnsLeft: null,
+    // Why one may not speak, or why it is over.
+    muted: null,
+    ended: null,
+  };
+}
+
+// Puts something into the log at its place. What is there already is left alone.
+export function put(room, entry) {
+  let at = room.log.length;
+  while (at > 0 && room.log[at - 1].seq > entry.seq) at -= 1;
+  const before = room.log[at - 1];
+  if (before && before.seq === entry.seq && before.kind === entry.kind) return false;
+  room.log.splice(at, 0, entry);
+  if (room.log.length > LOG) room.log.splice(0, room.log.length - LOG);
+  return true;
+}
+
+// What happened, in words: after the name of whoever it is about, if it is about somebody.
+const told = (room, event, who, text) => put(room, { seq: event.room_seq, at: event.timestamp, kind: 'told', who: who?.display_name, text });
+
+export function message(room, said, meId) {
+  const { room_seq: seq, timestamp: at, sender, message: text } = said;
+  return put(room, { seq, at, kind: 'message', sender, text, mine: sender.user_id === meId });
+}
+
+function present(room, user, presence) {
+  const known = room.members.get(user.user_id);
+  room.members.set(user.user_id, { ...known, ...user, presence });
+}
+
+function gone(room, user) {
+  room.members.delete(user.user_id);
+  quiet(room, user);
+  unlined(room, user);
+}
+
+function quiet(room, user) {
+  room.typing.delete(user.user_id);
+  room.waiting.delete(user.user_id);
+}
+
+function unlined(room, user) {
+  room.stick.line = room.stick.line.filter((one) => one.user_id !== user.user_id);
+}
+
+const ENDINGS = {
+  left: 'Your partner left.',
+  timeout: 'Your partner was away for too long.',
+  blocked: 'This conversation was ended.',
+  turn_limit: 'All turns of this conversation are used up.',
+  closed: 'An operator closed this conversation.',
+};
+
+const instant = (event) => Date.parse(event.timestamp) || 0;
+
+// What each kind of event does. `me` is one's own public id.
+const CHANGES = {
+  'message.received'(room, event, me) {
+    quiet(room, event.sender);
+    return message(room, event, me);
+  },
+  'user.joined'(room, event) {
+    present(room, event.user, 'present');
+    told(room, event, event.user, ' joined.');
+  },
+  'user.left'(room, event) {
+    gone(room, event.user);
+    told(room, event, event.user, ' left.');
+  },
+  'user.away'(room, event) {
+    present(room, event.user, 'away');
+    quiet(room, event.user);
+    unlined(room, event.user);
+    told(room, event, event.user, ' is away.');
+  },
+  'user.back'(room, event) {
+    present(room, event.user, 'present');
+    told(room, event, event.user, ' is back.');
+  },
+  'partner.away'(room, event) {
+    present(room, event.partner, 'reconnecting');
+    told(room, event, event.partner, ' lost the connection, and may come back.');
+  },
+  'partner.reconnected'(room, event) {
+    present(room, event.partner, 'present');
+    told(room, event, event.partner, ' is back.');
+  },
+  'partner.disconnected'(room, event) {
+    room.ended = ENDINGS[event.reason] ?? 'This conversation is over.';
+    told(room, event, null, room.ended);
+  },
+  'stick.claimed'(room, event) {
+    heard(room, event);
+    const { holder, line } = room.stick;
+    const known = line.some((one) => one.user_id === event.user.user_id);
+    if (!known && holder?.user_id !== event.user.user_id) room.stick.line = [...line, event.user];
+  },
+  'stick.granted'(room, event) {
+    heard(room, event);
+    unlined(room, event.user);
+    room.stick.holder = event.user;
+    room.stick.epoch = event.epoch;
+    room.stick.until = instant(event) + event.lease_seconds * 1_000;
+  },
+  'stick.released'(room, event) {
+    heard(room, event);
+    if (room.stick.epoch === event.epoch) free(room);
+  },
+  'stick.expired'(room, event) {
+    heard(room, event);
+    if (room.stick.epoch === event.epoch) free(room);
+    told(room, event, event.user, '’s time with the stick ran out.');
+  },
+  'moderation.muted'(room, event, me) {
+    const mine = event.user.user_id === me;
+    if (mine) room.muted = event.reason;
+    told(room, event, mine ? null : event.user, `${mine ? 'You were' : ' was'} muted by an operator: ${event.reason}`);
+  },
+  'moderation.kicked'(room, event, me) {
+    const mine = event.user.user_id === me;
+    told(room, event, mine ? null : event.user, `${mine ? 'You were' : ' was'} put out by an operator: ${event.reason}`);
+    if (mine) room.ended = `An operator put you out: ${event.reason}`;
+    gone(room, event.user);
+  },
+  'moderation.closed'(room, event) {
+    room.ended = `An operator closed this room: ${event.reason}`;
+    told(room, event, null, room.ended);
+  },
+};
+
+function heard(room, event) {
+  room.stick.heard = Math.max(room.stick.heard, instant(event));
+}
+
+export function free(room) {
+  room.stick.holder = null;
+  room.stick.until = null;
+}
+
+// An event of this room. Says whether somebody spoke.
+export function apply(room, event, me) {
+  return CHANGES[event.type]?.(room, event, me) === true;
+}
+
+// A notice: it counts for a moment, and has no place in any order.
+export function noticed(room, notice, me, now) {
+  if (notice.user.user_id === me) return;
+  if (notice.type === 'user.typing') {
+    room.typing.set(notice.user.user_id, { name: notice.user.display_name, until: now + TYPING });
+  } else if (notice.type === 'user.waiting') {
+    const { display_name: name } = notice.user;
+    room.waiting.set(notice.user.user_id, { name, seconds: notice.waited_seconds, until: now + 2 * TYPING });
+  }
+}
+
+// Forgets notices whose time is over. Says whether there were any.
+export function expire(room, now) {
+  let any = false;
+  for (const notices of [room.typing, room.waiting]) {
+    for (const [id, { until }] of notices) {
+      if (until <= now) any = notices.delete(id);
+    }
+  }
+  return any;
+}
+
+// The stick as an overview shows it, unless something newer was heard.
+export function seen(room, view, at) {
+  const instant = Date.parse(at);
+  if (!(instant >= room.stick.heard)) return;
+  room.stick = {
+    holder: view.holder,
+    epoch: view.epoch,
+    until: view.holder ? instant + view.lease_expires_in_seconds * 1_000 : null,
+    line: view.line,
+    heard: room.stick.heard,
+  };
+}
+
+export const holds = (room, me) => room.stick.holder?.user_id === me;
+
+// One's place in the line for the stick, from 1; 0 when one is not in it.
+export const placeOf = (room, me) => room.stick.line.findIndex((one) => one.user_id === me) + 1;

@@ -1,0 +1,241 @@
+// One's seat: joining, being paired, coming back after a reload, and leaving.
+
+import { apply, message, newRoom, noticed, put } from '/page/room.js';
+import { ask, call } from '/page/server.js';
+import { changed, keep, kept, note, state } from '/page/state.js';
+import { hush, listen } from '/page/stream.js';
+
+// Whether the seat was taken a moment ago, and no stream was open since.
+let isNew = false;
+
+// How many past messages are asked for.
+const PAST = 100;
+
+// Joins a room, as somebody new unless one is here already.
+export async function join(name, room) {
+  const username = state.me?.name ?? name;
+  const answer = await call('login', { username, room });
+  seated(answer);
+  const label = state.overview?.named_rooms.find((one) => one.room_id === answer.room_id)?.name ?? room;
+  const joined = enter({ id: answer.room_id, kind: 'named', name: label });
+  members(joined, answer.users);
+  await past(joined);
+  keep();
+  show('room', joined.id);
+  return joined;
+}
+
+// Waits for a partner, or finds one at once.
+export async function pair(name, interests) {
+  const words = { interests };
+  if (!state.me && name) words.display_name = name;
+  const answer = await call('enter_queue', words);
+  state.pairing = { since: Date.now(), interests };
+  waiting(answer);
+  seated(answer);
+  keep();
+}
+
+function waiting(answer) {
+  if (answer.status === 'matched') {
+    found(answer.room_id, answer.partner);
+    return;
+  }
+  const { position, queue_length: length, estimated_wait_seconds: estimate } = answer;
+  state.pairing = { ...state.pairing, position, length, estimate };
+}
+
+function found(id, partner) {
+  state.pairing = null;
+  const known = state.rooms.get(id);
+  const room = enter({ id, kind: 'pair', name: partner.display_name, partner });
+  room.members.set(partner.user_id, { ...partner, presence: 'present' });
+  if (state.me) room.members.set(state.me.userId, { user_id: state.me.userId, display_name: state.me.name, presence: 'present' });
+  if (!known) show('room', id);
+}
+
+// Waits no longer.
+export async function stopWaiting() {
+  await call('leave_queue', {});
+  state.pairing = null;
+  keep();
+  changed();
+}
+
+// Takes the seat that the answer names, if one has none yet.
+function seated(answer) {
+  if (state.me) return;
+  state.me = {
+    handle: answer.handle,
+    // The address of one's inbox ends with the id that reads it.
+    readerId: answer.inbox_uri.split('/').pop(),
+    userId: answer.user_id,
+    name: answer.display_name,
+  };
+  state.lost = null;
+  state.cursor = null;
+  isNew = true;
+  keep();
+  listen(EARS);
+}
+
+// The room, from now on among those one is in.
+function enter(what) {
+  const known = state.rooms.get(what.id);
+  if (known && !known.ended) return known;
+  const room = newRoom(what);
+  state.rooms.set(what.id, room);
+  return room;
+}
+
+function members(room, users) {
+  room.members = new Map(users.map((user) => [user.user_id, user]));
+}
+
+// What was said before one looked.
+async function past(room) {
+  const { messages } = await call('history', { room_id: room.id, limit: PAST });
+  for (const said of messages) message(room, said, state.me.userId);
+}
+
+// Shows a view. The address says which, so that the browser's own buttons work.
+export function show(view, roomId = null) {
+  const path = { home: '/', operator: '/operator', room: `/#${roomId}` }[view];
+  if (location.pathname + location.hash !== path) history.pushState(null, '', path);
+  look();
+}
+
+// Shows what the address says.
+export function look() {
+  const id = location.hash.slice(1);
+  const before = `${state.view} ${state.roomId}`;
+  if (location.pathname === '/operator') {
+    state.view = 'operator';
+  } else if (state.rooms.has(id)) {
+    state.view = 'room';
+    state.roomId = id;
+    state.rooms.get(id).unread = 0;
+  } else {
+    state.view = 'home';
+  }
+  if (state.view !== 'room') state.roomId = null;
+  state.moved ||= before !== `${state.view} ${state.roomId}`;
+  changed();
+}
+
+// What is done with what the stream brings.
+const EARS = {
+  event(event) {
+    if (event.type === 'gap') return lost(event);
+    if (event.type === 'chatroom.found') return found(event.room_id, event.partner);
+    const room = state.rooms.get(event.room_id);
+    if (!room) return undefined;
+    if (event.seq === undefined) return noticed(room, event, state.me.userId, Date.now());
+    const spoken = apply(room, event, state.me.userId);
+    const looksAway = state.roomId !== room.id || document.hidden;
+    if (spoken && looksAway) room.unread += 1;
+    return undefined;
+  },
+  open() {
+    // Whoever has just come missed nothing.
+    if (!isNew) refresh();
+    isNew = false;
+  },
+  lost() {
+    forget('The server no longer knows this seat: it was away for too long, or the server was started anew.');
+  },
+};
+
+// Some of an inbox is gone. What was said is asked for again; what happened besides is not.
+function lost(event) {
+  for (const { room_id: id, from_room_seq: from, to_room_seq: to } of event.rooms) {
+    const room = state.rooms.get(id);
+    if (!room) continue;
+    put(room, { seq: to, at: null, kind: 'told', text: `Some of what happened here was missed (${from} to ${to}).` });
+    recall(room);
+  }
+}
+
+// Asks anew who is here and what was said: after a silence, either may have changed unheard.
+async function refresh() {
+  const all = [...state.rooms.values()].filter((room) => !room.ended).map(recall);
+  if (state.pairing) all.push(stillWaiting());
+  await Promise.all(all);
+}
+
+async function recall(room) {
+  try {
+    const { users } = await call('list_users', { room_id: room.id });
+    members(room, users);
+    await past(room);
+  } catch (error) {
+    if (['chat_ended', 'not_in_room', 'room_not_found'].includes(error.code)) {
+      room.ended ??= error.message;
+    }
+  }
+  keep();
+  changed();
+}
+
+// Whoever was away for long is out of the line. It is entered again; who is still in it stays.
+async function stillWaiting() {
+  try {
+    waiting(await call('enter_queue', { interests: state.pairing.interests }));
+  } catch (error) {
+    // Matched meanwhile: the event that says so is on its way.
+    if (error.code === 'already_chatting') state.pairing = null;
+    else if (error.code !== 'already_waiting') note(error.message, 'error');
+  }
+  keep();
+  changed();
+}
+
+// Takes the seat that this tab had before it was reloaded.
+export async function resume() {
+  const before = kept();
+  if (!before?.me) return;
+  state.me = before.me;
+  state.cursor = before.cursor;
+  state.pairing = before.pairing;
+  for (const room of before.rooms) state.rooms.set(room.id, newRoom(room));
+  try {
+    await ask('POST', '/reconnect', { body: {}, handle: state.me.handle });
+  } catch (error) {
+    if (error.code === 'unknown_handle') {
+      EARS.lost();
+      return;
+    }
+    // The stream finds out by itself when the server is back.
+  }
+  look();
+  if (!state.gate) listen(EARS);
+}
+
+// Opens the stream again, as after a token was given.
+export function listenAgain() {
+  if (state.me) listen(EARS);
+}
+
+export async function leaveRoom(room) {
+  if (!room.ended) await call('leave_chat', { room_id: room.id });
+  state.rooms.delete(room.id);
+  keep();
+  show('home');
+}
+
+// Gives up the seat for good.
+export async function signOut() {
+  await ask('POST', '/unregister', { body: {}, handle: state.me.handle });
+  forget(null);
+}
+
+function forget(why) {
+  hush();
+  state.lost = why && { why, name: state.me?.name, rooms: [...state.rooms.values()].filter((room) => room.kind === 'named').map((room) => room.name) };
+  state.me = null;
+  state.pairing = null;
+  state.cursor = null;
+  state.rooms.clear();
+  keep();
+  show(state.view === 'operator' ? 'operator' : 'home');
+}

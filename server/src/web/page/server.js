@@ -1,0 +1,82 @@
+// Calls of the server. A call that changes something carries a request key, so that it may be
+// repeated when no answer came: the server does it once, and answers the same.
+
+import { changed, state } from '/page/state.js';
+
+// How often a call is tried, and how long one waits in between, in milliseconds.
+const TRIES = 6;
+const PAUSES = [300, 700, 1_500, 3_000, 5_000];
+
+// What the server says is only for a moment. The same key is then asked again.
+const PASSING = new Set(['rate_limited', 'overloaded', 'storage_unavailable', 'shutting_down']);
+
+export class Refused extends Error {
+  constructor(code, message) {
+    super(message);
+    this.code = code;
+  }
+}
+
+export const pause = (ms) => new Promise((done) => setTimeout(done, ms));
+
+// 128 bits and more that nobody guesses.
+export function requestKey() {
+  const bytes = crypto.getRandomValues(new Uint8Array(24));
+  return btoa(String.fromCharCode(...bytes));
+}
+
+// One request, once. A network that fails is a refusal, too.
+export async function ask(method, path, { body, token, handle } = {}) {
+  const headers = {};
+  if (body !== undefined) headers['Content-Type'] = 'application/json';
+  if (token) headers.Authorization = `Bearer ${token}`;
+  if (handle) headers['Chat-Handle'] = handle;
+  let response;
+  try {
+    response = await fetch(path, {
+      method,
+      headers,
+      body: body === undefined ? undefined : JSON.stringify(body),
+      cache: 'no-store',
+      credentials: 'same-origin',
+    });
+  } catch {
+    throw new Refused('unreachable', 'The server cannot be reached.');
+  }
+  let answer = null;
+  try {
+    answer = await response.json();
+  } catch {
+    // An answer that breaks off is as good as none.
+    if (response.ok) throw new Refused('unreachable', 'The answer broke off.');
+  }
+  if (response.ok) return answer;
+  const error = answer?.error ?? {};
+  const refused = new Refused(error.code ?? `http_${response.status}`, error.message ?? `The server answered ${response.status}.`);
+  refused.retryAfter = error.retry_after_ms;
+  if (refused.code === 'token_required' || refused.code === 'token_unknown') asksForToken(refused);
+  throw refused;
+}
+
+function asksForToken(refused) {
+  const first = refused.code === 'token_required';
+  state.gate ??= { why: first ? null : 'That token is none of this server’s.' };
+  changed();
+}
+
+// Calls a tool as oneself. Without a seat, `login` and `enter_queue` make one.
+export async function call(tool, body, { tries = TRIES } = {}) {
+  const handle = state.me?.handle;
+  const whole = reads(tool) ? body : { ...body, request_key: requestKey() };
+  for (let tried = 1; ; tried += 1) {
+    try {
+      return await ask('POST', `/tools/${tool}`, { body: whole, handle });
+    } catch (error) {
+      const again = error.code === 'unreachable' || PASSING.has(error.code);
+      if (!again || tried >= tries) throw error;
+      await pause(error.retryAfter ?? PAUSES[Math.min(tried, PAUSES.length) - 1]);
+    }
+  }
+}
+
+const reads = (tool) => tool === 'list_users' || tool === 'history' || tool === 'check';

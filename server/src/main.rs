@@ -1,28 +1,180 @@
-//! The server's binary. The server itself comes with a later release; until then this says so,
-//! rather than listen and do nothing.
+//! The binary: words in, a server, an exit code out.
 
+use std::io::{IsTerminal as _, Write as _};
 use std::process::ExitCode;
+use std::time::Duration;
 
-const NOTICE: &str = "\
-talking-stick: the server comes with a later release; nothing listens yet.
+use clap::Parser as _;
+use server::cli::{Cli, Command, ServeArgs, StdioArgs};
+use server::demo::{Demo, DemoError};
+use server::logs;
+use server::serve::Server;
+use server::service::Service;
+use server::settings::Settings;
+use server::stdio;
+use tokio::runtime::{Builder, Runtime};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
-What there is today is the core that it will serve, and the simulator that proves it:
-  cargo run --release -p sim -- scenarios/burst.yaml
-";
+/// A setting is wrong; nothing was served.
+const USAGE: u8 = 2;
 
-#[expect(
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "this is where the program speaks"
-)]
+/// Stopped at once, by a second signal.
+const INTERRUPTED: u8 = 130;
+
 fn main() -> ExitCode {
-    if std::env::args()
-        .nth(1)
-        .is_some_and(|word| word == "--help" || word == "-h")
-    {
-        print!("{NOTICE}");
-        return ExitCode::SUCCESS;
+    let cli = Cli::parse();
+    match cli.command {
+        None => serve(&cli.serve, &Play::Nothing),
+        Some(Command::Serve(args)) => serve(&args, &Play::Nothing),
+        Some(Command::Stdio(args)) => converse(&args),
+        Some(Command::Demo(args)) => {
+            let pace = Duration::from_micros(args.pace.0);
+            let play = if args.once {
+                Play::Once(pace)
+            } else {
+                Play::Always(pace)
+            };
+            serve(&args.serve, &play)
+        }
     }
-    eprint!("{NOTICE}");
-    ExitCode::from(2)
+}
+
+/// What is shown on a server.
+enum Play {
+    Nothing,
+    /// The demonstration, once; then the server stops.
+    Once(Duration),
+    /// The demonstration, again and again.
+    Always(Duration),
+}
+
+impl Play {
+    /// Plays, and returns when the server should stop because of it.
+    async fn on(&self, service: &Service) -> Result<(), DemoError> {
+        let (pace, again) = match self {
+            Self::Nothing => return std::future::pending().await,
+            Self::Once(pace) => (*pace, false),
+            Self::Always(pace) => (*pace, true),
+        };
+        let mut demo = Demo::new(service, std::io::stdout(), pace);
+        loop {
+            demo.run().await?;
+            if !again {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// Says on standard error what went wrong, for people.
+fn complain(why: &dyn std::fmt::Display) {
+    let colour = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    let word = if colour {
+        "\x1b[1;31merror:\x1b[0m"
+    } else {
+        "error:"
+    };
+    // Nobody is left to be told when this fails.
+    let _ = writeln!(std::io::stderr(), "{word} {why}");
+}
+
+fn serve(args: &ServeArgs, play: &Play) -> ExitCode {
+    with_settings(args, |runtime, settings| {
+        runtime.block_on(run(settings, play))
+    })
+}
+
+fn converse(args: &StdioArgs) -> ExitCode {
+    with_settings(&args.serve, |runtime, settings| {
+        runtime.block_on(stdio::run(args, settings))?;
+        Ok(ExitCode::SUCCESS)
+    })
+}
+
+/// Gathers the settings and starts what both ways of serving need.
+fn with_settings(
+    args: &ServeArgs,
+    work: impl FnOnce(&Runtime, &Settings) -> Result<ExitCode, Box<dyn std::error::Error>>,
+) -> ExitCode {
+    let settings = match Settings::gather(args) {
+        Ok(settings) => settings,
+        Err(why) => {
+            complain(&why);
+            return ExitCode::from(USAGE);
+        }
+    };
+    logs::start(settings.log, settings.log_level);
+    let runtime = match Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(why) => {
+            complain(&why);
+            return ExitCode::FAILURE;
+        }
+    };
+    let worked = work(&runtime, &settings);
+    // A read of stdin that never ends would hold the process.
+    runtime.shutdown_background();
+    worked.unwrap_or_else(|why| {
+        complain(&why);
+        ExitCode::FAILURE
+    })
+}
+
+/// Serves until a signal comes.
+async fn run(settings: &Settings, play: &Play) -> Result<ExitCode, Box<dyn std::error::Error>> {
+    let mut signals = Signals::listen()?;
+    let mut server = Server::start(settings).await?;
+    announce(&server);
+    let service = server.service.clone();
+    tokio::select! {
+        died = server.died() => return Err(died.into()),
+        played = play.on(&service) => played?,
+        () = signals.next() => tracing::info!(grace = %settings.grace, "stopping"),
+    }
+    tokio::select! {
+        stopped = server.stop() => {
+            stopped?;
+            tracing::info!("stopped");
+            Ok(ExitCode::SUCCESS)
+        }
+        () = signals.next() => {
+            tracing::warn!("stopped at once");
+            Ok(ExitCode::from(INTERRUPTED))
+        }
+    }
+}
+
+/// Says where the server is: on standard output, so that a program that asked for any free port
+/// can read it.
+fn announce(server: &Server) {
+    let at = server.address;
+    let text = format!(
+        "talking-stick listens on http://{at}\n  agents    http://{at}/mcp\n  programs  \
+         http://{at}/openapi.json\n  people    http://{at}/\n"
+    );
+    let mut out = std::io::stdout().lock();
+    // A closed standard output is no reason not to serve.
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+}
+
+/// What asks a server to stop.
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Signals {
+    fn listen() -> std::io::Result<Self> {
+        Ok(Self {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+        })
+    }
+
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+        }
+    }
 }

@@ -1,0 +1,249 @@
+//! The command line: what may be written there.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use chat_core::Span;
+use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
+
+use crate::tools::Toolset;
+
+const EXAMPLES: &str = "\
+Examples:
+  talking-stick                                serve on 127.0.0.1:8894
+  talking-stick --listen 127.0.0.1:0           on any free port, which it prints
+  talking-stick --limit stick_lease=60s --limit turn_limit=none
+  talking-stick --config talking-stick.yaml    settings from a file
+  talking-stick --listen 0.0.0.0:8894 --allow-hosts chat.example.org \\
+      --auth-tokens tokens.txt                 beyond this machine, behind a proxy
+  talking-stick stdio                          one agent on stdin and stdout
+  talking-stick demo                           watch two scripted agents talk
+
+Where a setting comes from, the first that has it:
+  a flag, its variable (TALKING_STICK_LISTEN for --listen, and so on),
+  the file of --config, the default
+
+Connections are plain HTTP. TLS is left to a proxy in front.
+
+Beyond loopback, --allow-hosts and --auth-tokens are needed. Older clients, which
+--trust-usernames serves, are for loopback alone. --limit takes every key of the
+file's `limits`: stick_lease, turn_limit, max_members, and so on.
+
+Exit codes:
+  0    stopped as asked, and everything accepted was delivered or kept
+  1    could not go on; the last line of the log says why
+  2    a setting is wrong; nothing was served
+  130  stopped at once, by a second signal";
+
+/// A chat server for language-model agents, programs and people.
+///
+/// Agents meet by chance in a queue, or in named rooms where a talking stick
+/// decides who speaks. They come over MCP (/mcp), programs over HTTP
+/// (/openapi.json), people by a browser (/).
+#[derive(Debug, Parser)]
+#[command(name = "talking-stick", version, after_help = EXAMPLES)]
+#[command(args_conflicts_with_subcommands = true, max_term_width = 80)]
+pub struct Cli {
+    /// What to do; without it, serve.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "a comment here would be the help's first line")]
+    pub serve: ServeArgs,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Serve agents, programs and people (the default).
+    Serve(Box<ServeArgs>),
+    /// Speak MCP on stdin and stdout with one client.
+    Stdio(Box<StdioArgs>),
+    /// Serve, and seat scripted agents that talk: watch here or in a browser.
+    Demo(Box<DemoArgs>),
+}
+
+const STDIO_EXAMPLES: &str = "\
+Examples:
+  claude mcp add talking-stick -- talking-stick stdio
+  talking-stick stdio --connect http://127.0.0.1:9000
+  talking-stick stdio --connect never --limit turn_limit=20
+
+With auto, a server on 127.0.0.1:8894 is joined, so that two clients on one
+machine meet. With none there, or with any setting of a server given, the
+client is served here, alone; standard error says which.";
+
+/// What a client on stdio is told.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = STDIO_EXAMPLES)]
+pub struct StdioArgs {
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "a comment here would be the help's first line")]
+    pub serve: ServeArgs,
+    /// The server to join: auto, never, or an address like http://127.0.0.1:8894
+    #[arg(
+        long,
+        value_name = "SERVER",
+        default_value = "auto",
+        env = "TALKING_STICK_CONNECT",
+        hide_env = true
+    )]
+    pub connect: Connect,
+    /// The bearer token that the server asks for; better kept in TALKING_STICK_TOKEN
+    #[arg(
+        long,
+        value_name = "TOKEN",
+        env = "TALKING_STICK_TOKEN",
+        hide_env = true
+    )]
+    pub token: Option<String>,
+}
+
+/// Which server a client on stdio joins.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Connect {
+    /// One on the default address, if it is there.
+    Auto,
+    /// None.
+    Never,
+    /// The one at this address.
+    Url(String),
+}
+
+impl std::str::FromStr for Connect {
+    type Err = std::convert::Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(match text {
+            "auto" => Self::Auto,
+            "never" => Self::Never,
+            url => Self::Url(url.into()),
+        })
+    }
+}
+
+impl ServeArgs {
+    /// Whether anything was said about a server to be.
+    #[must_use]
+    pub fn says_anything(&self) -> bool {
+        self.listen.is_some()
+            || !self.allow_hosts.is_empty()
+            || self.auth_tokens.is_some()
+            || self.operator_tokens.is_some()
+            || self.trust_usernames
+            || self.grace.is_some()
+            || !self.limits.is_empty()
+            || self.config.is_some()
+    }
+}
+
+/// What a demonstration is told.
+#[derive(Clone, Debug, Args)]
+pub struct DemoArgs {
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "a comment here would be the help's first line")]
+    pub serve: ServeArgs,
+    /// How long each agent thinks before it does something.
+    #[arg(long, value_name = "TIME", default_value = "1.5s", value_parser = Span::parse)]
+    pub pace: Span,
+    /// Stop after one conversation, instead of going on until interrupted.
+    #[arg(long)]
+    pub once: bool,
+}
+
+/// The settings of a server, each as it was given.
+#[derive(Clone, Debug, Default, Args)]
+pub struct ServeArgs {
+    /// Where to listen [default: 127.0.0.1:8894]
+    #[arg(
+        long,
+        value_name = "ADDRESS",
+        env = "TALKING_STICK_LISTEN",
+        hide_env = true
+    )]
+    pub listen: Option<SocketAddr>,
+    /// Names of this server besides those of loopback
+    #[arg(
+        long,
+        value_name = "NAME,…",
+        value_delimiter = ',',
+        env = "TALKING_STICK_ALLOW_HOSTS",
+        hide_env = true
+    )]
+    pub allow_hosts: Vec<String>,
+    /// Who may come: lines of a name and a token's SHA-256
+    #[arg(
+        long,
+        value_name = "FILE",
+        env = "TALKING_STICK_AUTH_TOKENS",
+        hide_env = true
+    )]
+    pub auth_tokens: Option<PathBuf>,
+    /// Who may operate it: opens /admin to these
+    #[arg(
+        long,
+        value_name = "FILE",
+        env = "TALKING_STICK_OPERATOR_TOKENS",
+        hide_env = true
+    )]
+    pub operator_tokens: Option<PathBuf>,
+    /// The tools on /mcp: pairing, room [default: all]
+    #[arg(
+        long,
+        value_name = "SET,…",
+        value_delimiter = ',',
+        env = "TALKING_STICK_TOOLSETS",
+        hide_env = true
+    )]
+    pub toolsets: Vec<Toolset>,
+    /// Serve older clients, which send a username alone
+    #[arg(long, env = "TALKING_STICK_TRUST_USERNAMES",
+        hide_env = true, action = ArgAction::SetTrue)]
+    pub trust_usernames: bool,
+    /// How long a stop may take [default: 10s]
+    #[arg(long, value_name = "TIME", value_parser = Span::parse, env = "TALKING_STICK_GRACE",
+        hide_env = true)]
+    pub grace: Option<Span>,
+    /// A limit or a time, as in stick_lease=60s; repeatable
+    #[arg(
+        long = "limit",
+        value_name = "KEY=VALUE",
+        value_delimiter = ',',
+        env = "TALKING_STICK_LIMITS",
+        hide_env = true
+    )]
+    pub limits: Vec<String>,
+    /// A YAML file with settings
+    #[arg(
+        long,
+        value_name = "FILE",
+        env = "TALKING_STICK_CONFIG",
+        hide_env = true
+    )]
+    pub config: Option<PathBuf>,
+    /// How the log is written [default: pretty]
+    #[arg(long, value_name = "FORM", env = "TALKING_STICK_LOG", hide_env = true)]
+    pub log: Option<LogForm>,
+    /// error, warn, info, debug or trace [default: info]
+    #[arg(
+        long,
+        value_name = "LEVEL",
+        env = "TALKING_STICK_LOG_LEVEL",
+        hide_env = true
+    )]
+    pub log_level: Option<tracing::Level>,
+    /// Serve the tools that the official conformance suite asks for
+    #[arg(long, hide = true)]
+    pub conformance_fixtures: bool,
+}
+
+/// How the log is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LogForm {
+    /// A line for people.
+    #[default]
+    Pretty,
+    /// A JSON object per line.
+    Json,
+}

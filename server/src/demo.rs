@@ -1,0 +1,247 @@
+//! Two scripted agents in the lobby, and two more who meet by chance: for whoever wants to see a
+//! conversation before having one.
+//!
+//! They do what real agents do, by the same service: claim the stick, wait in line for it, append,
+//! push; wait in the queue, talk, leave.
+
+use std::io::Write;
+use std::sync::Arc;
+use std::time::Duration;
+
+use chat_core::Address;
+use serde_json::{Map, Value, json};
+
+use crate::seat::Seat;
+use crate::service::{Origin, Service};
+use crate::tools::Tool;
+
+/// What is said in the lobby, in turns.
+const LOBBY: [&str; 6] = [
+    "Good morning. I hold the stick, so you have to let me finish.",
+    "I waited in line for it, and here it is. How does one stop?",
+    "By pushing: the draft goes out as one message, and the stick goes on.",
+    "And if I fall silent with the stick in my hand?",
+    "Then the lease runs out, the next in line gets it, and your draft is kept.",
+    "Fair enough. I push now.",
+];
+
+/// What the two say who met by chance.
+const CHANCE: [&str; 4] = [
+    "Hello! The queue says that we are partners.",
+    "It does. Whoever waits longest is matched first.",
+    "And nobody is matched with itself. I checked.",
+    "Then I leave you to the next one. Goodbye!",
+];
+
+/// Why a demonstration stopped.
+#[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the message says what the fields are")]
+pub enum DemoError {
+    #[error("{who} could not {tool}: {message}")]
+    Refused {
+        who: &'static str,
+        tool: Tool,
+        message: String,
+    },
+    #[error("cannot show the conversation: {0}")]
+    Output(#[from] std::io::Error),
+}
+
+/// One scripted agent.
+struct Agent {
+    name: &'static str,
+    service: Service,
+    origin: Origin,
+    /// Everything up to here was read.
+    cursor: u64,
+}
+
+impl Agent {
+    fn new(name: &'static str, service: &Service) -> Self {
+        Self {
+            name,
+            service: service.clone(),
+            origin: Origin {
+                address: Address(0),
+                seat: Some(Arc::new(Seat::default())),
+                handle: None,
+            },
+            cursor: 0,
+        }
+    }
+
+    async fn call(&self, tool: Tool, arguments: Value) -> Result<Value, DemoError> {
+        let arguments = match arguments {
+            Value::Object(map) => map,
+            Value::Null
+            | Value::Bool(_)
+            | Value::Number(_)
+            | Value::String(_)
+            | Value::Array(_) => Map::new(),
+        };
+        let performed = self.service.perform(tool, arguments, &self.origin).await;
+        match &performed.outcome {
+            Ok(_) => Ok(performed.json()),
+            Err(refusal) => Err(DemoError::Refused {
+                who: self.name,
+                tool,
+                message: refusal.message.clone(),
+            }),
+        }
+    }
+
+    /// Reads on until an event of this type that `wanted` wants.
+    async fn until(
+        &mut self,
+        kind: &str,
+        wanted: impl Fn(&Value) -> bool,
+    ) -> Result<Value, DemoError> {
+        loop {
+            let ask = json!({ "after": self.cursor, "wait_seconds": 50, "max": 1 });
+            let page = self.call(Tool::Check, ask).await?;
+            self.cursor = page["cursor"].as_u64().unwrap_or(self.cursor);
+            let events = page["events"].as_array().into_iter().flatten();
+            for event in events {
+                if event["type"] == kind && wanted(event) {
+                    return Ok(event.clone());
+                }
+            }
+        }
+    }
+}
+
+/// A demonstration: where it is shown, and how slowly.
+#[derive(Debug)]
+pub struct Demo<'a, W> {
+    service: &'a Service,
+    out: W,
+    pace: Duration,
+}
+
+impl<'a, W: Write> Demo<'a, W> {
+    /// A demonstration on this server, with a pause of `pace` before each move.
+    pub fn new(service: &'a Service, out: W, pace: Duration) -> Self {
+        Self { service, out, pace }
+    }
+
+    /// Shows the stick and then the queue, once.
+    ///
+    /// # Errors
+    /// When somebody is refused, or nothing can be shown.
+    pub async fn run(&mut self) -> Result<(), DemoError> {
+        self.lobby().await?;
+        self.chance().await
+    }
+
+    async fn pause(&self) {
+        if !self.pace.is_zero() {
+            tokio::time::sleep(self.pace).await;
+        }
+    }
+
+    fn show(&mut self, who: &str, does: &str) -> Result<(), DemoError> {
+        writeln!(self.out, "  {who:<6} {does}")?;
+        Ok(self.out.flush()?)
+    }
+
+    /// Two in the lobby, who take turns with the stick.
+    async fn lobby(&mut self) -> Result<(), DemoError> {
+        writeln!(self.out, "lobby: the talking stick decides who speaks")?;
+        let mut agents = [
+            Agent::new("Ada", self.service),
+            Agent::new("Bob", self.service),
+        ];
+        for agent in &agents {
+            agent
+                .call(Tool::Login, json!({ "username": agent.name }))
+                .await?;
+            self.show(agent.name, "login {room: lobby}")?;
+        }
+        self.claim(&agents[0]).await?;
+        for (turn, words) in LOBBY.into_iter().enumerate() {
+            let (speaks, next) = (turn % 2, (turn + 1) % 2);
+            let name = agents[speaks].name;
+            let mine = |event: &Value| event["user"]["display_name"] == name;
+            agents[speaks].until("stick.granted", mine).await?;
+            let speaker = &agents[speaks];
+            speaker.call(Tool::Append, json!({ "text": words })).await?;
+            self.pause().await;
+            if turn + 1 < LOBBY.len() {
+                self.claim(&agents[next]).await?;
+                self.pause().await;
+            }
+            agents[speaks].call(Tool::Push, json!({})).await?;
+            self.show(name, &format!("push “{words}”"))?;
+        }
+        for agent in &agents {
+            agent.call(Tool::LeaveChat, json!({})).await?;
+            self.show(agent.name, "leave_chat")?;
+            self.goodbye(agent).await;
+        }
+        Ok(())
+    }
+
+    async fn claim(&mut self, agent: &Agent) -> Result<(), DemoError> {
+        let claim = agent.call(Tool::TalkingStick, json!({})).await?;
+        self.show(
+            agent.name,
+            &format!("talking_stick → {}", text(&claim["status"])),
+        )
+    }
+
+    /// Two who wait for a partner, and are each other's if nobody else waits.
+    async fn chance(&mut self) -> Result<(), DemoError> {
+        writeln!(
+            self.out,
+            "queue: whoever waits is paired, first come, first served"
+        )?;
+        let mut agents = [
+            Agent::new("Cleo", self.service),
+            Agent::new("Dan", self.service),
+        ];
+        for agent in &agents {
+            self.pause().await;
+            let ask = json!({ "display_name": agent.name });
+            let entered = agent.call(Tool::EnterQueue, ask).await?;
+            self.show(
+                agent.name,
+                &format!("enter_queue → {}", text(&entered["status"])),
+            )?;
+        }
+        let mut rooms = Vec::new();
+        for agent in &mut agents {
+            let found = agent.until("chatroom.found", |_| true).await?;
+            let partner = found["partner"]["display_name"].as_str().unwrap_or("?");
+            self.show(
+                agent.name,
+                &format!("chatroom.found {{partner: {partner}}}"),
+            )?;
+            rooms.push(found["room_id"].clone());
+        }
+        for (turn, words) in CHANCE.into_iter().enumerate() {
+            self.pause().await;
+            let (agent, room) = (&agents[turn % 2], &rooms[turn % 2]);
+            let ask = json!({ "room_id": room, "message": words });
+            agent.call(Tool::SendMessage, ask).await?;
+            self.show(agent.name, &format!("send_message “{words}”"))?;
+        }
+        for agent in &agents {
+            self.goodbye(agent).await;
+        }
+        writeln!(self.out)?;
+        Ok(())
+    }
+
+    /// The names are free again for the next time.
+    async fn goodbye(&self, agent: &Agent) {
+        let seat = agent.origin.seat.iter().flat_map(|seat| seat.handles());
+        for handle in seat {
+            self.service.unregister(&handle, &agent.origin).await;
+        }
+    }
+}
+
+/// A text of a result.
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}

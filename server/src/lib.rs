@@ -1,0 +1,26 @@
+//! The server: a thin shell around the core, for agents on MCP, programs on HTTP, and people.
+//!
+//! It is a library so that tests and benchmarks can run it; the binary is `talking-stick`.
+
+pub mod cli;
+pub mod clock;
+pub mod demo;
+pub mod door;
+pub mod driver;
+pub mod http;
+pub mod identity;
+pub mod journal;
+pub mod listener;
+pub mod logs;
+pub mod mcp;
+pub mod metrics;
+pub mod relay;
+pub mod seat;
+pub mod serve;
+pub mod service;
+pub mod settings;
+pub mod stdio;
+pub mod tools;
+pub mod voice;
+pub mod web;
+pub mod wire;

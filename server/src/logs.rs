@@ -1,0 +1,68 @@
+//! Logs: for people or for programs, and never with a secret in them.
+
+use std::io::IsTerminal as _;
+
+use tracing::Level;
+use tracing::level_filters::LevelFilter;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
+use tracing_subscriber::{Layer as _, fmt};
+
+use crate::cli::LogForm;
+
+/// Libraries that print what passes through them, handles among it, at these levels and below:
+/// they are heard from warnings on, whatever is asked for.
+const TALKATIVE: [&str; 3] = ["hyper", "hyper_util", "sse_stream"];
+
+/// A library whose every word is about one client that misbehaved or left, with its messages: an
+/// error for each that closes its connection early. The metrics count what matters of that.
+const SILENT: &str = "rmcp";
+
+/// What is let through.
+#[must_use]
+pub fn filter(level: Level) -> Targets {
+    let all = Targets::new()
+        .with_default(level)
+        .with_target(SILENT, LevelFilter::OFF);
+    let quiet = LevelFilter::from_level(level).min(LevelFilter::WARN);
+    TALKATIVE
+        .iter()
+        .fold(all, |targets, name| targets.with_target(*name, quiet))
+}
+
+/// Logs to standard error from here on.
+pub fn start(form: LogForm, level: Level) {
+    let registry = tracing_subscriber::registry();
+    match form {
+        LogForm::Pretty => {
+            let colour = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+            let lines = fmt::layer()
+                .with_writer(std::io::stderr)
+                .with_ansi(colour)
+                .with_target(false);
+            registry.with(lines.with_filter(filter(level))).init();
+        }
+        LogForm::Json => {
+            let lines = fmt::layer().json().with_writer(std::io::stderr);
+            registry.with(lines.with_filter(filter(level))).init();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn libraries_that_print_messages_are_heard_from_warnings_on() {
+        let filter = filter(Level::TRACE);
+        assert!(filter.would_enable("server::driver", &Level::TRACE));
+        for name in TALKATIVE {
+            assert!(filter.would_enable(name, &Level::WARN), "{name}");
+            assert!(!filter.would_enable(name, &Level::INFO), "{name}");
+        }
+        assert!(!super::filter(Level::ERROR).would_enable("hyper", &Level::WARN));
+        assert!(!filter.would_enable("rmcp::service", &Level::ERROR));
+    }
+}

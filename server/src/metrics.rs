@@ -1,0 +1,272 @@
+//! What operators watch, in the text format of Prometheus.
+//!
+//! Counters and times are kept as calls go by; sizes are read from the node when somebody looks.
+
+use std::fmt;
+use std::sync::atomic::AtomicU64;
+use std::time::Duration;
+
+use chat_core::{Counts, Load, Time};
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use prometheus_client::registry::Registry;
+
+use crate::tools::Tool;
+
+/// By tool.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ByTool {
+    tool: &'static str,
+}
+
+/// By the code of a refusal.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ByCode {
+    code: &'static str,
+}
+
+/// Everything that is counted. Shared by all that count.
+pub struct Metrics {
+    registry: Registry,
+    calls: Family<ByTool, Counter>,
+    refusals: Family<ByCode, Counter>,
+    call_seconds: Histogram,
+    driver_wait_seconds: Histogram,
+    driver_turn_seconds: Histogram,
+    inbox_lag_seconds: Histogram,
+    model_bytes: Counter,
+    sizes: Sizes,
+}
+
+/// What is read from the node when somebody looks.
+#[derive(Debug, Default)]
+struct Sizes {
+    participants: Gauge,
+    rooms: Gauge,
+    queue_length: Gauge,
+    queue_first_wait_seconds: Gauge<f64, AtomicU64>,
+    queue_recent_wait_seconds: Gauge<f64, AtomicU64>,
+    streams: Gauge,
+    waiting_checks: Gauge,
+    journal_pending: Gauge,
+    driver_queued: Gauge,
+}
+
+impl fmt::Debug for Metrics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Metrics(…)")
+    }
+}
+
+/// From 20 µs on, each bucket four times as wide as the last, to about 80 s.
+fn times() -> Histogram {
+    Histogram::new(exponential_buckets(0.000_02, 4.0, 12))
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        let mut metrics = Self {
+            registry: Registry::with_prefix("talking_stick"),
+            calls: Family::default(),
+            refusals: Family::default(),
+            call_seconds: times(),
+            driver_wait_seconds: times(),
+            driver_turn_seconds: times(),
+            inbox_lag_seconds: times(),
+            model_bytes: Counter::default(),
+            sizes: Sizes::default(),
+        };
+        metrics.register();
+        metrics
+    }
+}
+
+impl Metrics {
+    fn register(&mut self) {
+        let registry = &mut self.registry;
+        registry.register("calls", "Calls by tool", self.calls.clone());
+        registry.register("refusals", "Refused calls by code", self.refusals.clone());
+        registry.register(
+            "call_seconds",
+            "From a call to its answer, waits of checks left out",
+            self.call_seconds.clone(),
+        );
+        registry.register(
+            "driver_wait_seconds",
+            "How long calls lay in the channel before the driver took them",
+            self.driver_wait_seconds.clone(),
+        );
+        registry.register(
+            "driver_turn_seconds",
+            "How long the driver was busy at a time",
+            self.driver_turn_seconds.clone(),
+        );
+        registry.register(
+            "inbox_lag_seconds",
+            "From an event to its stream's reader",
+            self.inbox_lag_seconds.clone(),
+        );
+        registry.register(
+            "model_bytes",
+            "Bytes of text that models were sent to read",
+            self.model_bytes.clone(),
+        );
+        let sizes = &self.sizes;
+        registry.register(
+            "participants",
+            "Registered participants",
+            sizes.participants.clone(),
+        );
+        registry.register("rooms", "Rooms, ended ones among them", sizes.rooms.clone());
+        registry.register(
+            "queue_length",
+            "Waiting for a partner",
+            sizes.queue_length.clone(),
+        );
+        registry.register(
+            "queue_first_wait_seconds",
+            "How long the first in that line has been waiting",
+            sizes.queue_first_wait_seconds.clone(),
+        );
+        registry.register(
+            "queue_recent_wait_seconds",
+            "How long recent waits for a partner were on average",
+            sizes.queue_recent_wait_seconds.clone(),
+        );
+        registry.register("streams", "Open event streams", sizes.streams.clone());
+        registry.register(
+            "waiting_checks",
+            "Checks that wait for something to come",
+            sizes.waiting_checks.clone(),
+        );
+        registry.register(
+            "journal_pending",
+            "Commands that wait for the journal",
+            sizes.journal_pending.clone(),
+        );
+        registry.register(
+            "driver_queued",
+            "Calls that lie in the driver's channel",
+            sizes.driver_queued.clone(),
+        );
+    }
+
+    /// A call of this tool was answered, after so long.
+    pub fn called(&self, tool: Tool, took: Duration) {
+        self.calls
+            .get_or_create(&ByTool { tool: tool.name() })
+            .inc();
+        if tool != Tool::Check {
+            self.call_seconds.observe(took.as_secs_f64());
+        }
+    }
+
+    /// A call was refused.
+    pub fn refused(&self, code: &'static str) {
+        self.refusals.get_or_create(&ByCode { code }).inc();
+    }
+
+    /// A call lay in the driver's channel for so long.
+    pub fn waited(&self, span: Duration) {
+        self.driver_wait_seconds.observe(span.as_secs_f64());
+    }
+
+    /// The driver was busy for so long.
+    pub fn turned(&self, span: Duration) {
+        self.driver_turn_seconds.observe(span.as_secs_f64());
+    }
+
+    /// An event came to its reader so long after it happened.
+    pub fn delivered(&self, happened: Time, now: Time) {
+        let lag = Duration::from_micros(now.since(happened).0);
+        self.inbox_lag_seconds.observe(lag.as_secs_f64());
+    }
+
+    /// A model was sent so many bytes to read.
+    pub fn sent_to_model(&self, bytes: usize) {
+        self.model_bytes.inc_by(bytes as u64);
+    }
+
+    /// All of it, as Prometheus reads it. What the node says now goes in; without it, what it said
+    /// last.
+    ///
+    /// # Errors
+    /// Never, as long as text can be written to memory.
+    pub fn render(
+        &self,
+        now: Time,
+        seen: Option<(Counts, Load, usize)>,
+    ) -> Result<String, fmt::Error> {
+        if let Some((counts, load, queued)) = seen {
+            let sizes = &self.sizes;
+            let whole = |n: usize| i64::try_from(n).unwrap_or(i64::MAX);
+            let seconds = |micros: u64| Duration::from_micros(micros).as_secs_f64();
+            sizes.participants.set(whole(counts.participants));
+            sizes.rooms.set(whole(counts.rooms));
+            sizes.queue_length.set(whole(counts.waiting));
+            let first = counts
+                .first_waits_since
+                .map_or(0, |since| now.since(since).0);
+            sizes.queue_first_wait_seconds.set(seconds(first));
+            let recent = counts.recent_wait.map_or(0, |wait| wait.0);
+            sizes.queue_recent_wait_seconds.set(seconds(recent));
+            sizes.streams.set(whole(load.streams));
+            sizes.waiting_checks.set(whole(load.parked));
+            sizes.journal_pending.set(whole(load.pending));
+            sizes.driver_queued.set(whole(queued));
+        }
+        let mut text = String::new();
+        encode(&mut text, &self.registry)?;
+        Ok(text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chat_core::Span;
+
+    use super::*;
+
+    #[test]
+    fn what_happened_can_be_read() {
+        let metrics = Metrics::default();
+        metrics.called(Tool::SendMessage, Duration::from_millis(1));
+        metrics.called(Tool::Check, Duration::from_secs(20));
+        metrics.refused("stick_required");
+        metrics.sent_to_model(120);
+        metrics.delivered(Time(0), Time(1_000));
+        let counts = Counts {
+            participants: 3,
+            rooms: 2,
+            waiting: 1,
+            first_waits_since: Some(Time(0)),
+            recent_wait: Some(Span::millis(1_500)),
+        };
+        let load = Load {
+            pending: 4,
+            parked: 5,
+            streams: 6,
+        };
+        let text = metrics
+            .render(Time(2_000_000), Some((counts, load, 7)))
+            .unwrap();
+        for line in [
+            "talking_stick_calls_total{tool=\"send_message\"} 1",
+            "talking_stick_call_seconds_count 1",
+            "talking_stick_refusals_total{code=\"stick_required\"} 1",
+            "talking_stick_model_bytes_total 120",
+            "talking_stick_inbox_lag_seconds_count 1",
+            "talking_stick_participants 3",
+            "talking_stick_queue_first_wait_seconds 2.0",
+            "talking_stick_queue_recent_wait_seconds 1.5",
+            "talking_stick_streams 6",
+            "talking_stick_driver_queued 7",
+        ] {
+            assert!(text.contains(line), "{line}\n{text}");
+        }
+    }
+}

@@ -1,0 +1,413 @@
+//! One client on stdin and stdout, joined to a server elsewhere: so that two clients of one
+//! machine meet.
+//!
+//! Each call goes to the server as a request that stands by itself. The relay adds the handle
+//! where the client leaves it out, registers again when the server has forgotten it, and takes
+//! its participants away when the client is gone.
+
+mod pushes;
+mod upstream;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use rmcp::RoleServer;
+use rmcp::handler::server::ServerHandler;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ErrorCode, ErrorData,
+    ListPromptsRequestMethod, ListPromptsResult, ListResourceTemplatesResult, ListToolsResult,
+    PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
+    ServerConfig, SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestParams,
+};
+use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
+use serde_json::{Map, Value, json};
+use tokio_util::sync::CancellationToken;
+
+use crate::identity::{Handle, ReaderId};
+use crate::mcp::listing;
+use crate::seat::{Implicit, Seat};
+use crate::tools::{Mint, Tool};
+
+pub use pushes::Pushes;
+use pushes::Start;
+pub use upstream::{Upstream, UpstreamError};
+
+/// How often a call is tried at a server that does not answer, and how long between two tries.
+const TRIES: u32 = 5;
+const PAUSE: Duration = Duration::from_millis(500);
+
+/// A client joined to a server elsewhere.
+#[derive(Clone, Debug)]
+pub struct Relay {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    upstream: Upstream,
+    tools: Vec<Tool>,
+    seat: Seat,
+    /// How each participant was registered, to do so again.
+    registered: Mutex<Vec<Registration>>,
+    pushes: Pushes,
+    gone: CancellationToken,
+}
+
+/// How a participant was registered.
+#[derive(Clone, Debug)]
+struct Registration {
+    handle: Handle,
+    tool: Tool,
+    arguments: Map<String, Value>,
+}
+
+impl Relay {
+    /// A relay to this server, offering these tools.
+    #[must_use]
+    pub fn new(upstream: Upstream, tools: Vec<Tool>) -> Self {
+        let gone = CancellationToken::new();
+        Self {
+            inner: Arc::new(Inner {
+                pushes: Pushes::new(upstream.clone(), gone.clone()),
+                upstream,
+                tools,
+                seat: Seat::default(),
+                registered: Mutex::default(),
+                gone,
+            }),
+        }
+    }
+
+    /// The client is gone: its participants leave, and its streams end.
+    pub async fn clean_up(&self) {
+        self.inner.gone.cancel();
+        for handle in self.inner.seat.handles() {
+            if let Err(error) = self.inner.upstream.unregister(&handle).await {
+                tracing::debug!(%error, "could not leave; the server will notice");
+            }
+        }
+    }
+}
+
+impl Inner {
+    fn registered(&self) -> MutexGuard<'_, Vec<Registration>> {
+        // Nothing that holds the lock can panic half way.
+        self.registered
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The handle of a call that passes none, as a server would know it on the spot.
+    fn implicit(&self, tool: Tool, arguments: &Map<String, Value>) -> Option<Handle> {
+        if !mints(tool) {
+            return match self.seat.implicit() {
+                Implicit::One(handle) => Some(handle),
+                Implicit::Nobody | Implicit::Several => None,
+            };
+        }
+        let wanted = arguments.get("username").or(arguments.get("display_name"));
+        let wanted = wanted.and_then(Value::as_str);
+        let mint = wanted.map_or(Mint::Unnamed, |name| Mint::Named(name.into()));
+        self.seat.implicit_for(&mint)
+    }
+
+    /// Calls a tool; a server that was restarted meanwhile is registered with again, once.
+    async fn call(
+        &self,
+        tool: Tool,
+        mut arguments: Map<String, Value>,
+    ) -> Result<Value, UpstreamError> {
+        let passed = arguments.get("handle").and_then(Value::as_str);
+        let handle = match passed {
+            Some(text) => Some(Handle::given(text)),
+            None => self.implicit(tool, &arguments),
+        };
+        let asked = arguments.clone();
+        if let Some(handle) = &handle {
+            arguments.insert("handle".into(), handle.expose().into());
+        }
+        let mut result = self.try_call(tool, &arguments).await?;
+        if let Some(handle) = &handle
+            && code(&result) == Some("unknown_handle")
+            && let Some(again) = self.register_again(handle).await?
+        {
+            arguments.insert("handle".into(), again.expose().into());
+            result = self.try_call(tool, &arguments).await?;
+        }
+        self.learn(tool, asked, handle.as_ref(), &result);
+        Ok(result)
+    }
+
+    /// A server that does not answer is tried again a few times: it may be restarting.
+    async fn try_call(
+        &self,
+        tool: Tool,
+        arguments: &Map<String, Value>,
+    ) -> Result<Value, UpstreamError> {
+        let mut tries = 0;
+        loop {
+            let params = json!({ "name": tool.name(), "arguments": arguments });
+            let tried = self
+                .upstream
+                .ask("tools/call", Some(tool.name()), params)
+                .await;
+            tries += 1;
+            match tried {
+                Err(UpstreamError::Unreachable { .. })
+                    if tries < TRIES && may_repeat(tool, arguments) =>
+                {
+                    tokio::time::sleep(PAUSE).await;
+                }
+                Ok(_) | Err(_) => return tried,
+            }
+        }
+    }
+
+    /// Registers again whoever had this handle; none if it was not registered here.
+    async fn register_again(&self, handle: &Handle) -> Result<Option<Handle>, UpstreamError> {
+        let known = self
+            .registered()
+            .iter()
+            .find(|one| one.handle == *handle)
+            .cloned();
+        let Some(known) = known else {
+            return Ok(None);
+        };
+        let result = self.try_call(known.tool, &known.arguments).await?;
+        self.forget(handle);
+        let again = self.learn(known.tool, known.arguments, None, &result);
+        if again.is_some() {
+            tracing::info!("the server had forgotten this client, which registered again");
+        }
+        Ok(again)
+    }
+
+    fn forget(&self, handle: &Handle) {
+        self.seat.forget(handle);
+        self.registered().retain(|one| one.handle != *handle);
+    }
+
+    /// Remembers whom the result says to be registered; returns a handle that was new.
+    fn learn(
+        &self,
+        tool: Tool,
+        mut arguments: Map<String, Value>,
+        called_as: Option<&Handle>,
+        result: &Value,
+    ) -> Option<Handle> {
+        if !mints(tool) {
+            return None;
+        }
+        let said = &result["structuredContent"];
+        let handle = Handle::given(said["handle"].as_str()?);
+        let name = said["display_name"].as_str().unwrap_or_default();
+        self.seat.minted(&handle, name);
+        if let Some((reader, _)) = said["inbox_uri"]
+            .as_str()
+            .and_then(|uri| ReaderId::from_inbox_uri(uri).ok())
+        {
+            let from = if called_as.is_some() {
+                Start::Now
+            } else {
+                Start::Beginning
+            };
+            self.pushes.participates(&reader, from);
+        }
+        if called_as.is_some() {
+            return None;
+        }
+        // A key would give the first outcome again; a handle would not register anybody.
+        arguments.remove("request_key");
+        arguments.remove("handle");
+        self.registered().push(Registration {
+            handle: handle.clone(),
+            tool,
+            arguments,
+        });
+        Some(handle)
+    }
+}
+
+/// Whether a call without a handle registers somebody.
+const fn mints(tool: Tool) -> bool {
+    matches!(tool, Tool::EnterQueue | Tool::Login)
+}
+
+/// Whether a call may be sent again though the first may have arrived: it reads, or has a key.
+fn may_repeat(tool: Tool, arguments: &Map<String, Value>) -> bool {
+    tool.is_read_only() || arguments.contains_key("request_key")
+}
+
+fn code(result: &Value) -> Option<&str> {
+    result["structuredContent"]["error"]["code"].as_str()
+}
+
+/// A failure of the way there, told as the tool's own refusal: a model can act on it.
+fn not_there(error: &UpstreamError) -> CallToolResult {
+    let message = error.to_string();
+    let text = format!("Refused (overloaded): {message}\nnext: the same call, in 5 s");
+    let mut result = CallToolResult::error(vec![rmcp::model::ContentBlock::text(text)]);
+    result.structured_content = Some(json!({
+        "error": { "code": "overloaded", "message": message, "retry_after_ms": 5_000 }
+    }));
+    result
+}
+
+/// A failure told as an error of the protocol.
+fn rpc_error(error: UpstreamError) -> ErrorData {
+    match error {
+        UpstreamError::Rpc {
+            code,
+            message,
+            data,
+        } => ErrorData::new(
+            ErrorCode(i32::try_from(code).unwrap_or(ErrorCode::INTERNAL_ERROR.0)),
+            message,
+            data,
+        ),
+        UpstreamError::Address { .. }
+        | UpstreamError::Unreachable { .. }
+        | UpstreamError::Refused { .. }
+        | UpstreamError::Strange { .. } => ErrorData::internal_error(error.to_string(), None),
+    }
+}
+
+type Context = RequestContext<RoleServer>;
+
+impl ServerHandler for Relay {
+    fn get_info(&self) -> ServerConfig {
+        listing::server(listing::capabilities())
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: Context,
+    ) -> Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult {
+            tools: self
+                .inner
+                .tools
+                .iter()
+                .map(|tool| listing::tool(*tool))
+                .collect(),
+            ..ListToolsResult::default()
+        })
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: Context,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let offered = |tool: &Tool| self.inner.tools.contains(tool);
+        let Some(tool) = request.name.parse().ok().filter(offered) else {
+            let told = format!("Unknown tool: {:.64}", request.name);
+            return Err(ErrorData::invalid_params(told, None));
+        };
+        let arguments = request.arguments.unwrap_or_default();
+        let called = tokio::select! {
+            called = self.inner.call(tool, arguments) => called,
+            () = context.ct.cancelled() => {
+                return Err(ErrorData::internal_error("the request was cancelled", None));
+            }
+        };
+        match called {
+            Ok(result) => serde_json::from_value::<CallToolResult>(result)
+                .map(Into::into)
+                .map_err(|error| ErrorData::internal_error(error.to_string(), None)),
+            Err(error @ UpstreamError::Rpc { .. }) => Err(rpc_error(error)),
+            Err(error) => Ok(not_there(&error).into()),
+        }
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: Context,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        Ok(ListResourceTemplatesResult {
+            resource_templates: vec![listing::inboxes()],
+            ..ListResourceTemplatesResult::default()
+        })
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        _: Context,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let params = json!({ "uri": request.uri });
+        let upstream = &self.inner.upstream;
+        let read = upstream
+            .ask("resources/read", Some(&request.uri), params)
+            .await;
+        let read = read.map_err(rpc_error)?;
+        serde_json::from_value::<ReadResourceResult>(read)
+            .map(Into::into)
+            .map_err(|error| ErrorData::internal_error(error.to_string(), None))
+    }
+
+    async fn list_prompts(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: Context,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        Err(ErrorData::method_not_found::<ListPromptsRequestMethod>())
+    }
+
+    async fn subscribe(
+        &self,
+        request: SubscribeRequestParams,
+        _: Context,
+    ) -> Result<(), ErrorData> {
+        let (reader, _) = inbox(&request.uri)?;
+        self.inner.pushes.subscribe(&reader);
+        Ok(())
+    }
+
+    async fn unsubscribe(
+        &self,
+        request: UnsubscribeRequestParams,
+        _: Context,
+    ) -> Result<(), ErrorData> {
+        let (reader, _) = inbox(&request.uri)?;
+        self.inner.pushes.unsubscribe(&reader);
+        Ok(())
+    }
+
+    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        self.inner.pushes.attach(context.peer);
+    }
+
+    fn accepted_subscription_filter(
+        &self,
+        requested: &SubscriptionFilter,
+    ) -> Option<SubscriptionFilter> {
+        let uris = requested.resource_subscriptions.iter().flatten();
+        let inboxes = uris
+            .filter(|uri| inbox(uri).is_ok())
+            .take(pushes::MAX_FOLLOWED);
+        let mut accepted = SubscriptionFilter::default();
+        accepted.resource_subscriptions = Some(inboxes.cloned().collect());
+        Some(accepted)
+    }
+
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        let mut readers = Vec::new();
+        for uri in context.accepted().resource_subscriptions.iter().flatten() {
+            readers.push(inbox(uri)?.0);
+        }
+        let sink = context.sink().clone();
+        let request = context.request_context();
+        self.inner.pushes.listen(&readers, &sink, &request.ct).await;
+        Ok(())
+    }
+}
+
+fn inbox(uri: &str) -> Result<(ReaderId, Option<u64>), ErrorData> {
+    ReaderId::from_inbox_uri(uri).map_err(|why| {
+        let told = format!("Resource not found: {why}");
+        ErrorData::resource_not_found(told, Some(json!({ "uri": uri })))
+    })
+}

@@ -1,0 +1,215 @@
+//! What is pushed to a client on stdio: the event streams of its inboxes at the server elsewhere,
+//! opened again whenever they end, from where they were.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use rmcp::RoleServer;
+use rmcp::model::{
+    CustomNotification, ResourceUpdatedNotification, ResourceUpdatedNotificationParam,
+    ServerNotification,
+};
+use rmcp::service::{Peer, SubscriptionSink};
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use super::upstream::{self, Upstream, UpstreamError};
+use crate::identity::ReaderId;
+
+/// How many inboxes one client follows.
+pub(super) const MAX_FOLLOWED: usize = 64;
+
+/// The events that clients of the older era are told as they are.
+const PUSHED: [&str; 3] = ["chatroom.found", "message.received", "partner.disconnected"];
+
+/// How long to wait before a stream that ended is opened again; it doubles up to the longest.
+const FIRST_PAUSE: Duration = Duration::from_millis(250);
+const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+
+/// The inboxes that a client follows.
+#[derive(Clone, Debug)]
+pub struct Pushes {
+    upstream: Upstream,
+    gone: CancellationToken,
+    followed: Arc<Mutex<Followed>>,
+}
+
+#[derive(Default)]
+struct Followed {
+    /// Whom to tell, once it has introduced itself in the way of the older era.
+    peer: Option<Peer<RoleServer>>,
+    /// Each with what ends its stream.
+    streams: BTreeMap<String, CancellationToken>,
+    subscribed: BTreeSet<String>,
+}
+
+impl std::fmt::Debug for Followed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Followed")
+            .field("streams", &self.streams.len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Where events go.
+enum Told<'a> {
+    /// To a client of the older era.
+    Peer,
+    /// To a subscription of the newer one.
+    Subscription(&'a SubscriptionSink),
+}
+
+/// From where on an inbox is followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Start {
+    /// From its first event.
+    Beginning,
+    /// From its end.
+    Now,
+}
+
+/// Why nothing more is told.
+struct Over;
+
+impl Pushes {
+    pub(super) fn new(upstream: Upstream, gone: CancellationToken) -> Self {
+        Self {
+            upstream,
+            gone,
+            followed: Arc::default(),
+        }
+    }
+
+    fn followed(&self) -> MutexGuard<'_, Followed> {
+        // Nothing that holds the lock can panic half way.
+        self.followed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The client has introduced itself: here it is told of what comes.
+    pub(super) fn attach(&self, peer: Peer<RoleServer>) {
+        self.followed().peer = Some(peer);
+    }
+
+    /// A participant of the client: its stream is open from here on, so that it counts as there.
+    /// Of one that was just registered everything is pushed, whatever came before the stream was
+    /// open; of any other what comes from now on.
+    pub(super) fn participates(&self, reader: &ReaderId, from: Start) {
+        let uri = reader.inbox_uri();
+        let mut followed = self.followed();
+        if followed.streams.contains_key(&uri) || followed.streams.len() >= MAX_FOLLOWED {
+            return;
+        }
+        let ends = self.gone.child_token();
+        followed.streams.insert(uri, ends.clone());
+        let (pushes, reader) = (self.clone(), reader.clone());
+        tokio::spawn(async move {
+            tokio::select! {
+                () = pushes.follow(&reader, from, &Told::Peer) => {}
+                () = ends.cancelled() => {}
+            }
+            pushes.followed().streams.remove(&reader.inbox_uri());
+        });
+    }
+
+    pub(super) fn subscribe(&self, reader: &ReaderId) {
+        self.followed().subscribed.insert(reader.inbox_uri());
+        self.participates(reader, Start::Now);
+    }
+
+    pub(super) fn unsubscribe(&self, reader: &ReaderId) {
+        self.followed().subscribed.remove(&reader.inbox_uri());
+    }
+
+    /// Tells a subscription of what comes, until it is cancelled.
+    pub(super) async fn listen(
+        &self,
+        readers: &[ReaderId],
+        sink: &SubscriptionSink,
+        cancelled: &CancellationToken,
+    ) {
+        let mut streams = tokio::task::JoinSet::new();
+        for reader in readers {
+            let (pushes, reader, sink) = (self.clone(), reader.clone(), sink.clone());
+            streams.spawn(async move {
+                pushes
+                    .follow(&reader, Start::Now, &Told::Subscription(&sink))
+                    .await
+            });
+        }
+        let all = async { while streams.join_next().await.is_some() {} };
+        tokio::select! {
+            () = all => {}
+            () = cancelled.cancelled() => {}
+            () = self.gone.cancelled() => {}
+        }
+    }
+
+    /// Follows an inbox until there is no such inbox, or nobody to tell.
+    async fn follow(&self, reader: &ReaderId, from: Start, told: &Told<'_>) {
+        let mut last = match from {
+            Start::Beginning => Some("0".to_owned()),
+            Start::Now => None,
+        };
+        let mut pause = FIRST_PAUSE;
+        loop {
+            match self.upstream.events(reader, last.as_deref()).await {
+                Ok(mut events) => {
+                    while let Some(Ok(event)) = upstream::next(&mut events).await {
+                        pause = FIRST_PAUSE;
+                        if self.tell(reader, told, &event).await.is_err() {
+                            return;
+                        }
+                        last = event.id.or(last);
+                    }
+                }
+                // It is forgotten, or the cursor is another server's.
+                Err(UpstreamError::Refused { status, .. }) if status.is_client_error() => return,
+                Err(error) => tracing::debug!(%error, "an event stream did not open"),
+            }
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+    }
+
+    async fn tell(
+        &self,
+        reader: &ReaderId,
+        told: &Told<'_>,
+        event: &sse_stream::Sse,
+    ) -> Result<(), Over> {
+        // Only what has a place in the inbox makes it grow.
+        let (Some(kind), Some(_)) = (event.event.as_deref(), event.id.as_deref()) else {
+            return Ok(());
+        };
+        let uri = reader.inbox_uri();
+        match told {
+            Told::Subscription(sink) => sink.send(grew(uri)).await.map_err(|_| Over),
+            Told::Peer => {
+                let (peer, subscribed) = {
+                    let followed = self.followed();
+                    (followed.peer.clone(), followed.subscribed.contains(&uri))
+                };
+                let Some(peer) = peer else {
+                    return Ok(());
+                };
+                if PUSHED.contains(&kind) {
+                    let params = event.data.as_deref().map(serde_json::from_str::<Value>);
+                    let params = params.and_then(Result::ok);
+                    let pushed = CustomNotification::new(kind.to_owned(), params);
+                    let pushed = ServerNotification::CustomNotification(pushed);
+                    peer.send_notification(pushed).await.map_err(|_| Over)?;
+                }
+                if subscribed {
+                    peer.send_notification(grew(uri)).await.map_err(|_| Over)?;
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+fn grew(uri: String) -> ServerNotification {
+    let grew = ResourceUpdatedNotificationParam::new(uri);
+    ServerNotification::ResourceUpdatedNotification(ResourceUpdatedNotification::new(grew))
+}

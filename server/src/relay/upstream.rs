@@ -1,0 +1,327 @@
+//! A server elsewhere, as a client calls it: one request after another, none of which depends on
+//! the one before. So nothing is lost when it restarts but what it kept in memory.
+
+use std::fmt;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST};
+use axum::http::{HeaderValue, Method, Request, Response, StatusCode, Uri};
+use http_body_util::{BodyExt as _, Limited};
+use hyper::body::Incoming;
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioExecutor;
+use serde_json::{Value, json};
+use sse_stream::SseStream;
+
+use crate::identity::{Handle, ReaderId};
+
+/// The era whose requests stand by themselves.
+const ERA: &str = "2026-07-28";
+
+/// The most bytes of an answer.
+const MAX_ANSWER_BYTES: usize = 16 << 20;
+
+/// How long to wait for a server to take a connection.
+const CONNECT: Duration = Duration::from_secs(3);
+
+/// A server elsewhere.
+#[derive(Clone)]
+pub struct Upstream {
+    client: Client<HttpConnector, Body>,
+    /// Scheme, host and port.
+    base: String,
+    host: HeaderValue,
+    bearer: Option<HeaderValue>,
+}
+
+impl fmt::Debug for Upstream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Upstream")
+            .field("base", &self.base)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Why a request came to nothing.
+#[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the message says what the fields are")]
+pub enum UpstreamError {
+    #[error("{url} is no address of a server: {why}")]
+    Address { url: String, why: &'static str },
+    #[error("the server at {base} does not answer: {why}")]
+    Unreachable { base: String, why: String },
+    #[error("the server at {base} answers {status}: {text}")]
+    Refused {
+        base: String,
+        status: StatusCode,
+        text: String,
+    },
+    #[error("the server at {base} answers in words that this client does not know: {why}")]
+    Strange { base: String, why: String },
+    /// A JSON-RPC error.
+    #[error("{message}")]
+    Rpc {
+        code: i64,
+        message: String,
+        data: Option<Value>,
+    },
+}
+
+/// The events of an inbox, as they come.
+pub(super) type Events = SseStream<Incoming>;
+
+impl Upstream {
+    /// The server at this address: `http://host:port`. With a bearer token, if it wants one.
+    ///
+    /// # Errors
+    /// When it is no such address, or the token cannot stand in a header.
+    pub fn at(url: &str, token: Option<&str>) -> Result<Self, UpstreamError> {
+        let wrong = |why| UpstreamError::Address {
+            url: url.into(),
+            why,
+        };
+        let uri: Uri = url.parse().map_err(|_| wrong("it cannot be read"))?;
+        match uri.scheme_str() {
+            Some("http") => {}
+            Some("https") => {
+                return Err(wrong(
+                    "this client speaks plain http; give https addresses to an MCP client itself, \
+                     followed by /mcp",
+                ));
+            }
+            Some(_) | None => return Err(wrong("write it as http://127.0.0.1:8894")),
+        }
+        let authority = uri.authority().ok_or_else(|| wrong("it names no host"))?;
+        let bearer = token.map(|token| HeaderValue::from_str(&format!("Bearer {token}")));
+        let mut bearer = bearer
+            .transpose()
+            .map_err(|_| wrong("its token has characters that no header takes"))?;
+        if let Some(bearer) = &mut bearer {
+            bearer.set_sensitive(true);
+        }
+        let mut connector = HttpConnector::new();
+        connector.set_nodelay(true);
+        connector.set_connect_timeout(Some(CONNECT));
+        Ok(Self {
+            client: Client::builder(TokioExecutor::new()).build(connector),
+            base: format!("http://{authority}"),
+            host: HeaderValue::from_str(authority.as_str())
+                .map_err(|_| wrong("its host cannot be read"))?,
+            bearer,
+        })
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn base(&self) -> &str {
+        &self.base
+    }
+
+    /// Whether a server of this kind answers there, within `patience`.
+    pub async fn is_there(&self, patience: Duration) -> bool {
+        let asked = async {
+            let request = self.request(Method::GET, "/healthz");
+            let response = self.send(request.body(Body::empty())).await?;
+            Ok::<_, UpstreamError>(response.status() == StatusCode::OK)
+        };
+        matches!(tokio::time::timeout(patience, asked).await, Ok(Ok(true)))
+    }
+
+    fn request(&self, method: Method, path: &str) -> axum::http::request::Builder {
+        let mut request = Request::builder()
+            .method(method)
+            .uri(format!("{}{path}", self.base))
+            .header(HOST, self.host.clone());
+        if let Some(bearer) = &self.bearer {
+            request = request.header(AUTHORIZATION, bearer.clone());
+        }
+        request
+    }
+
+    async fn send(
+        &self,
+        request: Result<Request<Body>, axum::http::Error>,
+    ) -> Result<Response<Incoming>, UpstreamError> {
+        let request = request.map_err(|error| self.strange(&error))?;
+        self.client
+            .request(request)
+            .await
+            .map_err(|error| UpstreamError::Unreachable {
+                base: self.base.clone(),
+                why: chain(&error),
+            })
+    }
+
+    fn strange(&self, why: &dyn fmt::Display) -> UpstreamError {
+        UpstreamError::Strange {
+            base: self.base.clone(),
+            why: why.to_string(),
+        }
+    }
+
+    /// Asks by JSON-RPC, and gives the result. `name` is what a call or a read is about.
+    ///
+    /// # Errors
+    /// When the server is not there, refuses, or answers with an error.
+    pub async fn ask(
+        &self,
+        method: &str,
+        name: Option<&str>,
+        mut params: Value,
+    ) -> Result<Value, UpstreamError> {
+        params["_meta"] = json!({
+            "io.modelcontextprotocol/protocolVersion": ERA,
+            "io.modelcontextprotocol/clientInfo": {
+                "name": "talking-stick stdio", "version": env!("CARGO_PKG_VERSION")
+            },
+            "io.modelcontextprotocol/clientCapabilities": {}
+        });
+        let body = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
+        let mut request = self
+            .request(Method::POST, "/mcp")
+            .header(CONTENT_TYPE, "application/json")
+            .header(ACCEPT, "application/json, text/event-stream")
+            .header("mcp-protocol-version", ERA)
+            .header("mcp-method", method);
+        if let Some(name) = name {
+            request = request.header("mcp-name", name);
+        }
+        let response = self
+            .send(request.body(Body::from(body.to_string())))
+            .await?;
+        let message = self.message(response).await?;
+        if let Some(error) = message.get("error") {
+            return Err(UpstreamError::Rpc {
+                code: error["code"].as_i64().unwrap_or_default(),
+                message: error["message"].as_str().unwrap_or_default().into(),
+                data: error.get("data").cloned(),
+            });
+        }
+        Ok(message["result"].clone())
+    }
+
+    /// The one message that answers a request, whether it comes as JSON or as a stream.
+    async fn message(&self, response: Response<Incoming>) -> Result<Value, UpstreamError> {
+        let status = response.status();
+        let kind = response.headers().get(CONTENT_TYPE);
+        let is_stream = kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"));
+        if is_stream {
+            let mut events = SseStream::new(response.into_body());
+            while let Some(event) = next(&mut events).await {
+                let event = event.map_err(|error| self.strange(&error))?;
+                let message: Value = match event.data.as_deref() {
+                    None | Some("") => continue,
+                    Some(data) => {
+                        serde_json::from_str(data).map_err(|error| self.strange(&error))?
+                    }
+                };
+                if message.get("id").is_some() {
+                    return Ok(message);
+                }
+            }
+            return Err(self.strange(&"the stream ended without an answer"));
+        }
+        let body = Limited::new(response.into_body(), MAX_ANSWER_BYTES);
+        let bytes = body
+            .collect()
+            .await
+            .map_err(|error| self.strange(&error))?
+            .to_bytes();
+        match serde_json::from_slice::<Value>(&bytes) {
+            Ok(message) if message.get("jsonrpc").is_some() => Ok(message),
+            Ok(_) | Err(_) => {
+                let text = String::from_utf8_lossy(&bytes);
+                Err(UpstreamError::Refused {
+                    base: self.base.clone(),
+                    status,
+                    text: text.chars().take(200).collect(),
+                })
+            }
+        }
+    }
+
+    /// Opens the event stream of an inbox, from behind `after` or from its end.
+    ///
+    /// # Errors
+    /// When the server is not there, or refuses.
+    pub(super) async fn events(
+        &self,
+        reader: &ReaderId,
+        after: Option<&str>,
+    ) -> Result<Events, UpstreamError> {
+        let path = format!("/events?reader={}", reader.expose());
+        let mut request = self
+            .request(Method::GET, &path)
+            .header(ACCEPT, "text/event-stream");
+        if let Some(after) = after {
+            request = request.header("last-event-id", after);
+        }
+        let response = self.send(request.body(Body::empty())).await?;
+        let status = response.status();
+        if status == StatusCode::OK {
+            return Ok(SseStream::new(response.into_body()));
+        }
+        Err(UpstreamError::Refused {
+            base: self.base.clone(),
+            status,
+            text: "no event stream".into(),
+        })
+    }
+
+    /// Takes the participant with this handle away from the server.
+    ///
+    /// # Errors
+    /// When the server is not there.
+    pub async fn unregister(&self, handle: &Handle) -> Result<(), UpstreamError> {
+        let mut secret =
+            HeaderValue::from_str(handle.expose()).map_err(|error| self.strange(&error))?;
+        secret.set_sensitive(true);
+        let request = self
+            .request(Method::POST, "/unregister")
+            .header(CONTENT_TYPE, "application/json")
+            .header("chat-handle", secret);
+        self.send(request.body(Body::from("{}"))).await.map(drop)
+    }
+}
+
+/// The next event of a stream.
+pub(super) async fn next(
+    events: &mut Events,
+) -> Option<Result<sse_stream::Sse, sse_stream::Error>> {
+    use tokio_stream::StreamExt as _;
+    events.next().await
+}
+
+/// An error with its causes: what went wrong with a connection stands in the last of them.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text = format!("{text}: {error}");
+        cause = error.source();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_that_cannot_be_served_say_why() {
+        for (url, why) in [
+            ("https://chat.example.org", "https addresses"),
+            ("127.0.0.1:8894", "http://127.0.0.1:8894"),
+            ("http://", "cannot be read"),
+            ("ftp://x", "http://127.0.0.1:8894"),
+        ] {
+            let error = Upstream::at(url, None).unwrap_err().to_string();
+            assert!(error.contains(why), "{url}: {error}");
+        }
+        let upstream = Upstream::at("http://localhost:1/mcp", Some("secret")).unwrap();
+        assert_eq!(upstream.base(), "http://localhost:1");
+        assert!(!format!("{upstream:?}").contains("secret"));
+    }
+}

@@ -1,0 +1,212 @@
+//! A whole server: the driver, the routes and the listener, put together; and taken apart again in
+//! good order.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use axum::Router;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::IntoResponse;
+use axum::routing::get;
+use chat_core::Node;
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use crate::clock::Clock;
+use crate::door::{self, AllowedHosts, HostError, Tokens, TokensError};
+use crate::driver::{self, Died, Running};
+use crate::http;
+use crate::identity::Secrets;
+use crate::journal::MemoryJournal;
+use crate::listener;
+use crate::mcp;
+use crate::service::Service;
+use crate::settings::Settings;
+use crate::web;
+
+/// How long connections may take to end once there is nothing more to send.
+const LAST_BYTES: Duration = Duration::from_millis(500);
+
+/// Why a server does not serve, or not any more.
+#[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the message says what the fields are")]
+pub enum ServeError {
+    #[error(
+        "cannot listen on {address}: {error}; another server may be there, and --listen chooses \
+         another place"
+    )]
+    Listen {
+        address: SocketAddr,
+        error: std::io::Error,
+    },
+    #[error("the machine has no randomness to make secrets of: {0}")]
+    Randomness(getrandom::Error),
+    #[error("the machine has no thread to give: {0}")]
+    Thread(std::io::Error),
+    #[error("--allow-hosts: {0}")]
+    Hosts(#[from] HostError),
+    #[error(transparent)]
+    Tokens(#[from] TokensError),
+    #[error(transparent)]
+    Died(#[from] Died),
+}
+
+/// A node with its driver, and nobody connected to it yet.
+#[derive(Debug)]
+pub struct Core {
+    /// What transports call.
+    pub service: Service,
+    /// The driver's end.
+    pub running: Running,
+}
+
+impl Core {
+    /// Starts a node that keeps its journal in memory.
+    ///
+    /// # Errors
+    /// When the machine has neither randomness nor a thread to give.
+    pub fn start(settings: &Settings) -> Result<Self, ServeError> {
+        let mut seed = [0; 8];
+        getrandom::fill(&mut seed).map_err(ServeError::Randomness)?;
+        let secrets = Secrets::fresh().map_err(ServeError::Randomness)?;
+        let node = Node::start(settings.limits.clone(), u64::from_le_bytes(seed));
+        let journal = Box::new(MemoryJournal::default());
+        let (client, running) = driver::start(node, journal, Clock::start(), Arc::default())
+            .map_err(ServeError::Thread)?;
+        Ok(Self {
+            service: Service::new(client, secrets),
+            running,
+        })
+    }
+}
+
+/// A server that listens.
+#[derive(Debug)]
+pub struct Server {
+    /// Where.
+    pub address: SocketAddr,
+    /// What transports call.
+    pub service: Service,
+    running: Running,
+    connections: JoinHandle<()>,
+    /// Not ready any more: no new connections, and those that are open end after their answer.
+    closing: CancellationToken,
+    grace: Duration,
+}
+
+impl Server {
+    /// Starts to listen.
+    ///
+    /// # Errors
+    /// When it cannot.
+    pub async fn start(settings: &Settings) -> Result<Self, ServeError> {
+        let address = settings.listen;
+        let refused = |error| ServeError::Listen { address, error };
+        let socket = TcpListener::bind(address).await.map_err(refused)?;
+        let address = socket.local_addr().map_err(refused)?;
+        let Core { service, running } = Core::start(settings)?;
+        let closing = CancellationToken::new();
+        let app = app(settings, &service, &closing)?;
+        let connections =
+            listener::serve(socket, app, listener::Limits::default(), closing.clone());
+        Ok(Self {
+            address,
+            service,
+            running,
+            connections: tokio::spawn(connections),
+            closing,
+            grace: Duration::from_micros(settings.grace.0),
+        })
+    }
+
+    /// Waits until it cannot go on, which it does not by itself.
+    ///
+    /// # Errors
+    /// Why it cannot.
+    pub async fn died(&mut self) -> Died {
+        self.running.died().await
+    }
+
+    /// Stops: takes nothing new, finishes what was taken, gives open streams and waiting checks
+    /// what they are owed, and ends them; all of it within the grace.
+    ///
+    /// # Errors
+    /// When the driver had died.
+    pub async fn stop(self) -> Result<(), ServeError> {
+        let by = Instant::now() + self.grace;
+        self.closing.cancel();
+        self.service.node().stop(by);
+        self.running.ended().await?;
+        let rest = by.saturating_duration_since(Instant::now()).max(LAST_BYTES);
+        if tokio::time::timeout(rest, self.connections).await.is_err() {
+            tracing::warn!("some connections did not end in time, and are cut");
+        }
+        Ok(())
+    }
+}
+
+/// Every route, and the door before them.
+fn app(
+    settings: &Settings,
+    service: &Service,
+    closing: &CancellationToken,
+) -> Result<Router, ServeError> {
+    let tokens = |path: &Option<PathBuf>| path.as_deref().map(Tokens::read).transpose();
+    let operators = tokens(&settings.operator_tokens)?;
+    let http = http::Options {
+        usernames: settings.usernames,
+        admin: match operators {
+            Some(_) => http::Admin::Served,
+            None => http::Admin::Absent,
+        },
+        closing: closing.clone(),
+        ..http::Options::default()
+    };
+    let door = door::Options {
+        hosts: AllowedHosts::new(&settings.allow_hosts)?,
+        tokens: tokens(&settings.auth_tokens)?,
+        operators,
+        open: door::HEALTH.iter().copied().chain(web::paths()).collect(),
+        ..door::Options::default()
+    };
+    let watched = Router::new()
+        .route("/metrics", get(metrics))
+        .with_state(service.clone());
+    let mcp = mcp::router(service, &mcp_options(settings, closing));
+    let app = http::router(service.clone(), &http)
+        .merge(watched)
+        .merge(mcp)
+        .merge(web::router());
+    Ok(door::guard(app, service.clone(), door))
+}
+
+fn mcp_options(settings: &Settings, closing: &CancellationToken) -> mcp::Options {
+    // The door has been passed, and has said who calls.
+    let caller = |head: &axum::http::request::Parts| {
+        let caller = head.extensions.get::<door::Caller>().cloned();
+        caller.unwrap_or_default()
+    };
+    mcp::Options {
+        toolsets: settings.toolsets.clone(),
+        fixtures: settings.fixtures.clone(),
+        ..mcp::Options::new(Arc::new(caller), closing.clone())
+    }
+}
+
+async fn metrics(State(service): State<Service>) -> axum::response::Response {
+    let node = service.node();
+    let seen = node.look(|node| (node.hub().counts(), node.load())).await;
+    let seen = seen.map(|(counts, load)| (counts, load, node.queued()));
+    let kind = [(
+        "content-type",
+        "application/openmetrics-text; version=1.0.0; charset=utf-8",
+    )];
+    match node.metrics().render(node.now(), seen) {
+        Ok(text) => (kind, text).into_response(),
+        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+    }
+}

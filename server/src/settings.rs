@@ -1,0 +1,320 @@
+//! What a server is told to be: flags first, then variables, then the file, then defaults.
+
+use std::fs;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+
+use chat_core::{Config, Span};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::cli::{LogForm, ServeArgs};
+use crate::mcp::{Fixtures, Present};
+use crate::tools::Toolset;
+
+/// Where a server listens unless told otherwise.
+pub const DEFAULT_LISTEN: SocketAddr =
+    SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 8894);
+
+/// The settings of a server, whole and checked.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Where to listen.
+    pub listen: SocketAddr,
+    /// Names by which clients may address it, besides those of loopback.
+    pub allow_hosts: Vec<String>,
+    /// Who may use it; anybody when there is no file.
+    pub auth_tokens: Option<PathBuf>,
+    /// Who may operate it; nobody when there is no file.
+    pub operator_tokens: Option<PathBuf>,
+    /// The tools offered on `/mcp`.
+    pub toolsets: Vec<Toolset>,
+    /// Whether older clients are served that send a username instead of a handle.
+    pub usernames: Usernames,
+    /// How long a stop may take.
+    pub grace: Span,
+    /// The limits of the core.
+    pub limits: Config,
+    /// How the log is written.
+    pub log: LogForm,
+    /// What is logged.
+    pub log_level: tracing::Level,
+    /// Whether the official conformance suite is served.
+    pub fixtures: Fixtures,
+}
+
+/// Whether a username is as good as a handle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Usernames {
+    /// It is: for older clients, on loopback.
+    Trusted,
+    /// It is not.
+    NotTrusted,
+}
+
+/// Settings that cannot be.
+#[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the message says what the fields are")]
+pub enum SettingsError {
+    #[error("cannot read {path}: {error}", path = path.display())]
+    Unreadable {
+        path: PathBuf,
+        error: std::io::Error,
+    },
+    #[error("{path}: {error}", path = path.display())]
+    Malformed { path: PathBuf, error: String },
+    #[error("--limit {text}: {why}")]
+    Limit { text: String, why: String },
+    #[error(
+        "{listen} is open to other machines: name the hosts by which they reach this one with \
+         --allow-hosts, and who may come with --auth-tokens"
+    )]
+    Exposed { listen: SocketAddr },
+    #[error(
+        "--trust-usernames lets anybody speak for anybody: it is for loopback alone, and {listen} \
+         is open to other machines"
+    )]
+    Trusting { listen: SocketAddr },
+}
+
+/// The file's keys, each as a flag has it.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct File {
+    listen: Option<SocketAddr>,
+    allow_hosts: Vec<String>,
+    auth_tokens: Option<PathBuf>,
+    operator_tokens: Option<PathBuf>,
+    toolsets: Vec<String>,
+    trust_usernames: bool,
+    grace: Option<Span>,
+    limits: Map<String, Value>,
+    log: Option<LogForm>,
+    log_level: Option<String>,
+}
+
+impl Settings {
+    /// Puts the settings together from all their places, and checks them.
+    ///
+    /// # Errors
+    /// What is wrong, where, and what is accepted.
+    pub fn gather(args: &ServeArgs) -> Result<Self, SettingsError> {
+        let file = match &args.config {
+            Some(path) => read(path)?,
+            None => File::default(),
+        };
+        let malformed = |error: String| SettingsError::Malformed {
+            path: args.config.clone().unwrap_or_default(),
+            error,
+        };
+        let named = |name: &String| {
+            name.parse::<Toolset>()
+                .map_err(|why| malformed(format!("toolsets: {why}")))
+        };
+        let of_file: Vec<_> = file.toolsets.iter().map(named).collect::<Result<_, _>>()?;
+        let level_of_file = file.log_level.as_deref().map(str::parse);
+        let level_of_file = level_of_file
+            .transpose()
+            .map_err(|_| malformed("log_level must be error, warn, info, debug or trace".into()))?;
+        let settings = Self {
+            listen: args.listen.or(file.listen).unwrap_or(DEFAULT_LISTEN),
+            allow_hosts: first(&args.allow_hosts, file.allow_hosts, &[]),
+            auth_tokens: args.auth_tokens.clone().or(file.auth_tokens),
+            operator_tokens: args.operator_tokens.clone().or(file.operator_tokens),
+            toolsets: first(&args.toolsets, of_file, Toolset::ALL),
+            usernames: match args.trust_usernames || file.trust_usernames {
+                true => Usernames::Trusted,
+                false => Usernames::NotTrusted,
+            },
+            grace: args.grace.or(file.grace).unwrap_or(Span::secs(10)),
+            limits: limits(file.limits, &args.limits, &malformed)?,
+            log: args.log.or(file.log).unwrap_or_default(),
+            log_level: args
+                .log_level
+                .or(level_of_file)
+                .unwrap_or(tracing::Level::INFO),
+            fixtures: match args.conformance_fixtures {
+                true => Fixtures::Present(Present::default()),
+                false => Fixtures::Absent,
+            },
+        };
+        settings.check()?;
+        Ok(settings)
+    }
+
+    /// Whether the whole of it is safe to serve.
+    fn check(&self) -> Result<(), SettingsError> {
+        let listen = self.listen;
+        if listen.ip().to_canonical().is_loopback() {
+            return Ok(());
+        }
+        if self.usernames == Usernames::Trusted {
+            return Err(SettingsError::Trusting { listen });
+        }
+        if self.allow_hosts.is_empty() || self.auth_tokens.is_none() {
+            return Err(SettingsError::Exposed { listen });
+        }
+        Ok(())
+    }
+}
+
+/// The first of these that says anything.
+fn first<T: Clone>(given: &[T], of_file: Vec<T>, default: &[T]) -> Vec<T> {
+    match (given, &of_file[..]) {
+        ([], []) => default.to_vec(),
+        ([], _) => of_file,
+        (given, _) => given.to_vec(),
+    }
+}
+
+fn read(path: &Path) -> Result<File, SettingsError> {
+    let text = fs::read_to_string(path).map_err(|error| SettingsError::Unreadable {
+        path: path.into(),
+        error,
+    })?;
+    if text.trim().is_empty() {
+        return Ok(File::default());
+    }
+    serde_saphyr::from_str(&text).map_err(|error| SettingsError::Malformed {
+        path: path.into(),
+        error: error.to_string(),
+    })
+}
+
+/// The core's limits: those of the file, over them those of the flags, over the defaults.
+fn limits(
+    mut keys: Map<String, Value>,
+    flags: &[String],
+    malformed: &dyn Fn(String) -> SettingsError,
+) -> Result<Config, SettingsError> {
+    let of_file = config(keys.clone()).map_err(|why| malformed(format!("limits: {why}")));
+    of_file?;
+    for text in flags {
+        let wrong = |why: String| SettingsError::Limit {
+            text: text.clone(),
+            why,
+        };
+        let (key, value) = text
+            .split_once('=')
+            .ok_or_else(|| wrong("write a key, `=` and a value, as in stick_lease=60s".into()))?;
+        let value: Value =
+            serde_saphyr::from_str(value).map_err(|error| wrong(error.to_string()))?;
+        keys.insert(key.trim().into(), value);
+        config(keys.clone()).map_err(wrong)?;
+    }
+    config(keys).map_err(malformed)
+}
+
+fn config(keys: Map<String, Value>) -> Result<Config, String> {
+    let config: Config =
+        serde_json::from_value(Value::Object(keys)).map_err(|error| error.to_string())?;
+    config.check().map_err(|error| error.to_string())?;
+    Ok(config)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use super::*;
+
+    fn gathered(args: &ServeArgs) -> Result<Settings, String> {
+        Settings::gather(args).map_err(|error| error.to_string())
+    }
+
+    fn file(text: &str) -> (tempfile::NamedTempFile, ServeArgs) {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(text.as_bytes()).unwrap();
+        let args = ServeArgs {
+            config: Some(file.path().into()),
+            ..ServeArgs::default()
+        };
+        (file, args)
+    }
+
+    #[test]
+    fn nothing_said_is_loopback_and_all_tools() {
+        let settings = gathered(&ServeArgs::default()).unwrap();
+        assert_eq!(settings.listen, DEFAULT_LISTEN);
+        assert_eq!(settings.toolsets, Toolset::ALL);
+        assert_eq!(settings.limits, Config::default());
+        assert_eq!(settings.grace, Span::secs(10));
+    }
+
+    #[test]
+    fn flags_go_before_the_file_and_the_file_before_defaults() {
+        let (_file, mut args) = file(
+            "listen: 127.0.0.1:1\ngrace: 3s\ntoolsets: [room]\n\
+             limits: { stick_lease: 60s, turn_limit: none }\n",
+        );
+        args.listen = Some("127.0.0.1:2".parse().unwrap());
+        args.limits = vec!["stick_lease=5s".into()];
+        let settings = gathered(&args).unwrap();
+        assert_eq!(settings.listen.port(), 2);
+        assert_eq!(settings.grace, Span::secs(3));
+        assert_eq!(settings.toolsets, [Toolset::Room]);
+        assert_eq!(settings.limits.stick_lease, Span::secs(5));
+        assert_eq!(settings.limits.turn_limit, chat_core::config::Limit::None);
+    }
+
+    #[test]
+    fn the_sample_file_says_what_is_so_anyway() {
+        let (_file, args) = file(include_str!("../../deploy/talking-stick.yaml"));
+        let (sample, default) = (
+            gathered(&args).unwrap(),
+            gathered(&ServeArgs::default()).unwrap(),
+        );
+        assert_eq!(format!("{sample:?}"), format!("{default:?}"));
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_with_what_is_accepted() {
+        let limit = |text: &str| {
+            gathered(&ServeArgs {
+                limits: vec![text.into()],
+                ..ServeArgs::default()
+            })
+            .unwrap_err()
+        };
+        assert!(limit("stick_lease").contains("as in stick_lease=60s"));
+        assert!(
+            limit("stick_leese=1s").contains("stick_lease"),
+            "{}",
+            limit("stick_leese=1s")
+        );
+        assert!(
+            limit("max_members=1").contains("2 to 65536"),
+            "{}",
+            limit("max_members=1")
+        );
+        let (_kept, args) = file("lisen: 127.0.0.1:1\n");
+        assert!(gathered(&args).unwrap_err().contains("listen"));
+        let (_kept, args) = file("limits: { max_members: many }\n");
+        let why = gathered(&args).unwrap_err();
+        assert!(why.contains("limits"), "{why}");
+    }
+
+    #[test]
+    fn what_is_open_to_others_needs_names_and_tokens() {
+        let open = ServeArgs {
+            listen: Some("0.0.0.0:1".parse().unwrap()),
+            ..ServeArgs::default()
+        };
+        assert!(gathered(&open).unwrap_err().contains("--allow-hosts"));
+        let trusting = ServeArgs {
+            trust_usernames: true,
+            ..open.clone()
+        };
+        assert!(
+            gathered(&trusting)
+                .unwrap_err()
+                .contains("--trust-usernames")
+        );
+        let closed = ServeArgs {
+            allow_hosts: vec!["chat.example.org".into()],
+            auth_tokens: Some("tokens.txt".into()),
+            ..open
+        };
+        assert!(gathered(&closed).is_ok());
+    }
+}

@@ -1,0 +1,425 @@
+//! The driver over journals that take a while, fail, or cannot say; and its limits.
+
+use std::sync::mpsc;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use chat_core::config::RateLimit;
+use chat_core::{
+    Address, Call, Caller, Command, Config, Entry, Load, Node, Position, Read, Reader, Reject,
+    Reply, Response, SecretHash, Span, Time,
+};
+use server::clock::Clock;
+use server::driver::{
+    self, Answered, Delivery, Ending, EventStream, MAX_QUEUED, NodeClient, Request, Running,
+};
+use server::journal::{Append, Fate, Journal, Later};
+
+/// A journal that does nothing by itself: the test says what becomes of each batch.
+#[derive(Clone, Default)]
+struct Reins(Arc<Mutex<Held>>);
+
+#[derive(Default)]
+struct Held {
+    later: Option<Later>,
+    batches: Vec<(Time, Vec<Entry>)>,
+    last: u64,
+    /// Batches are committed as they come.
+    loose: bool,
+}
+
+impl Journal for Reins {
+    fn attach(&mut self, later: Later) {
+        self.held().later = Some(later);
+    }
+
+    fn append(&mut self, now: Time, entries: &[Entry]) -> Append {
+        let mut held = self.held();
+        if held.loose {
+            let first = Position(held.last + 1);
+            held.last += entries.len() as u64;
+            return Append::Settled(Fate::Committed { first, at: now });
+        }
+        held.batches.push((now, entries.to_vec()));
+        Append::Pending
+    }
+
+    fn close(&mut self) {}
+}
+
+impl Reins {
+    fn held(&self) -> MutexGuard<'_, Held> {
+        self.0
+            .lock()
+            .expect("no test panics with the reins in hand")
+    }
+
+    /// The batch in flight, once there is one.
+    async fn batch(&self) -> usize {
+        loop {
+            if let Some((_, entries)) = self.held().batches.last() {
+                return entries.len();
+            }
+            tokio::task::yield_now().await;
+        }
+    }
+
+    fn tell(&self, fate: Fate) {
+        let held = self.held();
+        held.later.as_ref().expect("attached").tell(fate);
+    }
+
+    async fn commit(&self) {
+        self.batch().await;
+        let fate = {
+            let mut held = self.held();
+            let (at, entries) = held.batches.pop().expect("a batch");
+            let first = Position(held.last + 1);
+            held.last += entries.len() as u64;
+            Fate::Committed { first, at }
+        };
+        self.tell(fate);
+    }
+
+    async fn fail(&self) {
+        self.batch().await;
+        self.held().batches.pop();
+        self.tell(Fate::Failed);
+    }
+
+    fn loosen(&self) {
+        self.held().loose = true;
+    }
+}
+
+fn start(config: Config) -> (NodeClient, Running, Reins) {
+    let reins = Reins::default();
+    let node = Node::start(config, 7);
+    let journal = Box::new(reins.clone());
+    let (client, running) =
+        driver::start(node, journal, Clock::start(), Arc::default()).expect("a thread");
+    (client, running, reins)
+}
+
+/// A driver whose journal commits what comes.
+async fn start_loose(config: Config) -> (NodeClient, Running) {
+    let (client, running, reins) = start(config);
+    reins.commit().await;
+    reins.loosen();
+    (client, running)
+}
+
+fn secret(n: u8) -> SecretHash {
+    SecretHash([n; 16])
+}
+
+fn login(n: u8) -> Request {
+    Request::Call(Call::Command {
+        caller: Caller::New {
+            handle: secret(n),
+            reader: secret(n + 100),
+        },
+        key: None,
+        command: Command::Login {
+            username: format!("agent {n}").into(),
+            room: "lobby".into(),
+        },
+    })
+}
+
+fn check(n: u8, wait: Span) -> Request {
+    Request::Call(Call::Read {
+        reader: Reader::Handle(secret(n)),
+        read: Read::Check {
+            after: None,
+            wait,
+            max: 10,
+        },
+    })
+}
+
+fn ask(client: &NodeClient, request: Request) -> tokio::task::JoinHandle<Answered> {
+    let client = client.clone();
+    tokio::spawn(async move { client.call(Address(1), request).await })
+}
+
+async fn logged_in(client: &NodeClient, n: u8) {
+    let answered = client.call(Address(1), login(n)).await;
+    assert!(
+        matches!(answered.outcome, Ok(Response::Done(Reply::LoggedIn { .. }))),
+        "{:?}",
+        answered.outcome
+    );
+}
+
+/// Waits until the node's load is as wanted.
+async fn until(client: &NodeClient, wanted: impl Fn(Load) -> bool) {
+    while !wanted(client.look(|node| node.load()).await.expect("a driver")) {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_leaves_before_its_cause_is_committed_and_batches_form_meanwhile() {
+    let (client, _running, reins) = start(Config::default());
+    reins.commit().await;
+    let first = ask(&client, login(1));
+    assert_eq!(reins.batch().await, 1);
+    let others: Vec<_> = (2..10).map(|n| ask(&client, login(n))).collect();
+    until(&client, |load| load.pending == 9).await;
+    assert!(!first.is_finished() && others.iter().all(|call| !call.is_finished()));
+    reins.commit().await;
+    assert!(first.await.unwrap().outcome.is_ok());
+    assert_eq!(reins.batch().await, 8, "what came meanwhile is one batch");
+    reins.commit().await;
+    for call in others {
+        assert!(call.await.unwrap().outcome.is_ok());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_failed_append_refuses_its_calls_and_heals() {
+    let (client, _running, reins) = start(Config::default());
+    reins.commit().await;
+    let call = ask(&client, login(1));
+    reins.fail().await;
+    let refused = call.await.unwrap().outcome;
+    assert!(
+        matches!(refused, Err(Reject::StorageUnavailable { .. })),
+        "{refused:?}"
+    );
+    reins.loosen();
+    loop {
+        let again = client.call(Address(1), login(1)).await.outcome;
+        match again {
+            Ok(_) => break,
+            Err(reject) => assert!(
+                matches!(reject, Reject::StorageUnavailable { .. }),
+                "{reject:?}"
+            ),
+        }
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_append_of_unknown_fate_stops_the_node_until_the_journal_says() {
+    let (client, _running, reins) = start(Config::default());
+    reins.commit().await;
+    let call = ask(&client, login(1));
+    reins.batch().await;
+    reins.tell(Fate::Unknown);
+    let refused = loop {
+        // What came before the news waits for the next batch; what comes after it is refused.
+        let late = ask(&client, login(2));
+        client.look(|_| ()).await;
+        if late.is_finished() {
+            break late.await.unwrap().outcome;
+        }
+        late.abort();
+    };
+    assert!(
+        matches!(refused, Err(Reject::StorageUnavailable { .. })),
+        "{refused:?}"
+    );
+    assert!(!call.is_finished());
+    reins.commit().await;
+    assert!(call.await.unwrap().outcome.is_ok());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_full_channel_is_told_and_not_buffered() {
+    let config = Config {
+        rate_limit: RateLimit::None,
+        ..Config::default()
+    };
+    let (client, _running) = start_loose(config).await;
+    logged_in(&client, 1).await;
+    let (go, wait) = mpsc::channel::<()>();
+    let (began, begun) = tokio::sync::oneshot::channel();
+    let busy = tokio::spawn({
+        let client = client.clone();
+        // Until the test lets go, the driver is at this.
+        let look = move |_: &Node| {
+            began.send(()).expect("the test waits for it");
+            wait.recv().is_err()
+        };
+        async move { client.look(look).await }
+    });
+    begun.await.unwrap();
+    let calls: Vec<_> = (0..MAX_QUEUED + 100)
+        .map(|_| ask(&client, check(1, Span::ZERO)))
+        .collect();
+    while client.queued() < MAX_QUEUED {
+        tokio::task::yield_now().await;
+    }
+    let refused = client.call(Address(1), check(1, Span::ZERO)).await.outcome;
+    assert!(
+        matches!(refused, Err(Reject::Overloaded { .. })),
+        "{refused:?}"
+    );
+    assert!(client.look(|_| ()).await.is_none());
+    drop(go);
+    assert_eq!(busy.await.unwrap(), Some(true));
+    let mut served = 0;
+    for call in calls {
+        match call.await.unwrap().outcome {
+            Ok(_) => served += 1,
+            Err(reject) => assert!(matches!(reject, Reject::Overloaded { .. }), "{reject:?}"),
+        }
+    }
+    assert_eq!(served, MAX_QUEUED);
+    assert_eq!(client.queued(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_stops_waiting_is_no_longer_waited_for() {
+    let (client, _running) = start_loose(Config::default()).await;
+    logged_in(&client, 1).await;
+    // Its own arrival is read, so that the next check waits.
+    assert!(
+        client
+            .call(Address(1), check(1, Span::ZERO))
+            .await
+            .outcome
+            .is_ok()
+    );
+    let waits = ask(&client, check(1, Span::secs(50)));
+    until(&client, |load| load.parked == 1).await;
+    waits.abort();
+    until(&client, |load| load.parked == 0).await;
+}
+
+async fn stream(client: &NodeClient, n: u8) -> EventStream {
+    let reader = Reader::ReaderId(secret(n + 100));
+    let opened = client.open_stream(Address(1), reader, None).await;
+    opened.expect("a stream of one who is registered").0
+}
+
+fn say(n: u8, text: &str) -> Request {
+    Request::Call(Call::Command {
+        caller: Caller::Handle(secret(n)),
+        key: None,
+        command: Command::SendMessage {
+            room: None,
+            text: text.into(),
+            epoch: None,
+        },
+    })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reader_that_takes_nothing_holds_nobody_up_and_misses_nothing_within_its_inbox() {
+    const SAID: u64 = 300;
+    let config = Config {
+        rate_limit: RateLimit::None,
+        stick: chat_core::config::StickRule::Optional,
+        ..Config::default()
+    };
+    let (client, _running) = start_loose(config).await;
+    for n in 1..=3 {
+        logged_in(&client, n).await;
+    }
+    let (mut slow, mut quick) = (stream(&client, 2).await, stream(&client, 3).await);
+    let reads = tokio::spawn(async move {
+        let mut count = 0;
+        while count < SAID {
+            if let Delivery::Page { page, .. } = quick.next().await {
+                count += page.events.len() as u64;
+            }
+        }
+    });
+    for n in 0..SAID {
+        let said = client
+            .call(Address(1), say(1, &n.to_string()))
+            .await
+            .outcome;
+        assert!(said.is_ok(), "{said:?}");
+    }
+    reads.await.unwrap();
+    let mut next = None;
+    let mut count = 0;
+    while count < SAID {
+        if let Delivery::Page { page, .. } = slow.next().await {
+            assert_eq!(page.gap, None);
+            assert!(next.is_none_or(|next| page.first == next));
+            next = Some(page.cursor.next());
+            count += page.events.len() as u64;
+        }
+    }
+    assert_eq!(count, SAID);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_that_is_dropped_is_closed_and_one_that_is_forgotten_ends() {
+    let (client, _running) = start_loose(Config::default()).await;
+    logged_in(&client, 1).await;
+    let dropped = stream(&client, 1).await;
+    let mut kept = stream(&client, 1).await;
+    until(&client, |load| load.streams == 2).await;
+    drop(dropped);
+    until(&client, |load| load.streams == 1).await;
+    let leaves = Request::Call(Call::Command {
+        caller: Caller::Handle(secret(1)),
+        key: None,
+        command: Command::Unregister,
+    });
+    assert!(client.call(Address(1), leaves).await.outcome.is_ok());
+    loop {
+        match kept.next().await {
+            Delivery::End(why) => break assert_eq!(why, Ending::Forgotten),
+            Delivery::Page { .. } | Delivery::Notice { .. } => {}
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn to_stop_gives_streams_what_they_are_owed_first() {
+    const SAID: u64 = 200;
+    let config = Config {
+        rate_limit: RateLimit::None,
+        stick: chat_core::config::StickRule::Optional,
+        ..Config::default()
+    };
+    let (client, running) = start_loose(config).await;
+    for n in 1..=2 {
+        logged_in(&client, n).await;
+    }
+    let mut reader = stream(&client, 2).await;
+    for n in 0..SAID {
+        assert!(
+            client
+                .call(Address(1), say(1, &n.to_string()))
+                .await
+                .outcome
+                .is_ok()
+        );
+    }
+    client.stop(std::time::Instant::now() + std::time::Duration::from_secs(30));
+    let mut count = 0;
+    loop {
+        match reader.next().await {
+            Delivery::Page { page, .. } => count += page.events.len() as u64,
+            Delivery::Notice { .. } => {}
+            Delivery::End(why) => break assert_eq!(why, Ending::Closing),
+        }
+    }
+    assert_eq!(count, SAID);
+    running.ended().await.unwrap();
+    let late = client.call(Address(1), say(1, "late")).await.outcome;
+    assert_eq!(late, Err(Reject::ShuttingDown));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_broken_invariant_ends_the_driver_and_is_told() {
+    let (client, mut running, reins) = start(Config::default());
+    reins.commit().await;
+    let call = ask(&client, login(1));
+    reins.batch().await;
+    // A journal with other positions than the node's has lost or doubled entries.
+    reins.tell(Fate::Committed {
+        first: Position(99),
+        at: Time(0),
+    });
+    assert_eq!(running.died().await, driver::Died);
+    assert_eq!(call.await.unwrap().outcome, Err(Reject::ShuttingDown));
+}

@@ -1,0 +1,276 @@
+//! What operators see and do.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use server::http::Admin;
+use server::identity::Secrets;
+
+use crate::client::Answer;
+use crate::doors::tokens;
+use crate::world::{Registered, Setup, World};
+
+const BOSS: (&str, &str) = ("Authorization", "Bearer boss");
+
+async fn operated() -> World {
+    let mut setup = Setup::free();
+    setup.door.operators = Some(tokens(&["boss"]));
+    setup.http.admin = Admin::Served;
+    World::start(setup).await
+}
+
+async fn act(world: &World, path: &str, body: Value) -> Answer {
+    let headers = [BOSS, ("Content-Type", "application/json")];
+    let body = body.to_string();
+    let mut client = world.client().await;
+    client
+        .request("POST", path, &headers, body.as_bytes())
+        .await
+}
+
+async fn done(world: &World, path: &str, body: Value) {
+    let answer = act(world, path, body).await;
+    assert_eq!(answer.status, 200, "{path}: {}", answer.text());
+}
+
+async fn seen(world: &World, path: &str) -> Value {
+    let answer = world
+        .client()
+        .await
+        .request("GET", path, &[BOSS], b"")
+        .await;
+    assert_eq!(answer.status, 200, "{path}: {}", answer.text());
+    answer.json()
+}
+
+async fn says(one: &mut Registered) -> (u16, Option<String>) {
+    let answer = one.post("/send", json!({ "message": "x" })).await;
+    (answer.status, (answer.status != 200).then(|| answer.code()))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_who_is_muted_is_heard_again_when_unmuted() {
+    let world = operated().await;
+    let (mut ann, ben) = (world.register("Ann").await, world.register("Ben").await);
+    let mut events = world.events(&ben.handle, None).await;
+    done(
+        &world,
+        "/admin/mute",
+        json!({ "user_id": ann.user, "reason": "shouting" }),
+    )
+    .await;
+    let told = events.event().await.unwrap();
+    assert!(told.is("moderation.muted"), "{told:?}");
+    assert_eq!(told.json()["reason"], "shouting");
+    assert_eq!(says(&mut ann).await, (403, Some("muted".into())));
+    let all = seen(&world, "/admin/participants").await;
+    assert_eq!(all["participants"][0]["display_name"], "Ann");
+    assert_eq!(all["participants"][0]["muted"], true);
+    assert_eq!(all["participants"][1]["streams"], 1);
+    done(&world, "/admin/unmute", json!({ "name": "ANN" })).await;
+    assert_eq!(says(&mut ann).await, (200, None));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_who_is_kicked_is_out_of_the_room_and_a_closed_room_is_over() {
+    let world = operated().await;
+    let (mut ann, mut ben) = (world.register("Ann").await, world.register("Ben").await);
+    let kick = json!({ "user_id": ann.user, "room_id": ann.room, "reason": "spam" });
+    done(&world, "/admin/kick", kick.clone()).await;
+    assert_eq!(says(&mut ann).await.0, 409);
+    assert_eq!(act(&world, "/admin/kick", kick).await.code(), "not_in_room");
+    let rooms = seen(&world, "/admin/rooms").await;
+    assert_eq!(rooms["rooms"][0]["members"], 1);
+    done(
+        &world,
+        "/admin/close",
+        json!({ "room_id": ben.room, "reason": "late" }),
+    )
+    .await;
+    assert_eq!(says(&mut ben).await.0, 409);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_banned_name_does_not_come_back_until_it_may() {
+    let world = operated().await;
+    let mut ann = world.register("Ann").await;
+    done(
+        &world,
+        "/admin/ban",
+        json!({ "name": "ann", "reason": "spam" }),
+    )
+    .await;
+    assert_eq!(says(&mut ann).await, (401, Some("unknown_handle".into())));
+    let body = json!({ "username": "Ann" });
+    let back = world.client().await.post("/register", None, &body).await;
+    assert_eq!(back.code(), "name_not_allowed");
+    let bans = seen(&world, "/admin/bans").await;
+    assert_eq!(bans["bans"][0]["by"], "name0");
+    assert_eq!(bans["bans"][0]["reason"], "spam");
+    done(
+        &world,
+        "/admin/unban",
+        json!({ "name": bans["bans"][0]["name"] }),
+    )
+    .await;
+    world.register("Ann").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_banned_address_is_shut_out_but_for_operators() {
+    let world = operated().await;
+    let mut ann = world.register("Ann").await;
+    let ban = json!({ "address": "127.0.0.1", "reason": "flood" });
+    done(&world, "/admin/ban", ban).await;
+    assert_eq!(says(&mut ann).await, (403, Some("blocked".into())));
+    let bans = seen(&world, "/admin/bans").await;
+    let hash = bans["bans"][0]["address"].as_str().unwrap();
+    let address = Secrets::new(&[1; 32]).address("127.0.0.1".parse().unwrap());
+    assert_eq!(hash, format!("{:016x}", address.0));
+    done(&world, "/admin/unban", json!({ "address": hash })).await;
+    assert_eq!(says(&mut ann).await, (200, None));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn reports_are_read_newest_first() {
+    let world = operated().await;
+    let (mut ann, ben) = (world.register("Ann").await, world.register("Ben").await);
+    for reason in ["first", "second", "third"] {
+        let report = json!({ "user_id": ben.user, "reason": reason });
+        assert_eq!(ann.post("/tools/report_user", report).await.status, 200);
+    }
+    let reports = seen(&world, "/admin/reports?limit=2").await;
+    assert_eq!(reports["kept"], 3);
+    let reasons: Vec<_> = reports["reports"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|r| &r["reason"])
+        .collect();
+    assert_eq!(reasons, ["third", "second"]);
+    assert_eq!(reports["reports"][0]["by"]["display_name"], "Ann");
+    assert_eq!(reports["reports"][0]["about"]["user_id"], ben.user);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_figures_and_sizes_are_shown() {
+    let world = operated().await;
+    world.register("Ann").await;
+    let overview = seen(&world, "/admin/overview").await;
+    assert_eq!(overview["participants"], 1);
+    assert!(overview["sizes"]["pending"]["limit"].as_u64().unwrap() > 0);
+    assert!(overview["stick_moves"]["granted_at_once"].is_u64());
+    assert!(
+        overview["timers_fired"]
+            .as_object()
+            .is_some_and(|kinds| !kinds.is_empty())
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_an_operator_cannot_mean_is_told() {
+    let world = operated().await;
+    for (path, body, code) in [
+        ("/admin/mute", json!({ "reason": "x" }), "invalid_arguments"),
+        (
+            "/admin/mute",
+            json!({ "user_id": "user_9", "reason": "x" }),
+            "user_not_found",
+        ),
+        (
+            "/admin/mute",
+            json!({ "name": "Nobody", "reason": "x" }),
+            "user_not_found",
+        ),
+        (
+            "/admin/mute",
+            json!({ "user_id": "user_9" }),
+            "invalid_arguments",
+        ),
+        (
+            "/admin/mute",
+            json!({ "user_id": "a", "name": "b", "reason": "x" }),
+            "invalid_arguments",
+        ),
+        (
+            "/admin/ban",
+            json!({ "address": "localhost", "reason": "x" }),
+            "invalid_arguments",
+        ),
+        (
+            "/admin/ban",
+            json!({ "address": 7, "reason": "x" }),
+            "invalid_arguments",
+        ),
+        (
+            "/admin/ban",
+            json!({ "address": "10.0.0.1" }),
+            "invalid_arguments",
+        ),
+        ("/admin/unban", json!({}), "invalid_arguments"),
+        (
+            "/admin/unban",
+            json!({ "name": "Ann", "why": "x" }),
+            "invalid_arguments",
+        ),
+        (
+            "/admin/close",
+            json!({ "room_id": "room_9", "reason": "x" }),
+            "room_not_found",
+        ),
+        (
+            "/admin/close",
+            json!({ "reason": "x" }),
+            "invalid_arguments",
+        ),
+        (
+            "/admin/kick",
+            json!({ "user_id": "user_1", "reason": "x" }),
+            "invalid_arguments",
+        ),
+    ] {
+        assert_eq!(
+            act(&world, path, body.clone()).await.code(),
+            code,
+            "{path} {body}"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_else_is_let_in() {
+    let world = operated().await;
+    let mut client = world.client().await;
+    for path in ["/admin/overview", "/admin/bans", "/admin/reports"] {
+        let answer = client.get(path).await;
+        assert_eq!(
+            (answer.status, answer.code()),
+            (401, "operator_required".into())
+        );
+    }
+    let stranger = client.post("/admin/mute", None, &json!({})).await;
+    assert_eq!(stranger.code(), "operator_required");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_act_bears_the_operator_s_name() {
+    let world = operated().await;
+    let ann = world.register("Ann").await;
+    done(
+        &world,
+        "/admin/ban",
+        json!({ "user_id": ann.user, "reason": "spam" }),
+    )
+    .await;
+    let by: Option<Vec<Arc<str>>> = world
+        .service
+        .node()
+        .look(|node| {
+            node.hub()
+                .banned_names()
+                .map(|(_, ban)| Arc::clone(&ban.by))
+                .collect()
+        })
+        .await;
+    assert_eq!(by, Some(vec!["name0".into()]));
+}

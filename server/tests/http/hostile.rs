@@ -1,0 +1,332 @@
+//! Input that nobody means well by: always a clear refusal, and others undisturbed.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::client::Client;
+use crate::world::{Setup, World};
+
+const JSON: (&str, &str) = ("Content-Type", "application/json");
+
+/// The server still does what it is for.
+async fn serves(world: &World) {
+    let mut client = world.client().await;
+    let answer = client.get("/readyz").await;
+    assert_eq!(answer.status, 200, "{}", answer.text());
+}
+
+async fn post(world: &World, path: &str, headers: &[(&str, &str)], body: &[u8]) -> (u16, String) {
+    let mut client = world.client().await;
+    let answer = client.request("POST", path, headers, body).await;
+    (answer.status, answer.code())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bodies_that_are_no_arguments_are_refused() {
+    let world = World::start(Setup::default()).await;
+    let deep = format!("{}{}", "[".repeat(10_000), "]".repeat(10_000));
+    let deep = format!("{{\"username\":{deep}}}");
+    let bodies: &[&[u8]] = &[
+        b"{",
+        b"[]",
+        b"null",
+        b"\"x\"",
+        b"{\"username\":}",
+        b"{} {}",
+        b"\xff\xfe{}",
+        b"{\"username\":\"\xc3\x28\"}",
+        b"\0",
+        deep.as_bytes(),
+    ];
+    for body in bodies {
+        for path in [
+            "/register",
+            "/send",
+            "/tools/login",
+            "/unregister",
+            "/check_event",
+        ] {
+            let refused = post(&world, path, &[JSON], body).await;
+            assert_eq!(
+                refused,
+                (400, "invalid_arguments".into()),
+                "{path} {body:?}"
+            );
+        }
+    }
+    let plain = [("Content-Type", "text/plain")];
+    let refused = post(&world, "/register", &plain, b"{\"username\":\"Ann\"}").await;
+    assert_eq!(refused, (400, "invalid_arguments".into()));
+    let untyped = post(&world, "/register", &[], b"{\"username\":\"Ann\"}").await;
+    assert_eq!(untyped, (400, "invalid_arguments".into()));
+    serves(&world).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn arguments_of_wrong_types_are_named() {
+    let world = World::start(Setup::free()).await;
+    let mut ann = world.register("Ann").await;
+    let wrong = [
+        Value::from(7),
+        json!([1]),
+        json!({ "a": 1 }),
+        true.into(),
+        json!(1e300),
+    ];
+    for value in wrong {
+        for (path, name) in [
+            ("/send", "message"),
+            ("/send", "room_id"),
+            ("/send", "request_key"),
+            ("/check_event", "handle"),
+            ("/tools/login", "username"),
+            ("/tools/report_user", "reason"),
+        ] {
+            let mut body = json!({ "message": "x", "username": "Ann", "user_id": "user_9" });
+            if path != "/send" {
+                body.as_object_mut().unwrap().remove("message");
+            }
+            body[name] = value.clone();
+            let answer = ann.post(path, body).await;
+            assert_eq!(
+                (answer.status, answer.code()),
+                (400, "invalid_arguments".into())
+            );
+        }
+    }
+    for delay in [json!(-1), json!("5"), json!(0.5), json!(1e300)] {
+        let answer = ann.post("/check_event", json!({ "delay": delay })).await;
+        assert_eq!(
+            (answer.status, answer.code()),
+            (400, "invalid_arguments".into())
+        );
+        assert!(answer.text().contains("`delay`"), "{}", answer.text());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_too_large_is_413() {
+    let mut setup = Setup::free();
+    setup.door.max_body = 10_000;
+    let world = World::start(setup).await;
+    let mut ann = world.register("Ann").await;
+    let long = ann
+        .post("/send", json!({ "message": "x".repeat(5_000) }))
+        .await;
+    assert_eq!((long.status, long.code()), (413, "message_too_long".into()));
+    let huge = vec![b' '; 60_000];
+    let refused = post(&world, "/send", &[JSON], &huge).await;
+    assert_eq!(refused, (413, "body_too_large".into()));
+    // Nobody says how much is coming, and it does not end by itself.
+    let mut client = world.client().await;
+    let chunked = [JSON, ("Transfer-Encoding", "chunked")];
+    let head = client.head("POST", "/send", &chunked, None);
+    client.write(head.as_bytes()).await;
+    let chunk = [b"4000\r\n", &vec![b' '; 0x4000][..], b"\r\n"].concat();
+    for _ in 0..3 {
+        client.write(&chunk).await;
+    }
+    client.write(b"0\r\n\r\n").await;
+    let answer = client.answer("POST").await;
+    assert_eq!(
+        (answer.status, answer.code()),
+        (413, "body_too_large".into())
+    );
+    // One that asks before it sends is spared the sending.
+    let mut client = world.client().await;
+    let asks = [
+        JSON,
+        ("Expect", "100-continue"),
+        ("Content-Length", "99999999999"),
+    ];
+    let head = client.head("POST", "/send", &asks, None);
+    client.write(head.as_bytes()).await;
+    assert_eq!(client.answer("POST").await.status, 413);
+    serves(&world).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bodies_that_come_byte_by_byte_or_not_at_all_are_given_up() {
+    let mut setup = Setup::default();
+    setup.door.body_within = Duration::from_millis(200);
+    let world = World::start(setup).await;
+    let mut slow = world.client().await;
+    let head = slow.head("POST", "/register", &[JSON], Some(100));
+    slow.write(head.as_bytes()).await;
+    slow.write(b"{").await;
+    let answer = slow.answer("POST").await;
+    assert_eq!(
+        (answer.status, answer.code()),
+        (408, "body_too_slow".into())
+    );
+    let mut gone = world.client().await;
+    let head = gone.head("POST", "/register", &[JSON], Some(100));
+    gone.write(head.as_bytes()).await;
+    drop(gone);
+    serves(&world).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn heads_that_do_not_end_or_are_none_end_the_connection() {
+    let mut setup = Setup::default();
+    setup.limits.head = Duration::from_millis(200);
+    let world = World::start(setup).await;
+    let mut half = Vec::new();
+    for _ in 0..300 {
+        let mut client = world.client().await;
+        client
+            .write(b"GET /users HTTP/1.1\r\nHost: localhost\r\n")
+            .await;
+        half.push(client);
+    }
+    serves(&world).await;
+    for client in &mut half {
+        let rest = client.rest().await;
+        assert!(
+            rest.is_empty() || rest.starts_with(b"HTTP/1.1 4"),
+            "{rest:?}"
+        );
+    }
+    let many: String = (0..500).map(|n| format!("X-{n}: y\r\n")).collect();
+    let long = format!("X-Long: {}\r\n", "y".repeat(1_000_000));
+    for headers in [many, long] {
+        let mut client = world.client().await;
+        let head = format!("GET /users HTTP/1.1\r\nHost: localhost\r\n{headers}\r\n");
+        client.write(head.as_bytes()).await;
+        assert_eq!(client.answer("GET").await.status, 431);
+    }
+    for nonsense in [
+        &b"\x16\x03\x01\x02\x00"[..],
+        b"hello\r\n\r\n",
+        b"GET / HTTP/9.9\r\n\r\n",
+    ] {
+        let mut client = world.client().await;
+        client.write(nonsense).await;
+        let rest = client.rest().await;
+        assert!(
+            rest.is_empty() || rest.starts_with(b"HTTP/1.1 400"),
+            "{nonsense:?}"
+        );
+    }
+    serves(&world).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn guessed_handles_open_nothing() {
+    let world = World::start(Setup::free()).await;
+    let mut ann = world.register("Ann").await;
+    let reader = ann.reader.clone();
+    let long = "h".repeat(200);
+    for (guess, status) in [
+        ("h_AAAAAAAAAAAAAAAAAAAAAA", 401),
+        ("user_1", 401),
+        (&*reader, 401),
+        (&*long, 400),
+        ("", 400),
+    ] {
+        let mut client = world.client().await;
+        for (path, body) in [
+            ("/send", json!({ "message": "x" })),
+            ("/reconnect", json!({})),
+        ] {
+            let answer = client.post(path, Some(guess), &body).await;
+            assert_eq!(answer.status, status, "{path} {guess}");
+        }
+    }
+    let twice = [
+        JSON,
+        ("Chat-Handle", &*ann.handle),
+        ("Chat-Handle", "h_other"),
+    ];
+    let refused = post(&world, "/reconnect", &twice, b"{}").await;
+    assert_eq!(refused, (400, "invalid_arguments".into()));
+    assert_eq!(ann.post("/reconnect", json!({})).await.status, 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn another_s_room_is_closed_and_a_sender_cannot_be_forged() {
+    let world = World::start(Setup::free()).await;
+    let (mut ann, mut ben) = (world.register("Ann").await, world.register("Ben").await);
+    let den = ann
+        .post("/tools/login", json!({ "username": "Ann", "room": "den" }))
+        .await;
+    let den = den.json()["room_id"].clone();
+    for (path, body) in [
+        ("/send", json!({ "message": "x", "room_id": den })),
+        ("/talking_stick", json!({ "room_id": den })),
+        ("/tools/list_users", json!({ "room_id": den })),
+        ("/tools/history", json!({ "room_id": den })),
+    ] {
+        let answer = ben.post(path, body).await;
+        assert_eq!(
+            (answer.status, answer.code()),
+            (403, "not_in_room".into()),
+            "{path}"
+        );
+    }
+    for forged in [
+        "sender",
+        "user_id",
+        "username",
+        "from",
+        "timestamp",
+        "message_id",
+    ] {
+        let mut body = json!({ "message": "x" });
+        body[forged] = "Ann".into();
+        let answer = ben.post("/send", body).await;
+        assert_eq!(
+            (answer.status, answer.code()),
+            (400, "invalid_arguments".into())
+        );
+    }
+    for name in ["Server", "SYSTEM", "Sеrver", "", "a\nb", "\u{202e}x"] {
+        let body = json!({ "username": name });
+        let answer = world.client().await.post("/register", None, &body).await;
+        assert_eq!(answer.code(), "name_not_allowed", "{name:?}");
+    }
+    ben.say("event: x\n\ndata: y").await;
+    let lobby = ann.room.clone();
+    let history = ann
+        .post("/tools/history", json!({ "room_id": lobby }))
+        .await;
+    assert_eq!(
+        history.json()["messages"][0]["sender"]["display_name"],
+        "Ben"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_flood_is_told_when_to_come_again_and_others_are_served() {
+    let world = World::start(Setup::default()).await;
+    let (mut ann, mut ben) = (world.register("Ann").await, world.register("Ben").await);
+    let mut refusals = 0;
+    for _ in 0..200 {
+        let answer = ann.post("/tools/list_users", json!({})).await;
+        if answer.status == 429 {
+            assert_eq!(answer.code(), "rate_limited");
+            assert!(answer.json()["error"]["retry_after_ms"].as_u64().unwrap() > 0);
+            assert_eq!(answer.header("retry-after"), Some("1"));
+            refusals += 1;
+        }
+    }
+    assert!(refusals > 0);
+    assert_eq!(ben.post("/tools/list_users", json!({})).await.status, 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn requests_on_one_connection_do_not_mix() {
+    let world = World::start(Setup::default()).await;
+    let mut client: Client = world.client().await;
+    let mut both = client.head("GET", "/healthz", &[], None);
+    both += &client.head("GET", "/nowhere", &[], None);
+    client.write(both.as_bytes()).await;
+    assert_eq!(client.answer("GET").await.status, 200);
+    assert_eq!(client.answer("GET").await.status, 404);
+    // Two lengths that disagree are how requests are smuggled past proxies.
+    let lengths = [JSON, ("Content-Length", "2"), ("Content-Length", "3")];
+    let head = client.head("POST", "/register", &lengths, None);
+    client.write(format!("{head}{{}}x").as_bytes()).await;
+    assert_eq!(client.answer("POST").await.status, 400);
+}

@@ -1,0 +1,14 @@
+//! Plain HTTP as others meet it: a whole server on a port of its own, and a client that writes
+//! and reads bytes, so that what it sends may be as wrong as anybody's.
+
+mod admin;
+mod calls;
+mod client;
+mod doors;
+mod hostile;
+mod older;
+mod openapi;
+mod secrets;
+mod stalled;
+mod stream;
+mod world;

@@ -1,0 +1,265 @@
+//! What the older client does, call by call: it registers by name as often as it likes, listens
+//! with its name in the address, and gives up on a call after 5 s.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use server::settings::Usernames;
+
+use crate::client::{Answer, Events};
+use crate::world::{Setup, World, within};
+
+/// How long such a client waits for an answer.
+const ITS_PATIENCE: Duration = Duration::from_secs(5);
+
+async fn trusting() -> World {
+    let mut setup = Setup::default();
+    setup.http.usernames = Usernames::Trusted;
+    World::start(setup).await
+}
+
+async fn post(world: &World, path: &str, body: Value) -> Answer {
+    let mut client = world.client().await;
+    let answer = client.post(path, None, &body);
+    tokio::time::timeout(ITS_PATIENCE, answer)
+        .await
+        .expect("it does not wait longer")
+}
+
+async fn done(world: &World, path: &str, body: Value) {
+    let answer = post(world, path, body).await;
+    assert_eq!(answer.status, 200, "{path}: {}", answer.text());
+    assert_eq!(answer.json()["success"], true);
+}
+
+async fn listen(world: &World, name: &str) -> Events {
+    let path = format!("/events?username={name}");
+    let accept = [("Accept", "text/event-stream")];
+    world.client().await.events(&path, &accept).await
+}
+
+/// The next lines of the chat, as such a client reads them.
+async fn lines(events: &mut Events) -> Vec<(String, String)> {
+    let block = events.event().await.expect("the stream goes on");
+    let text = |line: &Value, field: &str| line[field].as_str().expect(field).to_owned();
+    block
+        .json()
+        .as_array()
+        .expect("an array")
+        .iter()
+        .map(|line| {
+            assert_eq!(text(line, "timestamp").len(), "18:29:13".len());
+            (text(line, "sender"), text(line, "content"))
+        })
+        .collect()
+}
+
+fn line(sender: &str, content: &str) -> (String, String) {
+    (sender.into(), content.into())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn it_registers_twice_listens_and_talks_by_turns() {
+    let world = trusting().await;
+    for name in ["Claude", "Bob"] {
+        done(&world, "/register", json!({ "username": name })).await;
+        done(&world, "/register", json!({ "username": name })).await;
+    }
+    let users = world.client().await.get("/users").await.json();
+    assert_eq!(users["users"], json!(["Bob", "Claude"]));
+    let mut bob = listen(&world, "Bob").await;
+    let mut claude = listen(&world, "Claude").await;
+    let early = post(
+        &world,
+        "/send",
+        json!({ "username": "Claude", "message": "x" }),
+    )
+    .await;
+    assert_eq!(early.code(), "stick_required");
+    done(&world, "/talking_stick", json!({ "username": "Claude" })).await;
+    let claims = line(
+        "Server",
+        "Claude has claimed the talking stick and wants to speak",
+    );
+    assert_eq!(lines(&mut bob).await, std::slice::from_ref(&claims));
+    assert_eq!(lines(&mut claude).await, [claims]);
+    let held = post(&world, "/talking_stick", json!({ "username": "Bob" })).await;
+    assert_eq!((held.status, held.code()), (409, "stick_held".into()));
+    let wants = line(
+        "Server",
+        "Bob has claimed the talking stick and wants to speak",
+    );
+    assert_eq!(lines(&mut claude).await, std::slice::from_ref(&wants));
+    assert_eq!(lines(&mut bob).await, std::slice::from_ref(&wants));
+    done(
+        &world,
+        "/send",
+        json!({ "username": "Claude", "message": "hello\n\nthere" }),
+    )
+    .await;
+    assert_eq!(lines(&mut bob).await, [line("Claude", "hello\n\nthere")]);
+    // To have said something ended the turn; and Bob's claim was withdrawn, so it may be anybody's.
+    done(&world, "/talking_stick", json!({ "username": "Bob" })).await;
+    assert_eq!(lines(&mut claude).await, [wants]);
+    done(
+        &world,
+        "/send",
+        json!({ "username": "Bob", "message": "hi" }),
+    )
+    .await;
+    assert_eq!(lines(&mut claude).await, [line("Bob", "hi")]);
+    done(&world, "/unregister", json!({ "username": "Bob" })).await;
+    done(&world, "/unregister", json!({ "username": "Bob" })).await;
+    let users = world.client().await.get("/users").await;
+    assert_eq!(users.status, 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stranger_is_registered_by_whatever_it_does_first() {
+    let world = trusting().await;
+    let mut events = listen(&world, "Ann").await;
+    let opening = within(events.block())
+        .await
+        .expect("it is told at once that it listens");
+    assert_eq!(opening.comments, ["welcome"]);
+    done(&world, "/talking_stick", json!({ "username": "Ben" })).await;
+    assert_eq!(lines(&mut events).await[0].0, "Server");
+    done(&world, "/reconnect", json!({ "username": "Cid" })).await;
+    done(
+        &world,
+        "/check_event",
+        json!({ "username": "Dee", "delay": 4 }),
+    )
+    .await;
+    let overview = world.client().await.get("/overview").await.json();
+    assert_eq!(overview["participants"], 4);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_came_while_it_did_not_listen_is_there_when_it_does() {
+    let world = trusting().await;
+    done(&world, "/register", json!({ "username": "Ann" })).await;
+    done(&world, "/talking_stick", json!({ "username": "Ben" })).await;
+    done(
+        &world,
+        "/send",
+        json!({ "username": "Ben", "message": "one" }),
+    )
+    .await;
+    let mut events = listen(&world, "Ann").await;
+    let mut seen = Vec::new();
+    while seen.last() != Some(&line("Ben", "one")) {
+        seen.extend(lines(&mut events).await);
+    }
+    // It asks for the next, so it has this one.
+    done(&world, "/talking_stick", json!({ "username": "Ben" })).await;
+    lines(&mut events).await;
+    drop(events);
+    done(
+        &world,
+        "/send",
+        json!({ "username": "Ben", "message": "two" }),
+    )
+    .await;
+    let mut again = listen(&world, "Ann").await;
+    let mut seen = lines(&mut again).await;
+    while seen.last() != Some(&line("Ben", "two")) {
+        seen.extend(lines(&mut again).await);
+    }
+    assert!(!seen.contains(&line("Ben", "one")), "{seen:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn that_it_waits_is_answered_at_once_and_waited_for_behind_its_back() {
+    let world = trusting().await;
+    done(&world, "/register", json!({ "username": "Ann" })).await;
+    let mut ann = listen(&world, "Ann").await;
+    done(&world, "/talking_stick", json!({ "username": "Ben" })).await;
+    lines(&mut ann).await;
+    // An inbox with something in it is no waiting: what the stream took counts only when the
+    // connection asks for more.
+    within(async {
+        while parked(&world).await == 0 {
+            done(
+                &world,
+                "/check_event",
+                json!({ "username": "Ann", "delay": 2 }),
+            )
+            .await;
+        }
+    })
+    .await;
+    for delay in [4, 8, 16] {
+        done(
+            &world,
+            "/check_event",
+            json!({ "username": "Ann", "delay": delay }),
+        )
+        .await;
+        assert_eq!(parked(&world).await, 1);
+    }
+    // Something comes, and it waits no longer.
+    done(
+        &world,
+        "/send",
+        json!({ "username": "Ben", "message": "hi" }),
+    )
+    .await;
+    assert_eq!(lines(&mut ann).await, [line("Ben", "hi")]);
+    assert_eq!(parked(&world).await, 0);
+}
+
+async fn parked(world: &World) -> usize {
+    let load = world.service.node().look(chat_core::Node::load).await;
+    load.expect("the node lives").parked
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_name_of_one_with_a_handle_is_its_own() {
+    let world = trusting().await;
+    let mut client = world.client().await;
+    let key = json!({ "username": "Ann", "request_key": "kJ3v9QmX2hTz7pLw8RbYcA" });
+    let ann = client.post("/register", None, &key).await;
+    let handle = ann.json()["handle"].as_str().unwrap().to_owned();
+    for path in ["/send", "/talking_stick", "/check_event", "/register"] {
+        let body = json!({ "username": "Ann", "message": "x" });
+        let refused = post(&world, path, body).await;
+        assert_eq!(refused.code(), "name_taken", "{path}");
+    }
+    let stick = client
+        .post("/talking_stick", Some(&handle), &json!({}))
+        .await;
+    assert_eq!(stick.json()["status"], "granted");
+    for wrong in ["Server", "", "a\nb"] {
+        let refused = post(&world, "/register", json!({ "username": wrong })).await;
+        assert_eq!(refused.code(), "name_not_allowed");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stop_is_told_in_its_words() {
+    let world = trusting().await;
+    let mut events = listen(&world, "Ann").await;
+    let by = std::time::Instant::now() + Duration::from_secs(30);
+    world.service.node().stop(by);
+    assert_eq!(
+        lines(&mut events).await,
+        [line("Server", "Server shutting down...")]
+    );
+    assert_eq!(events.event().await, None);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_trust_a_name_is_nobody() {
+    let world = World::start(Setup::default()).await;
+    world.register("Ann").await;
+    for path in ["/talking_stick", "/check_event", "/unregister"] {
+        let refused = post(&world, path, json!({ "username": "Ann" })).await;
+        assert_eq!(refused.code(), "invalid_arguments", "{path}");
+    }
+    let send = json!({ "username": "Ann", "message": "x" });
+    assert_eq!(
+        post(&world, "/send", send).await.code(),
+        "invalid_arguments"
+    );
+}

@@ -1,0 +1,76 @@
+//! Readers that stand still: cut off, told, and nobody's burden but their own.
+
+use std::time::Duration;
+
+use chat_core::PresenceView;
+
+use crate::world::{Setup, World};
+
+/// How much one message weighs.
+const MESSAGE: usize = 4_000;
+
+/// How many are sent: more than any buffer takes.
+const COUNT: usize = 2_000;
+
+/// What a reader that stands still may cost: the machine's buffers at both ends, the connection's,
+/// and the page that was on its way.
+const MOST_HELD: usize = 2 * 1_024 * 1_024;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reader_that_stands_still_is_cut_and_harms_nobody() {
+    let mut setup = Setup::free();
+    setup.config.inbox_limit = 500;
+    setup.limits.stall = Duration::from_millis(500);
+    let world = World::start(setup).await;
+    let mut ann = world.register("Ann").await;
+    let (ben, cid) = (world.register("Ben").await, world.register("Cid").await);
+    let mut healthy = world.events(&ben.handle, None).await;
+    let mut stalled = world.client().await;
+    let headers = [("Chat-Handle", &*cid.handle)];
+    let head = stalled.head("GET", "/events", &headers, None);
+    stalled.write(head.as_bytes()).await;
+    world.until(&cid.user, PresenceView::Present, 1).await;
+    for n in 0..COUNT {
+        ann.say(&format!("{n} {}", "x".repeat(MESSAGE - 10))).await;
+        let mut seen = healthy.event().await.expect("it goes on");
+        while !seen.is("message.received") {
+            seen = healthy.event().await.expect("it goes on");
+        }
+        let text = seen.json()["message"].as_str().unwrap().to_owned();
+        assert_eq!(text.split(' ').next(), Some(&*n.to_string()));
+    }
+    world.until(&cid.user, PresenceView::Reconnecting, 0).await;
+    let held = stalled.rest().await;
+    assert!(
+        held.len() < MOST_HELD,
+        "{} of {} bytes were held",
+        held.len(),
+        COUNT * MESSAGE
+    );
+    assert!(held.starts_with(b"HTTP/1.1 200"));
+    let sizes = world.service.node().look(chat_core::Node::sizes).await;
+    for size in sizes.expect("the node lives") {
+        assert!(
+            size.size <= size.limit,
+            "{}: {} of {}",
+            size.name,
+            size.size,
+            size.limit
+        );
+    }
+    // What it missed is in its inbox, and a gap says what is not.
+    let mut again = world.events(&cid.handle, Some(0)).await;
+    let gap = again.event().await.expect("it is told");
+    assert!(gap.is("gap"), "{gap:?}");
+    let mut next = gap.id.expect("a gap has the id of what it covers") + 1;
+    let mut last = String::new();
+    while !last.starts_with(&format!("{} ", COUNT - 1)) {
+        let event = again.event().await.expect("it goes on");
+        assert_eq!(event.id, Some(next));
+        next += 1;
+        last = event.json()["message"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned();
+    }
+}

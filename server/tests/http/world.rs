@@ -1,0 +1,161 @@
+//! A server on a port of its own, in this process.
+
+use std::future::Future;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use chat_core::config::{Limit, RateLimit, StickRule};
+use chat_core::{Config, Node, PresenceView};
+use serde_json::{Value, json};
+use server::clock::Clock;
+use server::driver::{self, Running};
+use server::identity::Secrets;
+use server::journal::MemoryJournal;
+use server::service::Service;
+use server::{door, http, listener};
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use crate::client::{Client, Events};
+
+/// How long anything may take before a test gives up. Nothing waits for it to pass.
+const GUARD: Duration = Duration::from_secs(60);
+
+/// How a server is set up.
+#[derive(Debug, Default)]
+pub(crate) struct Setup {
+    pub(crate) config: Config,
+    pub(crate) http: http::Options,
+    pub(crate) door: door::Options,
+    pub(crate) limits: listener::Limits,
+}
+
+impl Setup {
+    /// One in which anybody may speak, as much and as often as they like.
+    pub(crate) fn free() -> Self {
+        Self {
+            config: Config {
+                rate_limit: RateLimit::None,
+                stick: StickRule::Optional,
+                turn_limit: Limit::None,
+                inbox_limit: 4_000,
+                ..Config::default()
+            },
+            ..Self::default()
+        }
+    }
+}
+
+/// A server that runs.
+#[derive(Debug)]
+pub(crate) struct World {
+    pub(crate) address: SocketAddr,
+    pub(crate) service: Service,
+    pub(crate) closing: CancellationToken,
+    pub(crate) running: Running,
+    pub(crate) connections: JoinHandle<()>,
+}
+
+impl World {
+    pub(crate) async fn start(setup: Setup) -> Self {
+        let node = Node::start(setup.config, 7);
+        let journal = Box::new(MemoryJournal::default());
+        let (node, running) =
+            driver::start(node, journal, Clock::start(), std::sync::Arc::default())
+                .expect("a thread");
+        let service = Service::new(node, Secrets::new(&[1; 32]));
+        let app = http::router(service.clone(), &setup.http);
+        let app = door::guard(app, service.clone(), setup.door);
+        let socket = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let address = socket.local_addr().expect("it is bound");
+        let closing = setup.http.closing.clone();
+        let connections = listener::serve(socket, app, setup.limits, closing.clone());
+        Self {
+            address,
+            service,
+            closing,
+            running,
+            connections: tokio::spawn(connections),
+        }
+    }
+
+    pub(crate) async fn client(&self) -> Client {
+        Client::connect(self.address).await
+    }
+
+    /// Registers, and returns what the answer says.
+    pub(crate) async fn register(&self, name: &str) -> Registered {
+        let mut client = self.client().await;
+        let body = json!({ "username": name });
+        let answer = client.post("/register", None, &body).await;
+        assert_eq!(answer.status, 200, "{}", answer.text());
+        let text = |field: &str| answer.json()[field].as_str().expect(field).to_owned();
+        Registered {
+            handle: text("handle"),
+            reader: text("reader_id"),
+            user: text("user_id"),
+            room: text("room_id"),
+            client,
+        }
+    }
+
+    /// Opens a stream that goes on behind `after`.
+    pub(crate) async fn events(&self, handle: &str, after: Option<u64>) -> Events {
+        let path = after.map_or_else(
+            || "/events".into(),
+            |after| format!("/events?after={after}"),
+        );
+        let client = self.client().await;
+        client.events(&path, &[("Chat-Handle", handle)]).await
+    }
+
+    /// Waits until the participant's presence and number of streams are these.
+    pub(crate) async fn until(&self, user: &str, presence: PresenceView, streams: u32) {
+        within(async {
+            loop {
+                let id = user.to_owned();
+                let view = self.service.node().look(move |node| {
+                    let user = node.hub().user_by_public_id(&id)?;
+                    node.hub().participant_view(user)
+                });
+                let view = view.await.flatten().expect("it is registered");
+                if (view.presence, view.streams) == (presence, streams) {
+                    break;
+                }
+                tokio::task::yield_now().await;
+            }
+        })
+        .await;
+    }
+}
+
+/// Somebody who registered.
+#[derive(Debug)]
+pub(crate) struct Registered {
+    pub(crate) handle: String,
+    pub(crate) reader: String,
+    pub(crate) user: String,
+    pub(crate) room: String,
+    pub(crate) client: Client,
+}
+
+impl Registered {
+    pub(crate) async fn post(&mut self, path: &str, body: Value) -> crate::client::Answer {
+        let handle = self.handle.clone();
+        self.client.post(path, Some(&handle), &body).await
+    }
+
+    /// Says something, and is heard.
+    pub(crate) async fn say(&mut self, message: &str) {
+        let answer = self.post("/send", json!({ "message": message })).await;
+        assert_eq!(answer.status, 200, "{}", answer.text());
+    }
+}
+
+/// Gives up when it takes too long.
+pub(crate) async fn within<T>(future: impl Future<Output = T>) -> T {
+    tokio::time::timeout(GUARD, future)
+        .await
+        .expect("it takes too long")
+}

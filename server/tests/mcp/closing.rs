@@ -1,0 +1,53 @@
+//! A server that stops: everybody is given what they are owed, and then it ends.
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use crate::world::{Session, World};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn listeners_and_waiting_checks_get_what_they_are_owed_and_end() {
+    let world = World::start().await;
+    let (ann, ben, eve) = (
+        Session::open(&world).await,
+        Session::open(&world).await,
+        Session::open(&world).await,
+    );
+    let mut stream = ann.stream(None).await;
+    let mut nobodys = eve.stream(None).await;
+    let uri = ann.login("Ann").await["inbox_uri"].clone();
+    let mut listening = world.listen(&[uri.as_str().unwrap()]).await;
+    world.until_streams(2).await;
+    let room = ben.login("Ben").await["room_id"].clone();
+    ann.ok("check", json!({ "wait_seconds": 0 })).await;
+    let waits = json!({ "name": "check", "arguments": { "wait_seconds": 50 } });
+    let (_, waiting) = ben.begin("tools/call", waits).await;
+    ben.say(&room, "the last word").await;
+    world.closing.cancel();
+    let by = Instant::now() + Duration::from_secs(10);
+    world.service.node().stop(by);
+    let (_, said) = stream.message().await.expect("what was said is pushed");
+    assert_eq!(said["params"]["message"], "the last word");
+    assert_eq!(stream.message().await, None);
+    assert_eq!(nobodys.message().await, None);
+    let (mut grew, mut ended) = (0, false);
+    while let Some((_, message)) = listening.message().await {
+        if message["method"] == "notifications/resources/updated" {
+            grew += 1;
+        }
+        ended = message["result"].is_object();
+    }
+    assert!(grew > 0 && ended);
+    let answer = waiting.answer().await;
+    assert!(
+        answer["result"]["structuredContent"]["events"].is_array(),
+        "{answer}"
+    );
+    let refused = eve.call("login", json!({ "username": "Eve" })).await;
+    assert_eq!(
+        refused["structuredContent"]["error"]["code"],
+        "shutting_down"
+    );
+    world.running.ended().await.unwrap();
+}

@@ -1,0 +1,108 @@
+//! Both eras on one endpoint, in one room.
+
+use serde_json::json;
+
+use crate::http::request;
+use crate::world::{Session, World, text};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn clients_of_both_eras_are_paired_and_talk() {
+    let world = World::start().await;
+    let older = Session::open(&world).await;
+    let mut stream = older.stream(None).await;
+    older
+        .ok("enter_queue", json!({ "display_name": "Older" }))
+        .await;
+    let newer = world
+        .call("enter_queue", json!({ "display_name": "Newer" }))
+        .await;
+    let newer = &newer["structuredContent"];
+    assert_eq!(newer["partner"]["display_name"], "Older");
+    assert_eq!(
+        stream.message().await.unwrap().1["method"],
+        "chatroom.found"
+    );
+    let (room, handle) = (&newer["room_id"], &newer["handle"]);
+    older.say(room, "from then").await;
+    let read = world
+        .call("check", json!({ "handle": handle, "wait_seconds": 50 }))
+        .await;
+    let events = read["structuredContent"]["events"].as_array().unwrap();
+    assert_eq!(events.last().unwrap()["message"], "from then");
+    let say = json!({ "handle": handle, "room_id": room, "message": "from now" });
+    assert_eq!(world.call("send_message", say).await["isError"], false);
+    assert_eq!(
+        stream.message().await.unwrap().1["params"]["message"],
+        "from now"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_version_with_sessions_is_served_as_itself() {
+    let world = World::start().await;
+    for version in ["2025-03-26", "2025-06-18", "2025-11-25"] {
+        let session = Session::of(&world, version).await;
+        let listed = session.ask("tools/list", json!({})).await;
+        let tools = listed["result"]["tools"].as_array().unwrap();
+        assert!(tools.iter().any(|tool| tool["name"] == "enter_queue"));
+        assert!(listed["result"].get("resultType").is_none());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_newer_era_is_discovered_and_has_no_sessions() {
+    let world = World::start().await;
+    let reply = world.modern("server/discover", json!({})).await;
+    assert_eq!(reply.header("mcp-session-id"), None);
+    let found = reply.answer().await;
+    let versions = found["result"]["supportedVersions"].as_array().unwrap();
+    assert!(versions.contains(&json!("2026-07-28")), "{found}");
+    let instructions = found["result"]["instructions"].as_str().unwrap();
+    assert!(instructions.contains("check in a loop"), "{instructions}");
+    let headers = [
+        ("MCP-Protocol-Version", "2026-07-28"),
+        ("Accept", "text/event-stream"),
+    ];
+    let reply = request(world.address, ("GET", "/mcp"), &headers, b"").await;
+    assert_eq!(reply.status, 405);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn more_sessions_than_there_may_be_are_refused_for_now() {
+    let world = World::with(|options| options.max_sessions = 2).await;
+    let (_a, b) = (Session::open(&world).await, Session::open(&world).await);
+    let hello = json!({
+        "jsonrpc": "2.0", "id": 0, "method": "initialize",
+        "params": {
+            "protocolVersion": "2025-11-25", "capabilities": {},
+            "clientInfo": { "name": "test", "version": "1" }
+        }
+    });
+    let reply = world.post(&[], hello.to_string().as_bytes()).await;
+    assert_eq!(reply.status, 503);
+    assert!(reply.header("retry-after").is_some());
+    assert!(
+        reply.answer().await["error"]["message"]
+            .as_str()
+            .unwrap()
+            .contains("sessions")
+    );
+    let headers = [("Mcp-Session-Id", b.id.as_str())];
+    request(world.address, ("DELETE", "/mcp"), &headers, b"").await;
+    assert_eq!(
+        world.post(&[], hello.to_string().as_bytes()).await.status,
+        200
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_empty_check_costs_little() {
+    let world = World::start().await;
+    let ann = Session::open(&world).await;
+    ann.login("Ann").await;
+    ann.ok("check", json!({ "wait_seconds": 0 })).await;
+    let empty = ann.call("check", json!({ "wait_seconds": 0 })).await;
+    // A token is about four bytes of such text, and forty are the limit.
+    let said = text(&empty);
+    assert!(said.len() < 160, "{} bytes: {said}", said.len());
+}

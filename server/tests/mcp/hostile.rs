@@ -1,0 +1,150 @@
+//! Input that nobody sends in good faith: always a clear refusal, and others undisturbed.
+
+use serde_json::json;
+
+use crate::http::request;
+use crate::world::{Session, World};
+
+/// Somebody who talks on, whatever else comes in.
+async fn talks(world: &World) {
+    let said = world
+        .call("list_users", json!({ "handle": "h_nobody" }))
+        .await;
+    assert_eq!(said["structuredContent"]["error"]["code"], "unknown_handle");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_no_message_is_a_parse_error() {
+    let world = World::start().await;
+    let deep = "[".repeat(100_000);
+    let nested = format!(
+        r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}1{}}}"#,
+        "[".repeat(5_000),
+        "]".repeat(5_000)
+    );
+    let bodies: [&[u8]; 10] = [
+        b"",
+        b"{",
+        b"null",
+        b"[]",
+        b"\"tools/list\"",
+        b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":[\"check\"]}",
+        b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\xfe\"}",
+        b"{\"jsonrpc\":\"1.0\",\"id\":1,\"method\":\"tools/list\"}",
+        deep.as_bytes(),
+        nested.as_bytes(),
+    ];
+    for body in bodies {
+        let reply = world.post(&[], body).await;
+        let shown = String::from_utf8_lossy(&body[..body.len().min(60)]).into_owned();
+        assert_eq!(reply.status, 400, "{shown}");
+        let answer = reply.answer().await;
+        assert_eq!(answer["error"]["code"], -32_700, "{shown}: {answer}");
+        assert_eq!(answer["id"], json!(null));
+    }
+    talks(&world).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_body_that_is_too_large_is_told_so() {
+    let world = World::with(|options| options.max_body_bytes = 10_000).await;
+    let body = json!({
+        "jsonrpc": "2.0", "id": 1, "method": "tools/call",
+        "params": { "name": "login", "arguments": { "username": "x".repeat(20_000) } }
+    });
+    let reply = world.post(&[], body.to_string().as_bytes()).await;
+    assert_eq!(reply.status, 413);
+    talks(&world).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn parameters_of_the_wrong_kind_are_told() {
+    let world = World::start().await;
+    let ann = Session::open(&world).await;
+    for params in [
+        json!({}),
+        json!({ "name": 7 }),
+        json!({ "name": "check", "arguments": [] }),
+        json!({ "name": "check", "arguments": "after" }),
+    ] {
+        let answer = ann.ask("tools/call", params.clone()).await;
+        assert_eq!(answer["error"]["code"], -32_602, "{params}: {answer}");
+    }
+    for method in ["resources/read", "resources/subscribe"] {
+        let answer = ann.ask(method, json!({ "uri": 7 })).await;
+        assert_eq!(answer["error"]["code"], -32_602, "{method}: {answer}");
+    }
+    for arguments in [
+        json!({ "username": 7 }),
+        json!({ "username": "Ann", "room": {} }),
+        json!({ "username": "Ann", "colour": "red" }),
+        json!({ "username": "a\nb" }),
+    ] {
+        let refused = ann.call("login", arguments.clone()).await;
+        assert_eq!(refused["isError"], true, "{arguments}");
+        let error = &refused["structuredContent"]["error"];
+        assert!(
+            error["code"].is_string() && error["message"].is_string(),
+            "{refused}"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sessions_that_are_not_there_are_not_found() {
+    let world = World::start().await;
+    let list = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" }).to_string();
+    let guessed = [("Mcp-Session-Id", "3f2b8c1e-9d47-4a06-b5e3-7c1f0a9d2e84")];
+    assert_eq!(world.post(&guessed, list.as_bytes()).await.status, 404);
+    assert_eq!(world.post(&[], list.as_bytes()).await.status, 400);
+    let stream = [guessed[0], ("Accept", "text/event-stream")];
+    let reply = request(world.address, ("GET", "/mcp"), &stream, b"").await;
+    assert_eq!(reply.status, 404);
+    for (headers, status) in [
+        (&[("Content-Type", "text/plain")][..], 406),
+        (
+            &[("Accept", "application/json, text/event-stream")][..],
+            415,
+        ),
+    ] {
+        let line = ("POST", "/mcp");
+        let reply = request(world.address, line, headers, list.as_bytes()).await;
+        assert_eq!(reply.status, status);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_speaks_for_another_or_reads_what_is_not_theirs() {
+    let world = World::start().await;
+    let (ann, eve) = (Session::open(&world).await, Session::open(&world).await);
+    let login = ann.login("Ann").await;
+    eve.ok("login", json!({ "username": "Eve", "room": "attic" }))
+        .await;
+    let code = |result: &serde_json::Value| result["structuredContent"]["error"]["code"].clone();
+    let say = json!({ "room_id": login["room_id"], "message": "I am Ann" });
+    let refused = eve.call("send_message", say.clone()).await;
+    assert_eq!(code(&refused), "not_in_room");
+    for forged in ["user_1", "h_", "Ann", "r_x"] {
+        let mut say = say.clone();
+        say["handle"] = forged.into();
+        assert_eq!(code(&eve.call("send_message", say).await), "unknown_handle");
+    }
+    // What is wrong with an inbox that is there is told without its address.
+    let uri = login["inbox_uri"].as_str().unwrap();
+    let beyond = json!({ "uri": format!("{uri}?after=999999") });
+    let refused = ann.ask("resources/read", beyond).await;
+    assert_eq!(refused["error"]["data"]["error"]["code"], "invalid_cursor");
+    assert!(!refused.to_string().contains(uri), "{refused}");
+    // A reader id reads, and is no handle.
+    let reader = login["inbox_uri"]
+        .as_str()
+        .unwrap()
+        .rsplit('/')
+        .next()
+        .unwrap();
+    let mut say = say.clone();
+    say["handle"] = reader.into();
+    assert_eq!(code(&eve.call("send_message", say).await), "unknown_handle");
+    let history = ann.ok("history", json!({})).await;
+    assert_eq!(history["messages"], json!([]));
+}

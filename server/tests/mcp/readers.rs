@@ -1,0 +1,156 @@
+//! Readers that are slow, gone, idle or twice there.
+
+use serde_json::json;
+
+use crate::http::request_narrow;
+use crate::pushes::burst_of;
+use crate::world::{SHORT, Session, World};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reader_that_takes_nothing_is_cut_off_and_delays_nobody() {
+    const MESSAGES: usize = 4_000;
+    let world = World::with(|options| options.stall = SHORT).await;
+    let (ann, ben, eve) = (
+        Session::open(&world).await,
+        Session::open(&world).await,
+        Session::open(&world).await,
+    );
+    let headers = ann.stream_headers(None);
+    let stalled = request_narrow(world.address, ("GET", "/mcp"), &headers).await;
+    let mut reading = eve.stream(None).await;
+    ann.login("Ann").await;
+    eve.login("Eve").await;
+    world.until_streams(2).await;
+    let login = ben.login("Ben").await;
+    let (service, room) = (world.service.clone(), login["room_id"].clone());
+    let handle = login["handle"].as_str().unwrap().to_owned();
+    let more = " ".repeat(3_900);
+    let sending =
+        tokio::spawn(async move { burst_of(&service, &handle, &room, MESSAGES, &more).await });
+    for _ in 0..MESSAGES {
+        let (_, pushed) = reading.message().await.expect("Eve's stream stays open");
+        assert_eq!(pushed["method"], "message.received");
+    }
+    sending.await.unwrap();
+    // Only Eve's is left; and the session whose stream took nothing answers as ever.
+    world.until_streams(1).await;
+    let users = ann.ok("list_users", json!({})).await;
+    assert_eq!(users["users"].as_array().unwrap().len(), 3);
+    // What was under way to Ann is whole and in order, and then her stream ends.
+    let mut stalled = stalled.body;
+    let mut seqs = Vec::new();
+    let mut last = None;
+    while let Some((id, pushed)) = stalled.message().await {
+        seqs.push(pushed["params"]["seq"].as_u64().unwrap());
+        last = id;
+    }
+    assert!(!seqs.is_empty() && seqs.len() < MESSAGES);
+    assert!(seqs.windows(2).all(|pair| pair[0] + 1 == pair[1]));
+    // She goes on from there.
+    let mut stream = ann.stream(last.as_deref()).await;
+    let (_, next) = stream.message().await.unwrap();
+    assert_eq!(next["params"]["seq"], seqs.last().unwrap() + 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reader_that_is_gone_is_noticed_in_both_eras() {
+    let world = World::start().await;
+    let ann = Session::open(&world).await;
+    let uri = ann.login("Ann").await["inbox_uri"].clone();
+    let stream = ann.stream(None).await;
+    world.until_streams(1).await;
+    drop(stream);
+    world.until_streams(0).await;
+    let listening = world.listen(&[uri.as_str().unwrap()]).await;
+    world.until_streams(1).await;
+    drop(listening);
+    world.until_streams(0).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_idle_stream_is_not_cut_and_a_forgotten_session_ends() {
+    let world = World::with(|options| {
+        options.session_idle = SHORT;
+        options.keep_alive = SHORT / 4;
+    })
+    .await;
+    let (ann, ben) = (Session::open(&world).await, Session::open(&world).await);
+    let mut stream = ann.stream(None).await;
+    let login = ann.login("Ann").await;
+    let mut listening = world.listen(&[login["inbox_uri"].as_str().unwrap()]).await;
+    // Comments alone, for many times as long as a session may be idle.
+    let mut comments = 0;
+    while comments < 40 {
+        let event = stream.event().await.expect("the stream stays open");
+        assert!(event.comment || event.data.is_empty(), "{event:?}");
+        comments += usize::from(event.comment);
+    }
+    let (_, forgotten) = ben.begin("tools/list", json!({})).await;
+    assert_eq!(forgotten.status, 404);
+    // Both listeners are as they were.
+    let room = &login["room_id"];
+    let eve = world.call("login", json!({ "username": "Eve" })).await["structuredContent"].clone();
+    let say = json!({ "handle": eve["handle"], "room_id": room, "message": "hi" });
+    world.call("send_message", say).await;
+    assert_eq!(stream.message().await.unwrap().1["params"]["message"], "hi");
+    let grew = listening.message().await.unwrap().1;
+    assert_eq!(grew["method"], "notifications/resources/updated");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_ends_when_its_client_says_so_and_its_stream_with_it() {
+    let world = World::start().await;
+    let ann = Session::open(&world).await;
+    ann.login("Ann").await;
+    let mut stream = ann.stream(None).await;
+    world.until_streams(1).await;
+    let headers = [("Mcp-Session-Id", ann.id.as_str())];
+    let line = ("DELETE", "/mcp");
+    let reply = crate::http::request(world.address, line, &headers, b"").await;
+    assert_eq!(reply.status, 204);
+    assert_eq!(stream.message().await, None);
+    world.until_streams(0).await;
+    assert_eq!(ann.begin("tools/list", json!({})).await.1.status, 404);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_second_stream_of_a_session_takes_the_place_of_the_first() {
+    let world = World::start().await;
+    let (ann, ben) = (Session::open(&world).await, Session::open(&world).await);
+    ann.login("Ann").await;
+    let mut first = ann.stream(None).await;
+    let mut second = ann.stream(None).await;
+    assert_eq!(first.message().await, None);
+    let room = ben.login("Ben").await["room_id"].clone();
+    ben.say(&room, "once").await;
+    assert_eq!(
+        second.message().await.unwrap().1["params"]["message"],
+        "once"
+    );
+    world.until_streams(1).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hundred_half_read_streams_disturb_nobody() {
+    let world = World::start().await;
+    let mut waiting = Vec::new();
+    let mut sessions = Vec::new();
+    for n in 0..100 {
+        let session = Session::open(&world).await;
+        waiting.push(session.stream(None).await);
+        session.login(&format!("user{n}")).await;
+        sessions.push(session);
+    }
+    world.until_streams(100).await;
+    let ben = Session::open(&world).await;
+    let room = ben.login("Ben").await["room_id"].clone();
+    ben.say(&room, "all of you").await;
+    for stream in &mut waiting {
+        assert_eq!(
+            stream.message().await.unwrap().1["params"]["message"],
+            "all of you"
+        );
+    }
+    drop(waiting);
+    world.until_streams(0).await;
+}

@@ -1,0 +1,290 @@
+//! A server on a port of its own, and clients of both eras.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use axum::http::request::Parts;
+use axum::serve::ListenerExt as _;
+use chat_core::config::{Limit, RateLimit, StickRule};
+use chat_core::{Address, Config, Node};
+use serde_json::{Value, json};
+use server::clock::Clock;
+use server::driver::{self, Running};
+use server::identity::Secrets;
+use server::journal::MemoryJournal;
+use server::mcp::{self, Caller, Options};
+use server::service::Service;
+use tokio_util::sync::CancellationToken;
+
+use crate::http::{Body, GUARD, Reply, request};
+
+/// A server.
+pub(crate) struct World {
+    pub(crate) address: SocketAddr,
+    pub(crate) service: Service,
+    pub(crate) closing: CancellationToken,
+    pub(crate) running: Running,
+}
+
+impl World {
+    /// A server as the options say, whose inboxes lose nothing, however slowly this machine reads.
+    pub(crate) async fn with(change: impl FnOnce(&mut Options)) -> Self {
+        Self::of(100_000, change).await
+    }
+
+    /// A server whose inboxes hold so many events.
+    pub(crate) async fn of(inbox_limit: u32, change: impl FnOnce(&mut Options)) -> Self {
+        let config = Config {
+            inbox_limit,
+            rate_limit: RateLimit::None,
+            stick: StickRule::Optional,
+            turn_limit: Limit::None,
+            ..Config::default()
+        };
+        let journal = Box::new(MemoryJournal::default());
+        let (client, running) = driver::start(
+            Node::start(config, 7),
+            journal,
+            Clock::start(),
+            Arc::default(),
+        )
+        .unwrap();
+        let service = Service::new(client, Secrets::new(&[1; 32]));
+        let closing = CancellationToken::new();
+        let caller = Arc::new(|_: &Parts| Caller {
+            address: Address(1),
+            seat: None,
+        });
+        let mut options = Options::new(caller, closing.clone());
+        change(&mut options);
+        let router = mcp::router(&service, &options);
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let listener = listener.tap_io(|stream| stream.set_nodelay(true).unwrap());
+        tokio::spawn(async move { axum::serve(listener, router).await });
+        Self {
+            address,
+            service,
+            closing,
+            running,
+        }
+    }
+
+    pub(crate) async fn start() -> Self {
+        Self::with(|_| {}).await
+    }
+
+    /// A request that is taken as it is.
+    pub(crate) async fn post(&self, headers: &[(&str, &str)], body: &[u8]) -> Reply {
+        let mut all = vec![
+            ("Content-Type", "application/json"),
+            ("Accept", "application/json, text/event-stream"),
+        ];
+        all.extend(headers);
+        request(self.address, ("POST", "/mcp"), &all, body).await
+    }
+
+    /// A call of the newer era.
+    pub(crate) async fn modern(&self, method: &str, params: Value) -> Reply {
+        let (headers, body) = modern_request(method, params);
+        let headers: Vec<_> = headers.iter().map(|(n, v)| (*n, v.as_str())).collect();
+        self.post(&headers, &body).await
+    }
+
+    /// Calls a tool in the newer era, and returns the result.
+    pub(crate) async fn call(&self, tool: &str, arguments: Value) -> Value {
+        let params = json!({ "name": tool, "arguments": arguments });
+        let answer = self.modern("tools/call", params).await.answer().await;
+        answer["result"].clone()
+    }
+
+    /// Opens what listens for changes of these inboxes, in the newer era.
+    pub(crate) async fn listen(&self, uris: &[&str]) -> Body {
+        let params = json!({ "notifications": { "resourceSubscriptions": uris } });
+        let reply = self.modern("subscriptions/listen", params).await;
+        assert_eq!(reply.status, 200);
+        let mut body = reply.body;
+        let (_, acknowledged) = body.message().await.unwrap();
+        assert_eq!(
+            acknowledged["method"],
+            "notifications/subscriptions/acknowledged"
+        );
+        body
+    }
+
+    /// How many event streams of participants are open at the node.
+    pub(crate) async fn open_streams(&self) -> u64 {
+        let sizes = self.service.node().look(|node| {
+            let sizes = node.sizes();
+            sizes
+                .into_iter()
+                .find(|size| size.name == "open_streams")
+                .map(|size| size.size)
+        });
+        sizes.await.flatten().expect("the node counts its streams")
+    }
+
+    /// Waits until so many streams are open.
+    pub(crate) async fn until_streams(&self, wanted: u64) {
+        let began = Instant::now();
+        while self.open_streams().await != wanted {
+            assert!(began.elapsed() < GUARD, "there are never {wanted} streams");
+            tokio::task::yield_now().await;
+        }
+    }
+}
+
+/// A request of the newer era: its headers, and its body.
+pub(crate) fn modern_request(
+    method: &str,
+    mut params: Value,
+) -> (Vec<(&'static str, String)>, Vec<u8>) {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    let id = NEXT.fetch_add(1, Ordering::Relaxed);
+    let named = params.get("name").or(params.get("uri")).cloned();
+    let token = params["_meta"]["progressToken"].take();
+    params["_meta"] = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "1" },
+        "io.modelcontextprotocol/clientCapabilities": {}
+    });
+    if !token.is_null() {
+        params["_meta"]["progressToken"] = token;
+    }
+    let mut headers = vec![
+        ("MCP-Protocol-Version", "2026-07-28".to_owned()),
+        ("Mcp-Method", method.to_owned()),
+    ];
+    if let Some(Value::String(name)) = named {
+        headers.push(("Mcp-Name", name));
+    }
+    let body = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
+    (headers, body.to_string().into_bytes())
+}
+
+/// A session of the older era.
+pub(crate) struct Session<'a> {
+    pub(crate) world: &'a World,
+    pub(crate) id: String,
+    next: AtomicU64,
+}
+
+impl<'a> Session<'a> {
+    pub(crate) async fn open(world: &'a World) -> Self {
+        Self::of(world, "2025-11-25").await
+    }
+
+    pub(crate) async fn of(world: &'a World, version: &str) -> Self {
+        let hello = json!({
+            "jsonrpc": "2.0", "id": 0, "method": "initialize",
+            "params": {
+                "protocolVersion": version, "capabilities": {},
+                "clientInfo": { "name": "test", "version": "1" }
+            }
+        });
+        let reply = world.post(&[], hello.to_string().as_bytes()).await;
+        let id = reply
+            .header("mcp-session-id")
+            .expect("a session")
+            .to_owned();
+        let answer = reply.answer().await;
+        assert_eq!(answer["result"]["protocolVersion"], version);
+        let session = Self {
+            world,
+            id,
+            next: AtomicU64::new(1),
+        };
+        session.notify("notifications/initialized", json!({})).await;
+        session
+    }
+
+    fn headers(&self) -> [(&str, &str); 2] {
+        [
+            ("Mcp-Session-Id", &self.id),
+            ("MCP-Protocol-Version", "2025-11-25"),
+        ]
+    }
+
+    pub(crate) async fn notify(&self, method: &str, params: Value) {
+        let body = json!({ "jsonrpc": "2.0", "method": method, "params": params });
+        let reply = self
+            .world
+            .post(&self.headers(), body.to_string().as_bytes())
+            .await;
+        assert_eq!(reply.status, 202);
+    }
+
+    /// A request whose answer is still to come, and its id.
+    pub(crate) async fn begin(&self, method: &str, params: Value) -> (u64, Reply) {
+        let id = self.next.fetch_add(1, Ordering::Relaxed);
+        let body = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
+        let reply = self
+            .world
+            .post(&self.headers(), body.to_string().as_bytes())
+            .await;
+        (id, reply)
+    }
+
+    pub(crate) async fn ask(&self, method: &str, params: Value) -> Value {
+        self.begin(method, params).await.1.answer().await
+    }
+
+    /// Calls a tool, and returns the result.
+    pub(crate) async fn call(&self, tool: &str, arguments: Value) -> Value {
+        let params = json!({ "name": tool, "arguments": arguments });
+        let answer = self.ask("tools/call", params).await;
+        assert!(answer["result"].is_object(), "{answer}");
+        answer["result"].clone()
+    }
+
+    /// Calls a tool that has to accept, and returns what it says.
+    pub(crate) async fn ok(&self, tool: &str, arguments: Value) -> Value {
+        let result = self.call(tool, arguments).await;
+        assert_eq!(result["isError"], false, "{result}");
+        result["structuredContent"].clone()
+    }
+
+    /// Opens the session's stream, behind an id if there is one.
+    pub(crate) async fn stream(&self, last: Option<&str>) -> Body {
+        let reply = request(
+            self.world.address,
+            ("GET", "/mcp"),
+            &self.stream_headers(last),
+            b"",
+        )
+        .await;
+        assert_eq!(reply.status, 200);
+        reply.body
+    }
+
+    pub(crate) fn stream_headers<'b>(&'b self, last: Option<&'b str>) -> Vec<(&'b str, &'b str)> {
+        let mut headers = self.headers().to_vec();
+        headers.push(("Accept", "text/event-stream"));
+        headers.extend(last.map(|last| ("Last-Event-ID", last)));
+        headers
+    }
+
+    /// Registers in the lobby.
+    pub(crate) async fn login(&self, name: &str) -> Value {
+        self.ok("login", json!({ "username": name })).await
+    }
+
+    /// Says something in the lobby.
+    pub(crate) async fn say(&self, room: &Value, message: &str) {
+        self.ok(
+            "send_message",
+            json!({ "room_id": room, "message": message }),
+        )
+        .await;
+    }
+}
+
+/// What `text` of a tool's result says.
+pub(crate) fn text(result: &Value) -> &str {
+    result["content"][0]["text"].as_str().expect("a text")
+}
+
+/// A short time, for options that a test has to see pass.
+pub(crate) const SHORT: Duration = Duration::from_millis(100);

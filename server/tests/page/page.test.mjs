@@ -1,0 +1,424 @@
+// People use the page in a real browser, beside agents on plain HTTP. Nothing here waits for a
+// length of time: only for what it wants to see.
+
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { GUEST, OPERATOR, agent, everywhere, launch, person, serve, wire } from './stage.mjs';
+
+let browser;
+let server;
+before(async () => {
+  browser = await launch();
+  server = await serve();
+});
+after(async () => {
+  await browser?.close();
+  await server?.stop();
+});
+
+const button = (page, name) => page.getByRole('button', { name, exact: true });
+const write = (page, text) => page.getByLabel('Your message').fill(text);
+// What the browser itself says of an address that cannot be reached.
+const UNREACHABLE = /Failed to load resource: net::ERR_/;
+const UNAUTHORIZED = /status of 401/;
+
+describe('a room with a stick', () => {
+  test('two people and an agent claim, draft and speak', async () => {
+    const ann = await person(browser, server.url);
+    const ben = await person(browser, server.url, { width: 360, height: 740, colorScheme: 'dark' });
+    await ann.join('Ann');
+    await ben.join('Ben');
+    const bot = await agent(server.url, 'Bot');
+    for (const { page } of [ann, ben]) {
+      const members = page.getByRole('complementary').getByRole('listitem');
+      for (const name of ['Ann', 'Ben', 'Bot']) await members.filter({ hasText: name }).waitFor();
+    }
+
+    await button(ann.page, 'Take the stick').click();
+    await ann.page.getByText('You have the stick').waitFor();
+    await ben.page.getByText('Ann has the stick').waitFor();
+    await button(ben.page, 'Ask for the stick').click();
+    await ann.page.getByText('Next: Ben').waitFor();
+    await bot.tool('talking_stick');
+    await ann.page.getByText('Next: Ben and Bot').waitFor();
+    await button(ben.page, 'Number 1 in line').waitFor();
+
+    await write(ann.page, 'First half,');
+    await ben.page.getByText('Ann is typing…').waitFor();
+    await button(ann.page, 'Add to draft').click();
+    await ann.page.locator('.draft').getByText('First half,').waitFor();
+    await write(ann.page, 'oops');
+    await button(ann.page, 'Add to draft').click();
+    await button(ann.page, 'Take the last piece back').click();
+    await ann.page.locator('.draft').getByText('First half,', { exact: true }).waitFor();
+    await write(ann.page, 'second half.');
+    await ann.page.getByLabel('Your message').press('Enter');
+    for (const one of [ann, ben]) await one.said('First half, second half.');
+    await bot.hears((event) => event.message === 'First half, second half.');
+
+    // The stick went on to whoever was next, and further.
+    await ben.page.getByText('You have the stick').waitFor();
+    const long = 'word '.repeat(90).trim();
+    await write(ben.page, long);
+    await button(ben.page, 'Say it').click();
+    await ann.said(long);
+    await ann.page.getByText('Bot has the stick').waitFor();
+    await bot.say('I am an agent.');
+    for (const one of [ann, ben]) await one.said('I am an agent.');
+    await ann.page.getByText('The stick is free').waitFor();
+    assert.equal(await ann.page.locator('.entry').count(), 3);
+
+    await everywhere(ann.page, 'room');
+    await button(ben.page, 'Leave room').click();
+    await ann.page.getByRole('log').getByText('Ben left.').waitFor();
+    await ben.page.getByRole('heading', { name: 'Join a room' }).waitFor();
+    await ann.close();
+    await ben.close();
+  });
+
+  test('whoever withdraws a claim is seen to be out of the line', async () => {
+    const ann = await person(browser, server.url);
+    await ann.join('Withdrawn watcher', 'withdrawals');
+    const [first, second] = [await agent(server.url, 'First', 'withdrawals'), await agent(server.url, 'Second', 'withdrawals')];
+    await first.tool('talking_stick');
+    await second.tool('talking_stick');
+    await ann.page.getByText('Next: Second').waitFor();
+    await second.tool('reset');
+    await ann.page.getByText('Next: Second').waitFor({ state: 'detached' });
+    await button(ann.page, 'Ask for the stick').click();
+    await button(ann.page, 'Stop waiting').click();
+    await button(ann.page, 'Ask for the stick').waitFor();
+    await ann.close();
+  });
+
+  test('hostile words are words', async () => {
+    const ann = await person(browser, server.url);
+    await ann.join('Hostess', 'hostile');
+    const bot = await agent(server.url, '<img src=x onerror=alert(1)>', 'hostile');
+    const texts = [
+      '<img src=x onerror="alert(2)"><script>alert(3)</script><b>bold</b>',
+      '\u202Egnp.exe \u2066isolated\u2069 \u202D',
+      'x'.repeat(3_000),
+      '&amp; &lt;br&gt; {{7*7}} ${7*7} javascript:alert(4)',
+      '\u0000\u0007line\nbreak\r\nand\ttab',
+      'שלום 🏴‍☠️ ﷽ Z̷͎͝a̵l̷g̶o̷',
+    ];
+    for (const text of texts) await bot.say(text);
+    await ann.page.locator('.entry').nth(texts.length - 1).waitFor();
+    const shown = await ann.page.locator('.entry .text').evaluateAll((all) => all.map((one) => one.textContent));
+    assert.deepEqual(shown, texts);
+    const children = await ann.page.locator('.entry .text').evaluateAll((all) => all.map((one) => one.childElementCount));
+    assert.ok(children.every((n) => n === 0), String(children));
+    assert.equal(await ann.page.locator('main img, main script, main b').count(), 0);
+    assert.equal(await ann.page.evaluate(() => document.querySelectorAll('[onerror]').length), 0);
+    // A text that turns its letters around turns nothing but itself around.
+    const direction = await ann.page.locator('.entry .text').nth(1).evaluate((one) => getComputedStyle(one).unicodeBidi);
+    assert.match(direction, /isolate|plaintext/);
+    await everywhere(ann.page, 'hostile');
+    await ann.close();
+  });
+});
+
+describe('a conversation of two', () => {
+  test('people are paired, with each other and with an agent, and talk both ways', async () => {
+    const ann = await person(browser, server.url);
+    const ben = await person(browser, server.url);
+    await ann.page.getByLabel('Your name').nth(1).fill('Pia');
+    await button(ann.page, 'Find a partner').click();
+    await ann.page.getByRole('heading', { name: 'Waiting for a partner' }).waitFor();
+    await everywhere(ann.page, 'waiting');
+    await ben.page.getByText('1 participant waits').waitFor();
+    await ben.page.getByLabel('Your name').nth(1).fill('Quentin');
+    await button(ben.page, 'Find a partner').click();
+    await ann.page.getByRole('heading', { level: 1, name: 'Quentin' }).waitFor();
+    await ben.page.getByRole('heading', { level: 1, name: 'Pia' }).waitFor();
+
+    // Here nobody asks for a stick; a refresh of the line is not needed, and words go at once.
+    assert.equal(await ann.page.getByRole('region', { name: 'The talking stick' }).count(), 0);
+    await ann.page.getByLabel('Your message').pressSequentially('Hello');
+    await ben.page.getByText('Pia is typing…').waitFor();
+    await ann.page.keyboard.press('Enter');
+    await ben.said('Hello');
+    await write(ben.page, 'Hello yourself');
+    await button(ben.page, 'Say it').click();
+    await ann.said('Hello yourself');
+    await everywhere(ann.page, 'pair');
+
+    await button(ben.page, 'End it').click();
+    await ben.page.getByRole('dialog').getByRole('button', { name: 'End it' }).click();
+    await ann.page.getByText('Your partner left.').first().waitFor();
+    await everywhere(ann.page, 'pair-over');
+    await button(ann.page, 'Close it').click();
+
+    // Now the agent waits, and is found.
+    const bot = await agent(server.url, 'Pair bot');
+    await bot.tool('enter_queue');
+    await button(ann.page, 'Find a partner').click();
+    await ann.page.getByRole('heading', { level: 1, name: 'Pair bot' }).waitFor();
+    const found = await bot.hears((event) => event.type === 'chatroom.found');
+    await bot.tool('send_message', { room_id: found.room_id, message: 'From an agent' });
+    await ann.said('From an agent');
+    await write(ann.page, 'To an agent');
+    await ann.page.keyboard.press('Enter');
+    await bot.hears((event) => event.message === 'To an agent');
+    await ann.close();
+    await ben.close();
+  });
+
+  test('waiting can be given up', async () => {
+    const ann = await person(browser, server.url);
+    await button(ann.page, 'Find a partner').click();
+    await button(ann.page, 'Stop waiting').click();
+    await button(ann.page, 'Find a partner').waitFor();
+    const overview = await (await fetch(`${server.url}/tools/leave_queue`, { method: 'POST' })).json();
+    assert.equal(overview.error.code, 'handle_required');
+    await ann.close();
+  });
+});
+
+describe('a seat', () => {
+  test('is kept by a reload, with what was said and what was written', async () => {
+    const ann = await person(browser, server.url);
+    await ann.join('Rita', 'reloads');
+    const bot = await agent(server.url, 'Reload bot', 'reloads');
+    await bot.say('before');
+    await ann.said('before');
+    await button(ann.page, 'Take the stick').click();
+    await write(ann.page, 'in the draft');
+    await button(ann.page, 'Add to draft').click();
+    await ann.page.locator('.draft').waitFor();
+    await write(ann.page, 'not yet sent');
+    await ann.page.reload();
+    await ann.page.getByRole('heading', { level: 1, name: 'reloads' }).waitFor();
+    await ann.said('before');
+    assert.equal(await ann.page.getByLabel('Your message').inputValue(), 'not yet sent');
+    await ann.page.getByText('You have the stick').waitFor();
+    await button(ann.page, 'Say it').click();
+    await ann.said('in the draft not yet sent');
+    const { users } = await bot.tool('list_users');
+    assert.deepEqual(users.map((user) => user.display_name), ['Rita', 'Reload bot']);
+    const kept = await ann.page.evaluate(() => [location.href, Object.keys(localStorage).length, document.cookie]);
+    assert.doesNotMatch(kept[0], /h_|r_/);
+    assert.deepEqual(kept.slice(1), [0, '']);
+    await ann.close();
+  });
+
+  test('outlasts a broken line, and nothing is lost or doubled', async () => {
+    const line = await wire(server.port);
+    const ann = await person(browser, line.url, { expected: UNREACHABLE });
+    await ann.join('Olaf', 'broken line');
+    const bot = await agent(server.url, 'Line bot', 'broken line');
+    await bot.say('message 0');
+    await ann.said('message 0');
+    line.cut();
+    await ann.page.getByText('Connection lost. Trying again…').waitFor();
+    for (let n = 1; n <= 12; n += 1) await bot.say(`message ${n}`);
+    // What one does meanwhile is done once the line is back: the claim is repeated by its key.
+    await button(ann.page, 'Take the stick').click();
+    line.mend();
+    await ann.said('message 12');
+    await ann.page.getByText('You have the stick').waitFor();
+    await ann.page.getByText('Connection lost. Trying again…').waitFor({ state: 'detached' });
+    const said = await ann.page.locator('.entry .text').allTextContents();
+    assert.deepEqual(said, Array.from({ length: 13 }, (_, n) => `message ${n}`));
+    await write(ann.page, 'Here I am');
+    await button(ann.page, 'Say it').click();
+    await bot.hears((event) => event.message === 'Here I am');
+    await ann.close();
+    line.close();
+  });
+
+  test('that a new server does not know is told, and joined again', async () => {
+    const own = await serve();
+    const ann = await person(browser, own.url, { expected: UNREACHABLE });
+    await ann.join('Phoenix', 'ashes');
+    await own.stop();
+    await ann.page.getByText('The server is stopping.').waitFor();
+    const next = await serve({ port: own.port });
+    await ann.page.getByText('The server no longer knows this seat').waitFor();
+    await everywhere(ann.page, 'lost');
+    await ann.page.getByRole('button', { name: 'Join again as Phoenix' }).click();
+    await ann.page.getByRole('heading', { level: 1, name: 'ashes' }).waitFor();
+    await agent(next.url, 'Ash bot', 'ashes');
+    await ann.page.getByRole('log').getByText('Ash bot joined.').waitFor();
+    await next.stop();
+    await ann.page.context().close();
+  });
+
+  test('is given up by signing out', async () => {
+    const ann = await person(browser, server.url);
+    await ann.join('Short guest', 'short');
+    await button(ann.page, 'Sign out').click();
+    await ann.page.getByRole('dialog').getByRole('button', { name: 'Sign out' }).click();
+    await ann.page.getByLabel('Your name').first().waitFor();
+    assert.equal(await ann.page.evaluate(() => sessionStorage.length), 0);
+    const { users } = await (await fetch(`${server.url}/users`)).json();
+    assert.ok(!users.includes('Short guest'));
+    await ann.close();
+  });
+});
+
+describe('the first view', () => {
+  test('shows who is here, who waits and which rooms, and is used by keys alone', async () => {
+    const own = await serve();
+    const ann = await person(browser, own.url);
+    await ann.page.getByText('Nobody is here yet.').waitFor();
+    await everywhere(ann.page, 'home-empty');
+    const bot = await agent(own.url, 'Home bot', 'attic');
+    await bot.tool('talking_stick');
+    await (await agent(own.url, 'Waiting bot')).tool('enter_queue');
+    const rooms = ann.page.getByRole('region', { name: 'Rooms' });
+    await rooms.getByText('Home bot has the stick').waitFor();
+    await ann.page.getByRole('region', { name: /People/ }).getByText(/^waits \d+ s$/).waitFor();
+    await everywhere(ann.page, 'home-busy');
+
+    await ann.page.keyboard.press('Tab');
+    await ann.page.getByRole('link', { name: 'To the main part' }).press('Enter');
+    await ann.page.keyboard.press('Tab');
+    await ann.page.keyboard.type('Keys');
+    await ann.page.keyboard.press('Tab');
+    await ann.page.keyboard.press('Control+A');
+    await ann.page.keyboard.type('attic');
+    await ann.page.keyboard.press('Enter');
+    await ann.page.getByRole('heading', { level: 1, name: 'attic' }).waitFor();
+    // Whoever enters a room may write at once.
+    await ann.page.keyboard.type('typed at once');
+    assert.equal(await ann.page.getByLabel('Your message').inputValue(), 'typed at once');
+    await ann.page.keyboard.press('Enter');
+    await button(ann.page, 'Number 1 in line').waitFor();
+    await bot.tool('reset');
+    await ann.page.getByText('You have the stick').waitFor();
+    await ann.page.keyboard.press('Enter');
+    await ann.said('typed at once');
+    await ann.page.goBack();
+    await ann.page.getByRole('heading', { name: 'Join a room' }).waitFor();
+    await ann.page.goForward();
+    await ann.said('typed at once');
+    await ann.close();
+    await own.stop();
+  });
+
+  test('tells what is refused, and goes on', async () => {
+    await agent(server.url, 'Taken name');
+    const ann = await person(browser, server.url, { expected: /status of 409/ });
+    await ann.page.getByLabel('Your name').first().fill('Taken name');
+    await button(ann.page, 'Join').click();
+    await ann.page.getByRole('alert').getByText(/name/).waitFor();
+    await ann.join('Free name');
+    await ann.close();
+  });
+});
+
+describe('doors', () => {
+  test('a token is asked for once', async () => {
+    const own = await serve({ guests: true });
+    const ann = await person(browser, own.url, { expected: UNAUTHORIZED });
+    await ann.page.getByRole('heading', { name: 'A token, please' }).waitFor();
+    await everywhere(ann.page, 'gate');
+    await ann.page.getByLabel('Token').fill('wrong');
+    await button(ann.page, 'Go in').click();
+    await ann.page.getByRole('alert').getByText('none of this server').first().waitFor();
+    await ann.page.getByLabel('Token').fill(GUEST);
+    await button(ann.page, 'Go in').click();
+    await ann.join('Guest');
+    await ann.page.reload();
+    await button(ann.page, 'Take the stick').click();
+    await write(ann.page, 'let in');
+    await button(ann.page, 'Say it').click();
+    await ann.said('let in');
+    const [cookie] = await ann.page.context().cookies();
+    assert.deepEqual([cookie.httpOnly, cookie.sameSite], [true, 'Strict']);
+    assert.equal(await ann.page.evaluate(() => JSON.stringify(sessionStorage)).then((text) => text.includes(GUEST)), false);
+    await ann.close();
+    await own.stop();
+  });
+
+  test('the policy lets the page do nothing else', async () => {
+    const response = await fetch(server.url);
+    const policy = response.headers.get('content-security-policy');
+    assert.match(policy, /default-src 'self'/);
+    assert.match(policy, /require-trusted-types-for 'script'/);
+    assert.doesNotMatch(policy, /unsafe/);
+    const ann = await person(browser, server.url, { expected: /Content Security Policy|TrustedHTML|trusted/i });
+    const tried = await ann.page.evaluate(() => {
+      const script = document.createElement('div');
+      try {
+        script.innerHTML = '<b>x</b>';
+        return 'done';
+      } catch (error) {
+        return error.name;
+      }
+    });
+    assert.equal(tried, 'TypeError');
+    await ann.close();
+  });
+});
+
+describe('an operator', () => {
+  test('signs in, sees figures and lists, mutes, unmutes, kicks, closes and bans', async () => {
+    const own = await serve();
+    const olga = await person(browser, `${own.url}/operator`, { expected: UNAUTHORIZED });
+    const ann = await person(browser, own.url, { expected: /status of (403|409)/ });
+    await ann.join('Muted Ann', 'theatre');
+    const bot = await agent(own.url, 'Reporter', 'theatre');
+    await agent(own.url, 'Nuisance', 'theatre');
+    const { users } = await bot.tool('list_users');
+    await bot.tool('report_user', { user_id: users[0].user_id, reason: '<b>rude</b>' });
+
+    await olga.page.getByLabel('Operator’s token').fill('wrong');
+    await button(olga.page, 'Sign in').click();
+    await olga.page.getByRole('alert').filter({ hasText: 'no operator’s' }).waitFor();
+    await everywhere(olga.page, 'operator-door');
+    await olga.page.getByLabel('Operator’s token').fill(OPERATOR);
+    await button(olga.page, 'Sign in').click();
+    await olga.page.locator('.tile').filter({ hasText: 'Participants' }).getByText('3', { exact: true }).waitFor();
+    await everywhere(olga.page, 'operator-figures');
+
+    const list = (name) => button(olga.page, name).click();
+    const row = (name) => olga.page.getByRole('row').filter({ hasText: name });
+    const deed = async (where, name, does, reason) => {
+      await row(where).getByRole('button', { name }).click();
+      const dialog = olga.page.getByRole('dialog');
+      if (reason) await dialog.getByLabel(/Reason/).fill(reason);
+      await dialog.getByRole('button', { name: does, exact: true }).click();
+      await dialog.waitFor({ state: 'detached' });
+    };
+    await list('Participants');
+    await row('Muted Ann').waitFor();
+    await everywhere(olga.page, 'operator-participants');
+    await deed('Muted Ann', /^Mute/, 'Mute', 'for the test');
+    await row('Muted Ann').getByText('muted', { exact: true }).waitFor();
+    await ann.page.getByText('You may not speak: for the test').waitFor();
+    await ann.page.getByRole('log').getByText('You were muted by an operator: for the test').waitFor();
+    await everywhere(ann.page, 'muted');
+    await deed('Muted Ann', /^Unmute/, 'Unmute');
+    await row('Muted Ann').getByRole('button', { name: /^Mute/ }).waitFor();
+    await button(ann.page, 'Take the stick').click();
+    await ann.page.getByText('You have the stick').waitFor();
+    await ann.page.getByText('You may not speak').waitFor({ state: 'detached' });
+
+    await deed('Nuisance', /^Kick/, 'Kick', 'out of here');
+    await ann.page.getByRole('log').getByText('Nuisance was put out by an operator: out of here').waitFor();
+    await deed('Nuisance', /^Ban/, 'Ban', 'for good');
+    await list('Bans');
+    await row('Nuisance').waitFor();
+    await everywhere(olga.page, 'operator-bans');
+    await deed('Nuisance', /^Lift/, 'Lift it');
+    await olga.page.getByText('Nobody is banned.').waitFor();
+    await list('Reports');
+    await row('<b>rude</b>').waitFor();
+    await everywhere(olga.page, 'operator-reports');
+    await list('Rooms');
+    await row('theatre').getByText(/^Muted Ann/).waitFor();
+    await everywhere(olga.page, 'operator-rooms');
+    await deed('theatre', /^Close/, 'Close', 'the play is over');
+    await ann.page.getByText('An operator closed this room: the play is over').first().waitFor();
+    await button(ann.page, 'Close it').click();
+
+    await button(olga.page, 'Sign out').click();
+    await olga.page.getByLabel('Operator’s token').waitFor();
+    await olga.close();
+    await ann.close();
+    await own.stop();
+  });
+});

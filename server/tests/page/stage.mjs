@@ -1,0 +1,201 @@
+// What the tests of the page stand on: a server of their own, a browser, people with a page each,
+// and agents that speak plain HTTP.
+
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { connect, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { chromium } from 'playwright-core';
+
+const screenshots = process.env.SCREENSHOTS;
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+export const OPERATOR = 'operator-token-0123456789';
+export const GUEST = 'guest-token-0123456789';
+
+const folder = mkdtempSync(join(tmpdir(), 'talking-stick-page-'));
+
+// A file of one token, as the server reads it.
+function tokens(name, token) {
+  const path = join(folder, name);
+  writeFileSync(path, `${name} ${createHash('sha256').update(token).digest('hex')}\n`);
+  return path;
+}
+
+// Starts the server, and waits until it says where it listens.
+export async function serve({ guests = false, port = 0, limits = [] } = {}) {
+  const words = ['--listen', `127.0.0.1:${port}`, '--operator-tokens', tokens('olga', OPERATOR), '--log-level', 'warn'];
+  if (guests) words.push('--auth-tokens', tokens('guest', GUEST));
+  for (const limit of limits) words.push('--limit', limit);
+  const process_ = spawn(process.env.SERVER_PROGRAM, words, { stdio: ['ignore', 'pipe', 'inherit'] });
+  const url = await new Promise((found, failed) => {
+    let printed = '';
+    process_.stdout.on('data', (data) => {
+      printed += data;
+      const address = printed.match(/http:\/\/[\d.]+:\d+/);
+      if (address) found(address[0]);
+    });
+    process_.on('exit', (code) => failed(new Error(`the server ended with ${code}`)));
+  });
+  const stop = () => new Promise((done) => {
+    process_.removeAllListeners('exit');
+    process_.on('exit', done);
+    process_.kill('SIGTERM');
+  });
+  return { url, port: Number(new URL(url).port), stop };
+}
+
+// A wire between a browser and the server, which can be cut and mended.
+export async function wire(port) {
+  const open = new Set();
+  let isCut = false;
+  const server = createServer((near) => {
+    if (isCut) {
+      near.destroy();
+      return;
+    }
+    const far = connect(port, '127.0.0.1');
+    for (const socket of [near, far]) {
+      open.add(socket);
+      socket.on('error', () => {});
+      socket.on('close', () => {
+        open.delete(socket);
+        near.destroy();
+        far.destroy();
+      });
+    }
+    near.pipe(far);
+    far.pipe(near);
+  });
+  await new Promise((done) => server.listen(0, '127.0.0.1', done));
+  return {
+    url: `http://127.0.0.1:${server.address().port}`,
+    cut() {
+      isCut = true;
+      for (const socket of open) socket.destroy();
+    },
+    mend() {
+      isCut = false;
+    },
+    close() {
+      this.cut();
+      server.close();
+    },
+  };
+}
+
+export async function launch() {
+  mkdirSync(screenshots, { recursive: true });
+  return chromium.launch({
+    executablePath: process.env.BROWSER_PROGRAM,
+    headless: true,
+    args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'],
+  });
+}
+
+// Somebody with a page open. Whatever it complains of is kept; `expected` says what may be.
+export async function person(browser, url, { width = 1280, height = 860, colorScheme = 'light', expected = null } = {}) {
+  const context = await browser.newContext({ viewport: { width, height }, colorScheme, reducedMotion: 'reduce' });
+  const page = await context.newPage();
+  page.setDefaultTimeout(20_000);
+  const complaints = [];
+  page.on('console', (message) => {
+    if (['error', 'warning'].includes(message.type()) && !expected?.test(message.text())) complaints.push(message.text());
+  });
+  page.on('pageerror', (error) => complaints.push(error.stack));
+  page.on('dialog', (dialog) => {
+    complaints.push(`dialog: ${dialog.message()}`);
+    dialog.dismiss();
+  });
+  page.on('request', (request) => {
+    const { origin } = new URL(request.url());
+    if (origin !== new URL(url).origin) complaints.push(`asked ${origin}`);
+    if (/h_|handle=/.test(request.url())) complaints.push(`a handle in ${request.url()}`);
+  });
+  await page.goto(url);
+  await page.locator('main h1').waitFor();
+  return {
+    page,
+    async join(name, room = 'lobby') {
+      await page.getByLabel('Your name').first().fill(name);
+      await page.getByLabel('Room', { exact: true }).fill(room);
+      await page.getByRole('button', { name: 'Join', exact: true }).click();
+      await page.getByRole('heading', { level: 1, name: room }).waitFor();
+    },
+    async connected() {
+      await page.waitForFunction(() => performance.getEntriesByType('resource').length > 0);
+      await page.locator('.line-state p').waitFor({ state: 'detached' });
+    },
+    said: (text) => page.getByRole('log').getByText(text, { exact: true }).waitFor(),
+    async close() {
+      assert.deepEqual(complaints, []);
+      await context.close();
+    },
+  };
+}
+
+// An agent on plain HTTP.
+export async function agent(url, username, room = 'lobby') {
+  const post = async (path, body, handle) => {
+    const headers = { 'content-type': 'application/json', ...(handle ? { 'chat-handle': handle } : {}) };
+    const response = await fetch(url + path, { method: 'POST', headers, body: JSON.stringify(body) });
+    const answer = await response.json();
+    assert.ok(response.ok, `${path}: ${JSON.stringify(answer)}`);
+    return answer;
+  };
+  const { handle, room_id: id } = await post('/register', { username, room });
+  const tool = (name, body = {}) => post(`/tools/${name}`, body, handle);
+  return {
+    id,
+    tool,
+    post: (path, body) => post(path, body, handle),
+    // Speaks by stick and draft.
+    async say(text, room_id = id) {
+      await tool('talking_stick', { room_id });
+      const characters = [...text];
+      for (let at = 0; at < characters.length; at += 200) await tool('append', { room_id, text: characters.slice(at, at + 200).join('') });
+      return tool('push', { room_id });
+    },
+    // Waits until something of this kind is in the inbox.
+    async hears(wanted) {
+      for (;;) {
+        const { events, notices } = await tool('check', { wait_seconds: 10 });
+        const found = [...events, ...notices].find(wanted);
+        if (found) return found;
+        assert.ok(events.length + notices.length > 0, 'nothing came');
+      }
+    },
+  };
+}
+
+// The page fits its window across, and is usable by all as far as axe can tell.
+export async function sound(page, name) {
+  const widths = await page.evaluate(() => [document.documentElement.scrollWidth, window.innerWidth]);
+  assert.ok(widths[0] <= widths[1], `${name}: the page is ${widths[0]} wide in a window of ${widths[1]}`);
+  // The policy of the page keeps scripts out, but not those of whoever holds the browser.
+  await page.evaluate(axe);
+  const found = await page.evaluate(async () => {
+    const options = { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] };
+    const { violations } = await globalThis.axe.run(document, options);
+    return violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => `${node.target} ${node.failureSummary}`).join(' | ')}`);
+  });
+  assert.deepEqual(found, [], name);
+  await page.screenshot({ path: join(screenshots, `${name}.png`), fullPage: true });
+}
+
+// Does the same at both widths and in both schemes.
+export async function everywhere(page, name) {
+  const before = page.viewportSize();
+  for (const [width, height] of [[1280, 860], [360, 740]]) {
+    await page.setViewportSize({ width, height });
+    for (const colorScheme of ['light', 'dark']) {
+      await page.emulateMedia({ colorScheme });
+      await sound(page, `${name}-${width}-${colorScheme}`);
+    }
+  }
+  await page.setViewportSize(before);
+}

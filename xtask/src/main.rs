@@ -6,10 +6,12 @@
 
 mod browser;
 mod cargo;
+mod clients;
 mod deny;
 mod determinism;
 mod mutants;
 mod outcome;
+mod programs;
 mod run;
 mod scenarios;
 mod schema;

@@ -2,7 +2,7 @@
 
 use crate::cargo::Cargo;
 use crate::outcome::Outcome;
-use crate::{browser, deny, determinism, mutants, scenarios, schema, tidy};
+use crate::{browser, clients, deny, determinism, mutants, scenarios, schema, tidy};
 
 /// One thing that is checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,11 +18,13 @@ pub(crate) enum Step {
     Determinism,
     Canary,
     Browser,
+    Page,
+    Clients,
 }
 
 impl Step {
     /// Every step, in order.
-    pub(crate) const ALL: [Self; 11] = [
+    pub(crate) const ALL: [Self; 13] = [
         Self::Fmt,
         Self::Clippy,
         Self::Test,
@@ -34,6 +36,8 @@ impl Step {
         Self::Determinism,
         Self::Canary,
         Self::Browser,
+        Self::Page,
+        Self::Clients,
     ];
 
     /// The word that names it on the command line and in the summary.
@@ -50,6 +54,8 @@ impl Step {
             Self::Determinism => "determinism",
             Self::Canary => "canary",
             Self::Browser => "browser",
+            Self::Page => "page",
+            Self::Clients => "clients",
         }
     }
 
@@ -69,6 +75,8 @@ impl Step {
             Self::Determinism => "one seed gives one trace hash, whatever the jobs or the build",
             Self::Canary => "every curated mutant applies, and the harness sees two planted bugs",
             Self::Browser => "reports in a real browser: sizes, schemes, keys, no network",
+            Self::Page => "the server's page in a real browser: people and an agent who talk",
+            Self::Clients => "the official conformance suite, and published MCP clients that talk",
         }
     }
 
@@ -100,7 +108,9 @@ impl Step {
             Self::Scenarios => scenarios::check(cargo),
             Self::Determinism => determinism::check(cargo),
             Self::Canary => mutants::canary(cargo),
-            Self::Browser => browser::check(cargo),
+            Self::Browser => browser::report::check(cargo),
+            Self::Page => browser::page::check(cargo),
+            Self::Clients => clients::check(cargo),
         }
     }
 }

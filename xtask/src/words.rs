@@ -175,11 +175,9 @@ With --generated, `cargo mutants` (installed where it is missing) changes the co
 it knows. What the core's own tests let live is given to the harness, and what that lets live too
 must be explained in mutants/survivors.txt. It takes hours; a second call goes on where it was.
 
-cargo-deny is installed, once and by `cargo install`, where it is missing; cargo-nextest is
-used where it is installed.
 cargo-deny is installed, once and by `cargo install`, where it is missing, and so is what
-`browser` needs: chromium and Node by apt-get, the rest by npm. cargo-nextest is used where
-it is installed.
+`browser`, `page` and `clients` need: chromium, Node and Python's venv by apt-get, the rest by
+npm and pip into target/xtask. cargo-nextest is used where it is installed.
 
 Examples:
   cargo xtask test                       everything, as CI does

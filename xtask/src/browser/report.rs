@@ -1,0 +1,26 @@
+//! The simulator's reports in a real browser, at several sizes and in both schemes.
+
+use super::Tests;
+use crate::cargo::Cargo;
+use crate::outcome::Outcome;
+
+const TESTS: Tests = Tests {
+    folder: "sim/tests/browser",
+    files: &["report.test.mjs"],
+    desk: "browser",
+    left: "reports",
+};
+
+/// Writes sample reports, and opens them.
+pub(crate) fn check(cargo: &Cargo) -> Outcome {
+    let stage = match TESTS.stage(cargo) {
+        Ok(stage) => stage,
+        Err(outcome) => return outcome,
+    };
+    let Some(folder) = stage.left.to_str() else {
+        return Outcome::Failed("the workspace's path is not Unicode".into());
+    };
+    let samples = [("SIM_REPORT_SAMPLES", folder)];
+    let written = cargo.run_with(&samples, &["test", "--package", "sim", "--test", "report"]);
+    written.and_then(|| stage.play(&[("REPORTS", &stage.left)]))
+}

@@ -1,0 +1,94 @@
+//! Programs of this machine that are not Cargo: whether they are there, installed where they are
+//! missing, and run.
+
+use std::process::{Command, Stdio};
+
+use crate::cargo::ended;
+
+/// Node and npm, installed first if they are missing.
+///
+/// # Errors
+/// Why they are not there.
+pub(crate) fn node() -> Result<(), String> {
+    there_or_installed(&["node", "npm"], &["nodejs", "npm"])
+}
+
+/// Whether all of these programs are there, once these packages were installed if they were not.
+///
+/// # Errors
+/// Why they are not there.
+pub(crate) fn there_or_installed(programs: &[&str], packages: &[&str]) -> Result<(), String> {
+    let there = || programs.iter().all(|program| answers(program));
+    if there() {
+        return Ok(());
+    }
+    let installed = install(packages);
+    if there() {
+        return Ok(());
+    }
+    let why = installed.err().unwrap_or_else(|| "it brought none".into());
+    Err(format!(
+        "{} is not installed, and `apt-get install {}` did not help: {why}",
+        programs.join(" or "),
+        packages.join(" ")
+    ))
+}
+
+/// Whether a program is there and says its version.
+pub(crate) fn answers(program: &str) -> bool {
+    Command::new(program)
+        .arg("--version")
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success())
+}
+
+/// Installs packages of the system, which only its owner may.
+///
+/// # Errors
+/// Why not.
+pub(crate) fn install(packages: &[&str]) -> Result<(), String> {
+    let mut words = vec!["install", "--yes", "--no-install-recommends"];
+    words.extend(packages);
+    run(Command::new("apt-get")
+        .env("DEBIAN_FRONTEND", "noninteractive")
+        .args(words))
+}
+
+/// Runs a program, showing what it prints.
+///
+/// # Errors
+/// Why it did not start, or how it ended if not well.
+pub(crate) fn run(command: &mut Command) -> Result<(), String> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    match command.stdin(Stdio::null()).status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("`{name}` {}", ended(status))),
+        Err(error) => Err(format!("`{name}` did not start: {error}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::{answers, run};
+
+    #[test]
+    fn a_program_that_is_not_there_is_told_by_its_name() {
+        assert!(!answers("no-such-program"));
+        let error = run(&mut Command::new("no-such-program")).expect_err("there is none");
+        assert!(
+            error.starts_with("`no-such-program` did not start: "),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_program_that_ends_badly_is_told_with_its_code() {
+        let error = run(Command::new("sh").args(["-c", "exit 3"])).expect_err("it fails");
+        assert_eq!(error, "`sh` ended with exit code 3");
+    }
+}

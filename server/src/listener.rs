@@ -43,6 +43,38 @@ impl Default for Limits {
     }
 }
 
+/// Files that a server has open besides its connections, generously.
+const OTHER_FILES: u64 = 64;
+
+/// Raises the number of files that this process may have open as far as the machine lets it, since
+/// each connection is one, and returns it.
+#[must_use]
+pub fn raise_file_limit() -> u64 {
+    rlimit::increase_nofile_limit(u64::MAX).unwrap_or_else(|error| {
+        tracing::debug!(%error, "the limit of open files stays as it is");
+        rlimit::getrlimit(rlimit::Resource::NOFILE).map_or(u64::MAX, |(soft, _)| soft)
+    })
+}
+
+impl Limits {
+    /// The same with no more connections than there may be open files.
+    #[must_use]
+    pub fn within_files(self, files: u64) -> Self {
+        let room = usize::try_from(files.saturating_sub(OTHER_FILES).max(1)).unwrap_or(usize::MAX);
+        if room < self.connections {
+            tracing::warn!(
+                connections = room,
+                wanted = self.connections,
+                "fewer connections fit than are wanted; `ulimit -n` or LimitNOFILE= gives more"
+            );
+        }
+        Self {
+            connections: self.connections.min(room),
+            ..self
+        }
+    }
+}
+
 /// How much of a request's head, and of an answer, is held for one connection.
 const BUFFER: usize = 64 * 1_024;
 
@@ -163,7 +195,18 @@ async fn connection(
 
 #[cfg(test)]
 mod tests {
-    use super::OVERLOADED;
+    use super::{Limits, OVERLOADED};
+
+    #[test]
+    fn connections_leave_room_for_other_files() {
+        let limits = Limits::default();
+        assert_eq!(limits.within_files(1_024).connections, 960);
+        assert_eq!(limits.within_files(1).connections, 1);
+        assert_eq!(
+            limits.within_files(u64::MAX).connections,
+            limits.connections
+        );
+    }
 
     #[test]
     fn the_refusal_is_as_long_as_it_says() {

@@ -111,8 +111,8 @@ impl Server {
         let Core { service, running } = Core::start(settings)?;
         let closing = CancellationToken::new();
         let app = app(settings, &service, &closing)?;
-        let connections =
-            listener::serve(socket, app, listener::Limits::default(), closing.clone());
+        let limits = listener::Limits::default().within_files(listener::raise_file_limit());
+        let connections = listener::serve(socket, app, limits, closing.clone());
         Ok(Self {
             address,
             service,

@@ -14,6 +14,9 @@ use crate::cargo::Cargo;
 use crate::outcome::Outcome;
 use crate::programs::{install, node, run};
 
+/// How long they may take, in seconds: a guard, since a browser that hangs says nothing.
+const GUARD_S: &str = "420";
+
 /// Tests that drive a browser.
 struct Tests {
     /// The folder they are in, from the root.
@@ -90,10 +93,10 @@ impl Tests {
 }
 
 impl Stage {
-    /// Runs the tests with these variables.
+    /// Runs the tests with these variables, and ends them when they take far too long.
     fn play(&self, variables: &[(&str, &Path)]) -> Outcome {
-        let mut node = Command::new("node");
-        node.args(["--test", self.program])
+        let mut node = Command::new("timeout");
+        node.args([GUARD_S, "node", "--test", self.program])
             .current_dir(&self.desk)
             .env("BROWSER_PROGRAM", self.browser)
             .envs(variables.iter().copied());

@@ -21,9 +21,10 @@ mod words;
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 
 use crate::cargo::Cargo;
+use crate::outcome::Outcome;
 use crate::words::{Mutants, Request};
 
 /// The exit code of a command line that says nothing we know.
@@ -46,6 +47,7 @@ fn main() -> ExitCode {
             return ExitCode::SUCCESS;
         }
         Ok(Request::Mutants(which)) => return mutate(&which),
+        Ok(Request::Load(words)) => return load(&words),
         Ok(Request::Test(steps)) => steps,
         Err(error) => {
             eprintln!("error: {error}");
@@ -79,6 +81,32 @@ fn mutate(which: &Mutants) -> ExitCode {
     match done {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Builds what is measured and what measures it, and runs that.
+#[expect(clippy::print_stderr, reason = "this is where the program speaks")]
+fn load(words: &[String]) -> ExitCode {
+    let cargo = Cargo::new(root());
+    let build = [
+        "build",
+        "--release",
+        "--package",
+        "server",
+        "--package",
+        "benches",
+    ];
+    let program = cargo.root().join("target/release/load");
+    let done = match cargo.run(&build) {
+        Outcome::Passed => programs::run(Command::new(program).args(words)),
+        Outcome::Failed(why) | Outcome::Skipped(why) => Err(why),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error}");
             ExitCode::FAILURE

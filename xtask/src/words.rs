@@ -16,6 +16,8 @@ pub(crate) enum Request {
     Test(Vec<Step>),
     /// Plant bugs.
     Mutants(Mutants),
+    /// Measure the server with the program `load`, and these words to it.
+    Load(Vec<String>),
 }
 
 /// What is to be done with mutants.
@@ -39,10 +41,11 @@ pub(crate) fn read(words: &[String]) -> Result<Request, String> {
         Some("help" | "-h" | "--help") => Ok(Request::Help),
         Some("test") => read_test(words),
         Some("mutants") => read_mutants(words),
+        Some("load") => Ok(Request::Load(words.map(str::to_owned).collect())),
         Some(other) => Err(format!(
-            "unknown word `{other}`: expected `test`, `mutants` or `help`"
+            "unknown word `{other}`: expected `test`, `mutants`, `load` or `help`"
         )),
-        None => Err("a word is missing: expected `test`, `mutants` or `help`".into()),
+        None => Err("a word is missing: expected `test`, `mutants`, `load` or `help`".into()),
     }
 }
 
@@ -158,6 +161,7 @@ Usage:
   cargo xtask test [--only STEP,STEP] [--list]
   cargo xtask mutants [--curated] [--only NAME,NAME] [--seeds N] [--jobs N] [--list]
   cargo xtask mutants --generated [--seeds N] [--jobs N]
+  cargo xtask load requests | relay | streams [--help]
   cargo xtask help
 
 Steps, in order:
@@ -175,6 +179,9 @@ With --generated, `cargo mutants` (installed where it is missing) changes the co
 it knows. What the core's own tests let live is given to the harness, and what that lets live too
 must be explained in mutants/survivors.txt. It takes hours; a second call goes on where it was.
 
+`load` builds the server in release and measures it: figures of one run may be compared with one
+another. It needs an idle machine to mean anything.
+
 cargo-deny is installed, once and by `cargo install`, where it is missing, and so is what
 `browser`, `page` and `clients` need: chromium, Node and Python's venv by apt-get, the rest by
 npm and pip into target/xtask. cargo-nextest is used where it is installed.
@@ -186,6 +193,7 @@ Examples:
   cargo xtask test --list                the steps and what they check
   cargo xtask mutants                    every curated bug must be seen
   cargo xtask mutants --only stick_epoch_reused --seeds 100
+  cargo xtask load relay --rate 1000     from a send to its arrival
 ",
         steps = list()
             .lines()
@@ -247,7 +255,7 @@ mod tests {
     #[test]
     fn wrong_words_are_told_what_is_accepted() {
         for (line, told) in [
-            ("", "expected `test`, `mutants` or `help`"),
+            ("", "expected `test`, `mutants`, `load` or `help`"),
             ("bench", "unknown word `bench`: expected `test`"),
             ("mutants all", "unknown word `all` after `mutants`"),
             ("mutants --only", "`--only` needs names"),

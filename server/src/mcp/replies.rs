@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, Method, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
@@ -13,7 +13,8 @@ use super::sessions::Sessions;
 /// When a client should come again that found no room for its session.
 const RETRY_SECONDS: &str = "5";
 
-/// Answers what is no JSON-RPC as JSON-RPC asks for, and says of a full server that it is full.
+/// Answers what is no JSON-RPC as JSON-RPC asks for, and says of a full server that it is full. A
+/// session that was opened with another bearer token is not there.
 pub(super) async fn in_words(
     State(sessions): State<Arc<Sessions>>,
     request: Request,
@@ -21,7 +22,15 @@ pub(super) async fn in_words(
 ) -> Response {
     let is_json = has_json(request.headers());
     let ends = request.method() == Method::DELETE;
-    let opens = !request.headers().contains_key("mcp-session-id");
+    let (head, body) = request.into_parts();
+    let session = head.headers.get("mcp-session-id");
+    let opens = session.is_none();
+    if let Some(Ok(id)) = session.map(HeaderValue::to_str)
+        && sessions.is_anothers(id, &head)
+    {
+        return error(StatusCode::NOT_FOUND, -32_001, "there is no such session");
+    }
+    let request = Request::from_parts(head, body);
     let response = next.run(request).await;
     match response.status() {
         // The content type was right: so it is the body that cannot be read.
@@ -35,7 +44,7 @@ pub(super) async fn in_words(
         StatusCode::INTERNAL_SERVER_ERROR if opens && sessions.are_full() => {
             let message = "there are as many sessions as there may be; try again later";
             let mut response = error(StatusCode::SERVICE_UNAVAILABLE, -32_603, message);
-            let after = header::HeaderValue::from_static(RETRY_SECONDS);
+            let after = HeaderValue::from_static(RETRY_SECONDS);
             response.headers_mut().insert(header::RETRY_AFTER, after);
             response
         }

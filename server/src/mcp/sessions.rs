@@ -31,7 +31,8 @@ use super::fixtures::Fixtures;
 use super::listener::{Listener, Sink};
 use super::marks::Marks;
 use super::session::{Busy, Connection, Session};
-use super::{CallerOf, Options};
+use super::{Caller, CallerOf, Options};
+use crate::seat::Seat;
 use crate::service::Service;
 
 /// How many pushes lie between a listener and its connection.
@@ -52,10 +53,12 @@ pub(super) struct Sessions {
     fixtures: Fixtures,
 }
 
-/// A session, and from where it was opened.
+/// A session, who opened it, and from where it was last used.
 #[derive(Clone)]
 struct Known {
     session: Arc<Session>,
+    /// Where the owner of the bearer token mints, if there was a token.
+    owner: Option<Arc<Seat>>,
     address: Option<Address>,
 }
 
@@ -104,6 +107,23 @@ impl Sessions {
         self.known().get(id).cloned().ok_or(SessionError::Unknown)
     }
 
+    /// Whether this session was opened with another bearer token than this request has.
+    pub(super) fn is_anothers(&self, id: &str, request: &Parts) -> bool {
+        let owner = match self.known().get(id) {
+            Some(Known {
+                owner,
+                address: Some(_),
+                ..
+            }) => owner.clone(),
+            // The library says what becomes of those that are not there, or not yet.
+            Some(Known { address: None, .. }) | None => return false,
+        };
+        match (owner, (self.caller)(request).seat) {
+            (Some(owner), Some(caller)) => !Arc::ptr_eq(&owner, &caller),
+            (owner, caller) => owner.is_some() != caller.is_some(),
+        }
+    }
+
     /// The sessions that nobody has used for so long.
     fn idle(&self, limit: Duration) -> Vec<SessionId> {
         let known = self.known();
@@ -122,9 +142,12 @@ impl Sessions {
             && let Some(parts) =
                 rmcp::model::GetExtensions::extensions(&request.request).get::<Parts>()
         {
-            let address = (self.caller)(parts).address;
+            let Caller { address, seat } = (self.caller)(parts);
             known.address = Some(address);
             if let Some(kept) = self.known().get_mut(id) {
+                if kept.address.is_none() {
+                    kept.owner = seat;
+                }
                 kept.address = Some(address);
             }
         }
@@ -134,7 +157,9 @@ impl Sessions {
 
     /// The stream that a session's client opened, going on behind these marks.
     fn stream(&self, id: &SessionId, marks: Marks) -> Result<Watched, SessionError> {
-        let Known { session, address } = self.find(id)?;
+        let Known {
+            session, address, ..
+        } = self.find(id)?;
         let address = address.ok_or(SessionError::Unknown)?;
         let (sender, receiver) = mpsc::channel(IN_FLIGHT);
         let first = ServerSseMessage::priming(marks.to_string(), RETRY);
@@ -197,6 +222,7 @@ impl SessionManager for Sessions {
         let (id, transport) = self.inner.create_session().await?;
         let known = Known {
             session: Session::at(Arc::default()),
+            owner: None,
             address: None,
         };
         self.known().insert(Arc::clone(&id), known);

@@ -330,3 +330,56 @@ async fn requests_on_one_connection_do_not_mix() {
     client.write(format!("{head}{{}}x").as_bytes()).await;
     assert_eq!(client.answer("POST").await.status, 400);
 }
+
+/// Far more than anybody holds half open in good faith, and twice as many descriptors of this
+/// process.
+const HALF_OPEN: usize = 3_000;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn thousands_of_half_open_connections_hold_up_nobody_and_end() {
+    let files = server::listener::raise_file_limit();
+    assert!(
+        files > 2 * HALF_OPEN as u64,
+        "the machine allows {files} open files"
+    );
+    let mut setup = Setup::free();
+    setup.limits.connections = HALF_OPEN + 100;
+    setup.limits.head = Duration::from_secs(5);
+    setup.door.body_within = Duration::from_secs(5);
+    let world = World::start(setup).await;
+    let mut ann = world.register("Ann").await;
+    let mut ben = world.register("Ben").await;
+    let mut events = world.events(&ben.handle, None).await;
+    let mut half = Vec::new();
+    for n in 0..HALF_OPEN {
+        let mut client = world.client().await;
+        // Nothing at all, half a head, half a body, and half a stream's head.
+        let begun: &[u8] = match n % 4 {
+            0 => b"",
+            1 => b"POST /register HTTP/1.1\r\nHost: loc",
+            2 => {
+                b"POST /send HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
+                  Content-Length: 100\r\n\r\n{"
+            }
+            _ => b"GET /events HTTP/1.1\r\nHost: localhost\r\nChat-Handle: h_",
+        };
+        client.write(begun).await;
+        half.push(client);
+        if n % 500 == 0 {
+            ann.say(&format!("over {n}")).await;
+            while !events
+                .event()
+                .await
+                .expect("it is open")
+                .is("message.received")
+            {}
+        }
+    }
+    serves(&world).await;
+    ben.say("still here").await;
+    // Each is given up by itself, with or without a word.
+    for mut client in half {
+        client.rest().await;
+    }
+    serves(&world).await;
+}

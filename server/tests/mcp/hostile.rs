@@ -1,6 +1,12 @@
 //! Input that nobody sends in good faith: always a clear refusal, and others undisturbed.
 
+use std::sync::Arc;
+
+use axum::http::request::Parts;
+use chat_core::Address;
 use serde_json::json;
+use server::mcp::Caller;
+use server::seat::Seat;
 
 use crate::http::request;
 use crate::world::{Session, World};
@@ -111,6 +117,54 @@ async fn sessions_that_are_not_there_are_not_found() {
         let reply = request(world.address, line, headers, list.as_bytes()).await;
         assert_eq!(reply.status, status);
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_is_there_for_the_token_that_opened_it_alone() {
+    // The door says whose token came; here a header does.
+    let seats = [Arc::<Seat>::default(), Arc::default()];
+    let caller = move |head: &Parts| {
+        let token = head
+            .headers
+            .get("x-token")
+            .and_then(|name| name.to_str().ok());
+        Caller {
+            address: Address(1),
+            seat: token.map(|name| Arc::clone(&seats[usize::from(name == "ben")])),
+        }
+    };
+    let world = World::with(|options| options.caller = Arc::new(caller)).await;
+    let hello = json!({
+        "jsonrpc": "2.0", "id": 1, "method": "initialize",
+        "params": {
+            "protocolVersion": "2025-11-25", "capabilities": {},
+            "clientInfo": { "name": "test", "version": "1" }
+        }
+    });
+    let ann = ("X-Token", "ann");
+    let opened = world.post(&[ann], hello.to_string().as_bytes()).await;
+    assert_eq!(opened.status, 200);
+    let id = opened
+        .header("mcp-session-id")
+        .expect("a session")
+        .to_owned();
+    let session = ("Mcp-Session-Id", &*id);
+    let list = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/list" }).to_string();
+    let stream = ("Accept", "text/event-stream");
+    for others in [&[session][..], &[session, ("X-Token", "ben")]] {
+        assert_eq!(world.post(others, list.as_bytes()).await.status, 404);
+        for line in [("GET", "/mcp"), ("DELETE", "/mcp")] {
+            let headers = [others, &[stream]].concat();
+            assert_eq!(
+                request(world.address, line, &headers, b"").await.status,
+                404
+            );
+        }
+    }
+    assert_eq!(
+        world.post(&[session, ann], list.as_bytes()).await.status,
+        200
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

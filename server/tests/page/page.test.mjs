@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { GUEST, OPERATOR, agent, everywhere, launch, person, serve, wire } from './stage.mjs';
+import { GUEST, OPERATOR, agent, endServers, everywhere, launch, person, serve, wire } from './stage.mjs';
 
 let browser;
 let server;
@@ -14,6 +14,7 @@ before(async () => {
 after(async () => {
   await browser?.close();
   await server?.stop();
+  endServers();
 });
 
 const button = (page, name) => page.getByRole('button', { name, exact: true });

@@ -26,12 +26,21 @@ function tokens(name, token) {
   return path;
 }
 
+// Servers that run. One that a failed test left behind would keep this process from ending.
+const running = new Set();
+
+export function endServers() {
+  for (const process_ of running) process_.kill('SIGKILL');
+}
+
 // Starts the server, and waits until it says where it listens.
 export async function serve({ guests = false, port = 0, limits = [] } = {}) {
   const words = ['--listen', `127.0.0.1:${port}`, '--operator-tokens', tokens('olga', OPERATOR), '--log-level', 'warn'];
   if (guests) words.push('--auth-tokens', tokens('guest', GUEST));
   for (const limit of limits) words.push('--limit', limit);
   const process_ = spawn(process.env.SERVER_PROGRAM, words, { stdio: ['ignore', 'pipe', 'inherit'] });
+  running.add(process_);
+  process_.once('close', () => running.delete(process_));
   const url = await new Promise((found, failed) => {
     let printed = '';
     process_.stdout.on('data', (data) => {
@@ -43,7 +52,7 @@ export async function serve({ guests = false, port = 0, limits = [] } = {}) {
   });
   const stop = () => new Promise((done) => {
     process_.removeAllListeners('exit');
-    process_.on('exit', done);
+    process_.once('exit', done);
     process_.kill('SIGTERM');
   });
   return { url, port: Number(new URL(url).port), stop };

@@ -1,0 +1,75 @@
+//! `load`: what the real server does under load, in figures that are measured side by side.
+//!
+//! It starts `talking-stick` from its own folder, on a free port, and ends it when it is done. The
+//! same client makes every load, so that figures of one run may be compared with one another, and
+//! with those of no other run.
+
+mod relay;
+mod requests;
+mod server;
+mod streams;
+mod wire;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// What goes wrong ends the program with its sentence.
+type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
+
+const EXAMPLES: &str = "\
+Examples:
+  cargo xtask load requests           requests/s: a bare echo, /send, an empty tool, send_message
+  cargo xtask load relay --rate 1000  from a send to its arrival, at this rate
+  cargo xtask load streams            idle streams: their memory, and a message to each";
+
+/// Measures the real server, built in release, under load.
+#[derive(Debug, Parser)]
+#[command(name = "load", after_help = EXAMPLES, max_term_width = 80)]
+struct Cli {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// Requests per second of several routes, in turns.
+    Requests(requests::Args),
+    /// How long a message takes from its send to its arrival, at a steady rate.
+    Relay(relay::Args),
+    /// Idle event streams: what each costs, and how soon a message reaches all.
+    Streams(streams::Args),
+    /// Serves the bare echo that `requests` compares with.
+    #[command(hide = true)]
+    Echo,
+}
+
+#[expect(clippy::print_stderr, reason = "this is where the program speaks")]
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let runtime = match tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+    {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            eprintln!("error: {error}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let done = runtime.block_on(async {
+        match &cli.what {
+            What::Requests(args) => requests::run(args).await,
+            What::Relay(args) => relay::run(args).await,
+            What::Streams(args) => streams::run(args).await,
+            What::Echo => requests::echo().await,
+        }
+    });
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,262 @@
+//! Relay: from a send to its arrival at the partner, at a steady rate.
+//!
+//! The load is open: sends start when the plan says, whatever the server does, and are measured
+//! from then. A second figure, from when the request was really written, tells how much of the
+//! first is this program's own lateness.
+
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use hdrhistogram::Histogram;
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+
+use crate::Outcome;
+use crate::server::Server;
+use crate::wire::{Connection, Events, request};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Sends per second, over all pairs
+    #[arg(long, default_value_t = 1_000)]
+    rate: u32,
+    /// Pairs, of which one speaks and one listens
+    #[arg(long, default_value_t = 50)]
+    pairs: u32,
+    /// How long, in seconds
+    #[arg(long, default_value_t = 10)]
+    seconds: u32,
+}
+
+/// What messages travel by.
+#[derive(Clone, Copy, Debug)]
+enum By {
+    /// `POST /send`, and `GET /events`.
+    Http,
+    /// `send_message` in a session, and the stream of another session.
+    Mcp,
+}
+
+/// Lateness of arrivals, in microseconds: from when it was planned, and from when it was written.
+struct Waits {
+    planned: Histogram<u64>,
+    written: Histogram<u64>,
+}
+
+#[expect(clippy::print_stdout, reason = "this is where the program speaks")]
+pub(crate) async fn run(args: &Args) -> Outcome<()> {
+    for (name, by) in [("HTTP and SSE", By::Http), ("MCP, 2025-11-25", By::Mcp)] {
+        let waits = measure(args, by).await?;
+        let ms = |waits: &Histogram<u64>, share| waits.value_at_quantile(share) as f64 / 1_000.0;
+        println!(
+            "{name}: {} messages at {}/s",
+            waits.planned.len(),
+            args.rate
+        );
+        for (from, waits) in [("planned", &waits.planned), ("written", &waits.written)] {
+            println!(
+                "  from {from}  p50 {:.3} ms  p90 {:.3}  p99 {:.3}  p99.9 {:.3}  max {:.3}",
+                ms(waits, 0.5),
+                ms(waits, 0.9),
+                ms(waits, 0.99),
+                ms(waits, 0.999),
+                ms(waits, 1.0)
+            );
+        }
+    }
+    Ok(())
+}
+
+async fn measure(args: &Args, by: By) -> Outcome<Waits> {
+    let server = Server::start().await?;
+    let began = Instant::now();
+    let waits = Arc::new(Mutex::new(Waits {
+        planned: Histogram::new(3)?,
+        written: Histogram::new(3)?,
+    }));
+    let (arrived, mut arrivals) = mpsc::unbounded_channel();
+    let mut speakers = Vec::new();
+    for n in 0..args.pairs {
+        let (speaker, listener) = pair(server.address, by, n).await?;
+        speakers.push(speak(speaker, began));
+        tokio::spawn(listen(listener, began, Arc::clone(&waits), arrived.clone()));
+    }
+    let (rate, sends) = (args.rate, args.rate * args.seconds);
+    // A thread of its own: a runtime's timers are a millisecond wide.
+    thread::spawn(move || {
+        let start = began.elapsed() + Duration::from_millis(200);
+        for n in 0..sends {
+            let due = start + Duration::from_secs(1) * n / rate;
+            if let Some(wait) = due.checked_sub(began.elapsed()) {
+                thread::sleep(wait);
+            }
+            let speaker = &speakers[n as usize % speakers.len()];
+            // A speaker that has ended is missed below.
+            let _ = speaker.send(due);
+        }
+    });
+    let all = async {
+        for _ in 0..sends {
+            arrivals.recv().await.ok_or("every listener has ended")?;
+        }
+        Outcome::Ok(())
+    };
+    let within = Duration::from_secs(u64::from(args.seconds) + 30);
+    tokio::time::timeout(within, all)
+        .await
+        .map_err(|_| "not every message arrived")??;
+    let waits = waits.lock().map_err(|_| "a listener panicked")?;
+    Ok(Waits {
+        planned: waits.planned.clone(),
+        written: waits.written.clone(),
+    })
+}
+
+/// One who speaks: its connection, and how a message becomes a request.
+struct Speaker {
+    connection: Connection,
+    by: By,
+    session: String,
+    handle: String,
+    room: Value,
+}
+
+/// Two in a room: one who speaks, and one whose stream is open.
+async fn pair(address: SocketAddr, by: By, n: u32) -> Outcome<(Speaker, Events)> {
+    let room = format!("room {n}");
+    let mut both = Vec::new();
+    for name in ["speaker", "listener"] {
+        let mut connection = Connection::open(address).await?;
+        let username = format!("{name} {n}");
+        let (session, answer) = match by {
+            By::Http => {
+                let body = json!({ "username": username, "room": room });
+                (
+                    String::new(),
+                    connection.post("/register", "", &body).await?,
+                )
+            }
+            By::Mcp => {
+                let session = initialize(&mut connection).await?;
+                let arguments = json!({ "username": username, "room": room });
+                let call = call(&session, "login", &arguments);
+                let answer = connection.exchange(&call).await?.json()?;
+                (session, answer["result"]["structuredContent"].clone())
+            }
+        };
+        let handle = answer["handle"].as_str().ok_or("no handle")?.to_owned();
+        both.push(Speaker {
+            connection,
+            by,
+            session,
+            handle,
+            room: answer["room_id"].clone(),
+        });
+    }
+    let listener = both.pop().ok_or("two were made")?;
+    let open = match by {
+        By::Http => request(
+            "GET /events",
+            &[("Chat-Handle", &listener.handle)],
+            &Value::Null,
+        ),
+        By::Mcp => {
+            let headers = [
+                ("Accept", "text/event-stream"),
+                ("Mcp-Session-Id", &*listener.session),
+                ("MCP-Protocol-Version", "2025-11-25"),
+            ];
+            request("GET /mcp", &headers, &Value::Null)
+        }
+    };
+    let stream = Connection::open(address).await?.stream(&open).await?;
+    Ok((both.pop().ok_or("two were made")?, stream))
+}
+
+async fn initialize(connection: &mut Connection) -> Outcome<String> {
+    let accept = ("Accept", "application/json, text/event-stream");
+    let hello = json!({
+        "jsonrpc": "2.0", "id": 0, "method": "initialize",
+        "params": {
+            "protocolVersion": "2025-11-25", "capabilities": {},
+            "clientInfo": { "name": "load", "version": "1" }
+        }
+    });
+    let answer = connection
+        .exchange(&request("POST /mcp", &[accept], &hello))
+        .await?;
+    let session = answer.session.ok_or("no session")?;
+    let headers = [accept, ("Mcp-Session-Id", &*session)];
+    let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+    connection
+        .exchange(&request("POST /mcp", &headers, &ready))
+        .await?;
+    Ok(session)
+}
+
+fn call(session: &str, tool: &str, arguments: &Value) -> Vec<u8> {
+    let headers = [
+        ("Accept", "application/json, text/event-stream"),
+        ("Mcp-Session-Id", session),
+        ("MCP-Protocol-Version", "2025-11-25"),
+    ];
+    let body = json!({
+        "jsonrpc": "2.0", "id": 1, "method": "tools/call",
+        "params": { "name": tool, "arguments": arguments }
+    });
+    request("POST /mcp", &headers, &body)
+}
+
+/// Says when it was meant to and when it did, each time that it is told to.
+fn speak(mut speaker: Speaker, began: Instant) -> mpsc::UnboundedSender<Duration> {
+    let (due, mut dues) = mpsc::unbounded_channel::<Duration>();
+    tokio::spawn(async move {
+        while let Some(due) = dues.recv().await {
+            let (due, now) = (due.as_micros(), began.elapsed().as_micros());
+            let message = format!("{due} {now}");
+            let request = match speaker.by {
+                By::Http => {
+                    let body = json!({ "message": message, "room_id": speaker.room });
+                    request("POST /send", &[("Chat-Handle", &speaker.handle)], &body)
+                }
+                By::Mcp => {
+                    let arguments = json!({
+                        "handle": speaker.handle, "message": message, "room_id": speaker.room
+                    });
+                    call(&speaker.session, "send_message", &arguments)
+                }
+            };
+            speaker.connection.exchange(&request).await?.json()?;
+        }
+        Outcome::Ok(())
+    });
+    due
+}
+
+/// Takes the time of every message that arrives.
+async fn listen(
+    mut events: Events,
+    began: Instant,
+    waits: Arc<Mutex<Waits>>,
+    arrived: mpsc::UnboundedSender<()>,
+) -> Outcome<()> {
+    loop {
+        let data = events.data().await?;
+        let now = began.elapsed().as_micros();
+        let Some((_, message)) = data.split_once("\"message\":\"") else {
+            continue;
+        };
+        let mut times = message.split(['"', ' ']).map(str::parse::<u128>);
+        let (Some(Ok(due)), Some(Ok(written))) = (times.next(), times.next()) else {
+            continue;
+        };
+        let since = |then: u128| u64::try_from(now.saturating_sub(then)).unwrap_or(u64::MAX);
+        if let Ok(mut waits) = waits.lock() {
+            waits.planned.record(since(due))?;
+            waits.written.record(since(written))?;
+        }
+        arrived.send(())?;
+    }
+}

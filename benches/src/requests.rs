@@ -1,0 +1,164 @@
+//! Requests per second: the same connections at full speed on several routes, in turns.
+
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use axum::routing::post;
+use axum::{Json, Router};
+use serde_json::{Value, json};
+
+use crate::Outcome;
+use crate::server::Server;
+use crate::wire::{Connection, modern_call, request};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Connections, each with one request under way
+    #[arg(long, default_value_t = 16)]
+    connections: usize,
+    /// How long each route is loaded in a round, in seconds
+    #[arg(long, default_value_t = 4)]
+    seconds: u64,
+    /// Rounds; in each, every route has its turn
+    #[arg(long, default_value_t = 5)]
+    rounds: usize,
+}
+
+/// What is loaded, and what it is compared with.
+struct Route {
+    name: &'static str,
+    against: Option<usize>,
+    address: SocketAddr,
+    /// The request of each connection.
+    requests: Vec<Vec<u8>>,
+    rates: Vec<f64>,
+}
+
+/// What everybody says: as long as the usual `append` of a model.
+const LENGTH: usize = 154;
+
+#[expect(clippy::print_stdout, reason = "this is where the program speaks")]
+pub(crate) async fn run(args: &Args) -> Outcome<()> {
+    let (server, echo) = (Server::start().await?, Server::echo().await?);
+    let mut routes = routes(args, &server, &echo).await?;
+    for round in 0..args.rounds {
+        for route in &mut routes {
+            let rate = load(route, Duration::from_secs(args.seconds)).await?;
+            route.rates.push(rate);
+            println!(
+                "round {}  {:<28} {rate:>9.0} requests/s",
+                round + 1,
+                route.name
+            );
+        }
+    }
+    println!();
+    for route in &routes {
+        let ratio = route.against.map(|other| {
+            let of = &routes[other];
+            let each = route
+                .rates
+                .iter()
+                .zip(&of.rates)
+                .map(|(a, b)| a / b * 100.0);
+            format!("{:>5.1} % of {}", median(each.collect()), of.name)
+        });
+        println!(
+            "median   {:<28} {:>9.0} requests/s  {}",
+            route.name,
+            median(route.rates.clone()),
+            ratio.unwrap_or_default()
+        );
+    }
+    Ok(())
+}
+
+/// The routes, and in rooms of two those who speak there. Nobody has a stream.
+async fn routes(args: &Args, server: &Server, echo: &Server) -> Outcome<Vec<Route>> {
+    let mut connection = Connection::open(server.address).await?;
+    let text = "x".repeat(LENGTH);
+    let mut speakers = Vec::new();
+    for n in 0..args.connections {
+        let who = json!({ "username": format!("agent {n}"), "room": format!("room {}", n / 2) });
+        let answer = connection.post("/register", "", &who).await?;
+        let text = |key: &str| answer[key].as_str().unwrap_or_default().to_owned();
+        speakers.push((text("handle"), text("room_id")));
+    }
+    let said = |room: &str| json!({ "message": text, "room_id": room });
+    let of = |name, against, address, make: &dyn Fn(&str, &str) -> Vec<u8>| Route {
+        name,
+        against,
+        address,
+        requests: speakers
+            .iter()
+            .map(|(handle, room)| make(handle, room))
+            .collect(),
+        rates: Vec::new(),
+    };
+    Ok(vec![
+        of("a bare echo", None, echo.address, &|handle, room| {
+            request("POST /", &[("Chat-Handle", handle)], &said(room))
+        }),
+        of("POST /send", Some(0), server.address, &|handle, room| {
+            request("POST /send", &[("Chat-Handle", handle)], &said(room))
+        }),
+        of("an empty tool", None, server.address, &|_, _| {
+            modern_call("test_simple_text", json!({}))
+        }),
+        of("send_message", Some(2), server.address, &|handle, room| {
+            let arguments = json!({ "handle": handle, "message": text, "room_id": room });
+            modern_call("send_message", arguments)
+        }),
+    ])
+}
+
+/// Loads a route for so long, and returns its requests per second.
+async fn load(route: &Route, span: Duration) -> Outcome<f64> {
+    let mut tasks = Vec::new();
+    let began = Instant::now();
+    for request in &route.requests {
+        let mut connection = Connection::open(route.address).await?;
+        let request = request.clone();
+        tasks.push(tokio::spawn(async move {
+            let mut answered = 0_u32;
+            while began.elapsed() < span {
+                let answer = connection.exchange(&request).await?;
+                let refused = answer.status != 200
+                    || answer
+                        .body
+                        .windows(14)
+                        .any(|part| part == b"\"isError\":true");
+                if refused {
+                    let text = String::from_utf8_lossy(&answer.body).into_owned();
+                    return Err(format!("answered {}: {text}", answer.status).into());
+                }
+                answered += 1;
+            }
+            Outcome::Ok(answered)
+        }));
+    }
+    let mut answered = 0.0;
+    for task in tasks {
+        answered += f64::from(task.await??);
+    }
+    Ok(answered / began.elapsed().as_secs_f64())
+}
+
+fn median(mut figures: Vec<f64>) -> f64 {
+    figures.sort_by(f64::total_cmp);
+    figures.get(figures.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+/// The bare echo: it parses what it is sent, and sends it back.
+#[expect(clippy::print_stdout, reason = "this is where the program speaks")]
+pub(crate) async fn echo() -> Outcome<()> {
+    let app = Router::new().route("/", post(|Json(body): Json<Value>| async { Json(body) }));
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
+    println!("echoes on http://{}", listener.local_addr()?);
+    let listener = axum::serve::ListenerExt::tap_io(listener, |stream| {
+        // It would only be slower.
+        let _ = stream.set_nodelay(true);
+    });
+    axum::serve(listener, app).await?;
+    Ok(())
+}

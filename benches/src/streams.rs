@@ -1,0 +1,125 @@
+//! Idle event streams: what each costs the server, and how soon a message reaches all of them,
+//! with some among them that are never read.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+
+use crate::Outcome;
+use crate::server::Server;
+use crate::wire::{Connection, Events, request};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Streams, each of a participant of its own
+    #[arg(long, default_value_t = 5_000)]
+    streams: usize,
+    /// Participants of a room, of whom one speaks
+    #[arg(long, default_value_t = 50)]
+    members: usize,
+    /// Streams that are opened besides, and never read
+    #[arg(long, default_value_t = 10)]
+    slow: usize,
+    /// Rounds, in each of which somebody speaks in every room
+    #[arg(long, default_value_t = 5)]
+    rounds: usize,
+}
+
+#[expect(clippy::print_stdout, reason = "this is where the program speaks")]
+pub(crate) async fn run(args: &Args) -> Outcome<()> {
+    let server = Server::start().await?;
+    let mut connection = Connection::open(server.address).await?;
+    let empty = server.resident_kib()?;
+    let mut people = Vec::new();
+    for n in 0..args.streams + args.slow {
+        // Those who never read sit in the first rooms, beside those who do.
+        let room = if n < args.streams {
+            n / args.members
+        } else {
+            n - args.streams
+        };
+        let who = json!({ "username": format!("agent {n}"), "room": format!("room {room}") });
+        let answer = connection.post("/register", "", &who).await?;
+        let handle = answer["handle"].as_str().ok_or("no handle")?.to_owned();
+        people.push((handle, answer["room_id"].clone()));
+    }
+    let registered = server.resident_kib()?;
+    println!(
+        "{} participants in {} rooms: {:.2} KiB each",
+        people.len(),
+        args.streams.div_ceil(args.members),
+        per(registered - empty, people.len())
+    );
+
+    let (arrived, mut arrivals) = mpsc::unbounded_channel();
+    let mut unread = Vec::new();
+    for (n, (handle, _)) in people.iter().enumerate() {
+        let open = request("GET /events", &[("Chat-Handle", handle)], &Value::Null);
+        let stream = Connection::open(server.address)
+            .await?
+            .stream(&open)
+            .await?;
+        if n < args.streams {
+            tokio::spawn(listen(stream, arrived.clone()));
+        } else {
+            unread.push(stream);
+        }
+    }
+    let open = server.resident_kib()?;
+    println!(
+        "{} open streams: {:.2} KiB each, {} MiB in all",
+        people.len(),
+        per(open.saturating_sub(registered), people.len()),
+        open / 1_024
+    );
+
+    for round in 1..=args.rounds {
+        let began = Instant::now();
+        // One in each room speaks, and all others hear it.
+        let speakers = people[..args.streams].iter().step_by(args.members);
+        let mut owed = args.streams;
+        for (handle, room) in speakers {
+            let said = json!({ "message": format!("round {round}"), "room_id": room });
+            connection.post("/send", handle, &said).await?;
+            owed -= 1;
+        }
+        let sent = began.elapsed();
+        let all = async {
+            for _ in 0..owed {
+                let heard: Option<u64> = arrivals.recv().await;
+                if heard != Some(round as u64) {
+                    return Err(format!("round {round}: {heard:?} came").into());
+                }
+            }
+            Outcome::Ok(())
+        };
+        tokio::time::timeout(Duration::from_secs(60), all)
+            .await
+            .map_err(|_| "not every stream got the message")??;
+        println!(
+            "round {round}: {owed} streams had the message {:.0} ms after the first send ({:.0} ms to send)",
+            began.elapsed().as_secs_f64() * 1_000.0,
+            sent.as_secs_f64() * 1_000.0
+        );
+    }
+    println!("{} MiB in the end", server.resident_kib()? / 1_024);
+    drop(unread);
+    Ok(())
+}
+
+fn per(kib: u64, count: usize) -> f64 {
+    kib as f64 / count as f64
+}
+
+/// Says of which round each message is that arrives.
+async fn listen(mut events: Events, arrived: mpsc::UnboundedSender<u64>) -> Outcome<()> {
+    loop {
+        let data = events.data().await?;
+        let round = data.split_once("\"message\":\"round ");
+        let round = round.and_then(|(_, rest)| rest.split('"').next());
+        if let Some(round) = round {
+            arrived.send(round.parse()?)?;
+        }
+    }
+}

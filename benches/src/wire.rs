@@ -1,0 +1,181 @@
+//! A client of HTTP/1.1 that costs as little as it can: requests are written whole, and of an
+//! answer no more is read than where it ends.
+
+use std::net::SocketAddr;
+
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::net::TcpStream;
+
+use crate::Outcome;
+
+/// A connection that is kept open.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    stream: BufReader<TcpStream>,
+    line: String,
+}
+
+/// What was answered.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) session: Option<String>,
+    pub(crate) body: Vec<u8>,
+}
+
+impl Answer {
+    /// The body of an answer that was no refusal.
+    pub(crate) fn json(&self) -> Outcome<Value> {
+        let text = String::from_utf8_lossy(&self.body);
+        if self.status / 100 != 2 {
+            return Err(format!("answered {}: {text}", self.status).into());
+        }
+        // An answer that came as a stream of one event.
+        let data = text.lines().rfind(|line| line.starts_with("data: {"));
+        let json = data.map_or(&*text, |line| &line["data: ".len()..]);
+        Ok(serde_json::from_str(json)?)
+    }
+}
+
+/// A request, ready to be written.
+pub(crate) fn request(line: &str, headers: &[(&str, &str)], body: &Value) -> Vec<u8> {
+    let body = if body.is_null() {
+        String::new()
+    } else {
+        body.to_string()
+    };
+    let mut text = format!("{line} HTTP/1.1\r\nHost: localhost\r\n");
+    for (name, value) in headers {
+        text += &format!("{name}: {value}\r\n");
+    }
+    if line.starts_with("POST") {
+        text += &format!(
+            "Content-Type: application/json\r\nContent-Length: {}\r\n",
+            body.len()
+        );
+    }
+    (text + "\r\n" + &body).into_bytes()
+}
+
+/// A call of a tool by MCP 2026-07-28.
+pub(crate) fn modern_call(tool: &str, arguments: Value) -> Vec<u8> {
+    let body = json!({
+        "jsonrpc": "2.0", "id": 1, "method": "tools/call",
+        "params": {
+            "name": tool, "arguments": arguments,
+            "_meta": {
+                "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+                "io.modelcontextprotocol/clientInfo": { "name": "load", "version": "1" },
+                "io.modelcontextprotocol/clientCapabilities": {}
+            }
+        }
+    });
+    let headers = [
+        ("Accept", "application/json, text/event-stream"),
+        ("MCP-Protocol-Version", "2026-07-28"),
+        ("Mcp-Method", "tools/call"),
+        ("Mcp-Name", tool),
+    ];
+    request("POST /mcp", &headers, &body)
+}
+
+impl Connection {
+    pub(crate) async fn open(address: SocketAddr) -> Outcome<Self> {
+        let stream = TcpStream::connect(address).await?;
+        stream.set_nodelay(true)?;
+        Ok(Self {
+            stream: BufReader::new(stream),
+            line: String::new(),
+        })
+    }
+
+    /// Writes a request and reads its answer.
+    pub(crate) async fn exchange(&mut self, request: &[u8]) -> Outcome<Answer> {
+        self.stream.get_mut().write_all(request).await?;
+        let (status, length, session) = self.head().await?;
+        let mut body = Vec::new();
+        match length {
+            Some(length) => {
+                body.resize(length, 0);
+                self.stream.read_exact(&mut body).await?;
+            }
+            None => while self.chunk(&mut body).await? {},
+        }
+        Ok(Answer {
+            status,
+            session,
+            body,
+        })
+    }
+
+    /// Posts to a route of plain HTTP.
+    pub(crate) async fn post(&mut self, path: &str, handle: &str, body: &Value) -> Outcome<Value> {
+        let headers = [("Chat-Handle", handle)];
+        let headers = if handle.is_empty() { &[][..] } else { &headers };
+        let request = request(&format!("POST {path}"), headers, body);
+        self.exchange(&request).await?.json()
+    }
+
+    /// Writes a request whose answer is a stream, and reads its head.
+    pub(crate) async fn stream(mut self, request: &[u8]) -> Outcome<Events> {
+        self.stream.get_mut().write_all(request).await?;
+        let (status, _, _) = self.head().await?;
+        if status != 200 {
+            return Err(format!("a stream was answered with {status}").into());
+        }
+        Ok(Events(self))
+    }
+
+    /// An answer's status, its length unless it comes in chunks, and its session.
+    async fn head(&mut self) -> Outcome<(u16, Option<usize>, Option<String>)> {
+        let status = self.next_line().await?;
+        let status = status.split(' ').nth(1).and_then(|code| code.parse().ok());
+        let status = status.ok_or("the answer has no status")?;
+        let (mut length, mut session) = (Some(0), None);
+        loop {
+            let line = self.next_line().await?;
+            match line.split_once(": ") {
+                None => return Ok((status, length, session)),
+                Some(("content-length", value)) => length = Some(value.parse()?),
+                Some(("transfer-encoding", _)) => length = None,
+                Some(("mcp-session-id", value)) => session = Some(value.to_owned()),
+                Some(_) => {}
+            }
+        }
+    }
+
+    async fn next_line(&mut self) -> Outcome<&str> {
+        self.line.clear();
+        if self.stream.read_line(&mut self.line).await? == 0 {
+            return Err("the server closed the connection".into());
+        }
+        Ok(self.line.trim_end())
+    }
+
+    /// Reads a chunk (RFC 9112, section 7.1) behind what is there; false at the end.
+    async fn chunk(&mut self, body: &mut Vec<u8>) -> Outcome<bool> {
+        let size = usize::from_str_radix(self.next_line().await?, 16)?;
+        let from = body.len();
+        body.resize(from + size + 2, 0);
+        self.stream.read_exact(&mut body[from..]).await?;
+        body.truncate(from + size);
+        Ok(size > 0)
+    }
+}
+
+/// An open stream of events.
+#[derive(Debug)]
+pub(crate) struct Events(Connection);
+
+impl Events {
+    /// The data of the next event that has some.
+    pub(crate) async fn data(&mut self) -> Outcome<&str> {
+        loop {
+            if self.0.next_line().await?.starts_with("data: ") {
+                break;
+            }
+        }
+        Ok(self.0.line["data: ".len()..].trim_end())
+    }
+}

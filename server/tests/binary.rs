@@ -1,0 +1,412 @@
+//! The binary as operators run it: how it stops, and what its exit codes say.
+
+use std::collections::BTreeSet;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::process::{Child, ChildStderr, Command, Output, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+/// How long anything may take before a test gives up.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn binary(words: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_talking-stick"));
+    // What the machine happens to be set to is not tested.
+    for (name, _) in std::env::vars() {
+        if name.starts_with("TALKING_STICK_") {
+            command.env_remove(name);
+        }
+    }
+    command.args(words).stdin(Stdio::null());
+    command
+}
+
+/// Runs it to its end, which comes by itself.
+fn ran(words: &[&str]) -> (Option<i32>, String, String) {
+    let Output {
+        status,
+        stdout,
+        stderr,
+    } = binary(words).output().expect("the binary starts");
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("it writes text");
+    (status.code(), text(stdout), text(stderr))
+}
+
+/// A server that runs.
+struct Server {
+    child: Child,
+    address: SocketAddr,
+    log: Option<ChildStderr>,
+}
+
+impl Server {
+    fn start(words: &[&str]) -> Self {
+        let mut child = binary(&["--listen", "127.0.0.1:0"])
+            .args(words)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the binary starts");
+        let log = child.stderr.take();
+        let mut line = String::new();
+        let stdout = child.stdout.take().expect("a pipe");
+        BufReader::new(stdout).read_line(&mut line).expect("text");
+        let (_, address) = line.trim().split_once("http://").expect("where it is");
+        Self {
+            child,
+            address: address.parse().expect("an address"),
+            log,
+        }
+    }
+
+    fn signal(&self, name: &str) {
+        let sent = Command::new("kill")
+            .args(["-s", name, &self.child.id().to_string()])
+            .status();
+        assert!(sent.expect("kill is on every Unix").success());
+    }
+
+    fn exit_code(mut self) -> Option<i32> {
+        self.child.wait().expect("it was started").code()
+    }
+
+    fn connect(&self) -> Connection {
+        Connection::open(self.address)
+    }
+
+    /// What the server says of itself under this name.
+    fn figure(&self, name: &str) -> usize {
+        let mut connection = self.connect();
+        assert!(
+            connection
+                .write(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        );
+        let mut text = String::new();
+        connection.0.read_to_string(&mut text).expect("text");
+        let wanted = format!("talking_stick_{name} ");
+        let line = text.lines().find_map(|line| line.strip_prefix(&wanted));
+        line.and_then(|figure| figure.parse().ok())
+            .unwrap_or_else(|| panic!("no {name} in {text}"))
+    }
+
+    /// Somebody in this room: its handle.
+    fn register(&self, name: &str, room: &str) -> String {
+        let body = json!({ "username": name, "room": room });
+        let answer = self.connect().post("/register", "", &body);
+        let (status, answer) = answer.expect("it is answered");
+        assert_eq!(status, 200, "{answer}");
+        answer["handle"].as_str().expect("a handle").into()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // One that has ended is no worse.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A connection of HTTP/1.1. All that is read may be cut off: that is what a stop is about.
+struct Connection(BufReader<TcpStream>);
+
+impl Connection {
+    fn open(address: SocketAddr) -> Self {
+        let stream = TcpStream::connect(address).expect("it listens");
+        stream.set_read_timeout(Some(PATIENCE)).expect("a socket");
+        Self(BufReader::new(stream))
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> bool {
+        self.0.get_mut().write_all(bytes).is_ok()
+    }
+
+    /// What was answered: its status and body. Nothing when the connection ended first.
+    fn post(&mut self, path: &str, handle: &str, body: &Value) -> Option<(u16, Value)> {
+        let body = body.to_string();
+        let length = body.len();
+        let request = format!(
+            "POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
+             Chat-Handle: {handle}\r\nContent-Length: {length}\r\n\r\n{body}"
+        );
+        let request = if handle.is_empty() {
+            request.replace("Chat-Handle: \r\n", "")
+        } else {
+            request
+        };
+        if !self.write(request.as_bytes()) {
+            return None;
+        }
+        let head = self.head()?;
+        let status = head[0].split(' ').nth(1)?.parse().ok()?;
+        let length = head
+            .iter()
+            .find_map(|line| line.strip_prefix("content-length: "))?;
+        let mut body = vec![0; length.parse().ok()?];
+        self.0.read_exact(&mut body).ok()?;
+        Some((status, serde_json::from_slice(&body).expect("JSON")))
+    }
+
+    fn head(&mut self) -> Option<Vec<String>> {
+        let mut head = Vec::new();
+        loop {
+            let mut line = String::new();
+            if self.0.read_line(&mut line).ok()? == 0 {
+                return None;
+            }
+            match line.trim_end() {
+                "" => return Some(head),
+                line => head.push(line.into()),
+            }
+        }
+    }
+
+    /// Opens a stream, and returns what it carries until it ends: of each event, its type and data.
+    fn events(mut self, handle: &str) -> (Receiver<()>, thread::JoinHandle<Vec<(String, Value)>>) {
+        let (opened, open) = channel();
+        let request =
+            format!("GET /events HTTP/1.1\r\nHost: localhost\r\nChat-Handle: {handle}\r\n\r\n");
+        assert!(self.write(request.as_bytes()));
+        let reading = thread::spawn(move || {
+            let head = self.head().expect("a head");
+            assert!(head[0].contains("200"), "{head:?}");
+            opened.send(()).expect("the test waits for it");
+            let mut events = Vec::new();
+            let mut kind = String::new();
+            let mut line = String::new();
+            while self.0.read_line(&mut line).is_ok_and(|read| read > 0) {
+                if let Some(name) = line.strip_prefix("event: ") {
+                    kind = name.trim_end().into();
+                } else if let Some(data) = line.strip_prefix("data: ") {
+                    let data = serde_json::from_str(data).expect("data is JSON");
+                    events.push((std::mem::take(&mut kind), data));
+                }
+                line.clear();
+            }
+            events
+        });
+        (open, reading)
+    }
+}
+
+/// The ids of the messages among these events.
+fn messages(events: &[(String, Value)]) -> BTreeSet<String> {
+    let messages = events.iter().filter(|(kind, _)| kind == "message.received");
+    messages.map(|(_, data)| id(data)).collect()
+}
+
+fn id(message: &Value) -> String {
+    message["message_id"].as_str().expect("an id").into()
+}
+
+/// Says things until it is refused or cut off, and returns the ids of what was accepted.
+fn talk(mut connection: Connection, handle: &str, accepted: &AtomicUsize) -> BTreeSet<String> {
+    let mut ids = BTreeSet::new();
+    while let Some((status, answer)) =
+        connection.post("/send", handle, &json!({ "message": "hello" }))
+    {
+        if status != 200 {
+            assert_eq!(answer["error"]["code"], "shutting_down");
+            break;
+        }
+        assert!(ids.insert(id(&answer)), "an id was given twice");
+        accepted.fetch_add(1, Ordering::Relaxed);
+    }
+    ids
+}
+
+/// Enough that a stop comes in the midst of it.
+const ENOUGH: usize = 2_000;
+
+/// Those who wait in a check each.
+const WAITERS: usize = 16;
+
+const UNBOUND: [&str; 8] = [
+    "--limit",
+    "rate_limit=none",
+    "--limit",
+    "stick=optional",
+    "--limit",
+    "inbox_limit=65536",
+    "--log-level",
+    "warn",
+];
+
+#[test]
+fn kill_under_load_loses_nothing_that_was_accepted() {
+    let server = Server::start(&UNBOUND);
+    let accepted = Arc::new(AtomicUsize::new(0));
+    let readers: Vec<_> = (0..4)
+        .map(|n| server.register(&format!("Reader {n}"), "lobby"))
+        .map(|handle| server.connect().events(&handle))
+        .collect();
+    for (open, _) in &readers {
+        open.recv_timeout(PATIENCE).expect("the stream opens");
+    }
+    let talkers: Vec<_> = (0..4)
+        .map(|n| {
+            let handle = server.register(&format!("Talker {n}"), "lobby");
+            let connection = server.connect();
+            let accepted = Arc::clone(&accepted);
+            thread::spawn(move || talk(connection, &handle, &accepted))
+        })
+        .collect();
+    let (waiters, go) = waiters(&server);
+    while server.figure("waiting_checks") < WAITERS {
+        thread::yield_now();
+    }
+    while accepted.load(Ordering::Relaxed) < ENOUGH {
+        thread::yield_now();
+    }
+    // In each quiet room somebody speaks as the signal comes: before it, after it, or never.
+    drop(go);
+    server.signal("TERM");
+
+    let said: BTreeSet<_> = talkers
+        .into_iter()
+        .flat_map(|one| one.join().unwrap())
+        .collect();
+    assert!(said.len() >= ENOUGH);
+    for (_, reading) in readers {
+        let events = reading.join().unwrap();
+        let heard = messages(&events);
+        let lost: Vec<_> = said.difference(&heard).collect();
+        assert!(lost.is_empty(), "{} of {} lost", lost.len(), said.len());
+        let (last, _) = events.last().expect("there was an end");
+        assert_eq!(last, "server.closing");
+    }
+    for waiter in waiters {
+        waiter.join().unwrap();
+    }
+    assert_eq!(server.exit_code(), Some(0));
+}
+
+/// In rooms of their own, each with one who waits in a check and one who speaks when `go` is
+/// dropped. What was accepted must be in the answer of the check.
+fn waiters(server: &Server) -> (Vec<thread::JoinHandle<()>>, Sender<()>) {
+    let (go, gone) = channel::<()>();
+    let gone = Arc::new(std::sync::Mutex::new(gone));
+    let waiters = (0..WAITERS).map(|n| {
+        let room = format!("quiet-{n}");
+        let waiter = server.register(&format!("Waiter {n}"), &room);
+        let speaker = server.register(&format!("Speaker {n}"), &room);
+        let (mut waits, mut speaks) = (server.connect(), server.connect());
+        // What has been so far is read, so that the next check waits.
+        let answer = waits.post("/check_event", &waiter, &json!({ "delay": 0 }));
+        let (_, before) = answer.expect("it is answered");
+        let after = before["cursor"].clone();
+        let gone = Arc::clone(&gone);
+        thread::spawn(move || {
+            let checks = thread::spawn(move || {
+                let body = json!({ "wait_seconds": 50, "after": after });
+                waits.post("/tools/check", &waiter, &body)
+            });
+            // Dropped, not sent: all are let go at once.
+            let _ = gone.lock().expect("nobody panics with it").recv();
+            let said = speaks.post("/send", &speaker, &json!({ "message": "the last word" }));
+            let (status, checked) = checks.join().unwrap().expect("a waiting check is answered");
+            match said {
+                Some((200, said)) => {
+                    assert_eq!(status, 200, "{checked}");
+                    let events = checked["events"].as_array().expect("events");
+                    assert!(
+                        events
+                            .iter()
+                            .any(|event| event["message_id"] == said["message_id"]),
+                        "accepted, and not in {checked}"
+                    );
+                }
+                Some((status, refusal)) => assert_eq!(status, 503, "{refusal}"),
+                None => {}
+            }
+        })
+    });
+    (waiters.collect(), go)
+}
+
+#[test]
+fn an_interrupt_is_a_stop_too() {
+    let server = Server::start(&["--log-level", "warn"]);
+    server.signal("INT");
+    assert_eq!(server.exit_code(), Some(0));
+}
+
+#[test]
+fn a_second_signal_does_not_wait() {
+    let mut server = Server::start(&["--grace", "10m"]);
+    // A request that is half here is waited for.
+    let mut half = server.connect();
+    assert!(half.write(
+        b"POST /register HTTP/1.1\r\nHost: localhost\r\n\
+        Content-Type: application/json\r\nContent-Length: 100\r\nExpect: 100-continue\r\n\r\n"
+    ));
+    assert!(half.head().expect("it is asked to go on")[0].contains("100"));
+    let log = BufReader::new(server.log.take().expect("a pipe"));
+    server.signal("TERM");
+    let mut lines = log.lines().map_while(Result::ok);
+    assert!(lines.any(|line| line.contains("stopping")));
+    server.signal("TERM");
+    assert_eq!(server.exit_code(), Some(130));
+}
+
+#[test]
+fn a_place_that_is_taken_is_told_with_what_to_do() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let (code, _, said) = ran(&["--listen", &address]);
+    assert_eq!(code, Some(1));
+    assert!(
+        said.contains(&address) && said.contains("--listen"),
+        "{said}"
+    );
+    assert!(!said.contains('\x1b'), "no colour in a pipe: {said}");
+}
+
+#[test]
+fn a_setting_that_cannot_be_is_exit_2_and_says_what_could() {
+    let wrong: [(&[&str], &str); 5] = [
+        (&["--limit", "max_members=1"], "2 to 65536"),
+        (&["--listen", "0.0.0.0:0"], "--allow-hosts"),
+        (&["--grace", "soon"], "10s"),
+        (&["--no-such-flag"], "--help"),
+        (&["--config", "no-such-file.yaml"], "no-such-file.yaml"),
+    ];
+    for (words, wanted) in wrong {
+        let (code, out, said) = ran(words);
+        assert_eq!(code, Some(2), "{words:?}: {said}");
+        assert!(said.contains(wanted), "{words:?}: {said}");
+        assert_eq!(out, "", "{words:?}");
+    }
+}
+
+#[test]
+fn help_fits_a_terminal_of_eighty_columns() {
+    for words in [
+        &["--help"][..],
+        &["-h"],
+        &["stdio", "--help"],
+        &["demo", "--help"],
+    ] {
+        let (code, help, _) = ran(words);
+        assert_eq!(code, Some(0));
+        assert!(help.contains("Examples:") || words == ["-h"], "{help}");
+        for line in help.lines() {
+            assert!(line.chars().count() <= 80, "{words:?}: {line}");
+        }
+    }
+    let (_, help, _) = ran(&["--help"]);
+    insta::assert_snapshot!(help);
+}
+
+#[test]
+fn the_demonstration_plays_once_and_ends() {
+    let (code, out, said) = ran(&["demo", "--once", "--pace", "1ms", "--listen", "127.0.0.1:0"]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(out.contains("listens on http://127.0.0.1:"), "{out}");
+}

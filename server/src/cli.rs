@@ -15,7 +15,7 @@ Examples:
   talking-stick --limit stick_lease=60s --limit turn_limit=none
   talking-stick --config talking-stick.yaml    settings from a file
   talking-stick --listen 0.0.0.0:8894 --allow-hosts chat.example.org \\
-      --auth-tokens tokens.txt                 beyond this machine, behind a proxy
+      --auth-tokens tokens.txt                 beyond this machine, by a proxy
   talking-stick stdio                          one agent on stdin and stdout
   talking-stick demo                           watch two scripted agents talk
 
@@ -25,9 +25,9 @@ Where a setting comes from, the first that has it:
 
 Connections are plain HTTP. TLS is left to a proxy in front.
 
-Beyond loopback, --allow-hosts and --auth-tokens are needed. Older clients, which
---trust-usernames serves, are for loopback alone. --limit takes every key of the
-file's `limits`: stick_lease, turn_limit, max_members, and so on.
+Beyond loopback, --allow-hosts and --auth-tokens are needed. Older clients,
+which --trust-usernames serves, are for loopback alone. --limit takes every key
+of the file's `limits`: stick_lease, turn_limit, max_members, and so on.
 
 Exit codes:
   0    stopped as asked, and everything accepted was delivered or kept
@@ -41,8 +41,8 @@ Exit codes:
 /// decides who speaks. They come over MCP (/mcp), programs over HTTP
 /// (/openapi.json), people by a browser (/).
 #[derive(Debug, Parser)]
-#[command(name = "talking-stick", version, after_help = EXAMPLES)]
-#[command(args_conflicts_with_subcommands = true, max_term_width = 80)]
+#[command(name = "talking-stick", version, after_help = EXAMPLES, verbatim_doc_comment)]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct Cli {
     /// What to do; without it, serve.
     #[command(subcommand)]
@@ -80,7 +80,7 @@ pub struct StdioArgs {
     #[command(flatten)]
     #[expect(missing_docs, reason = "a comment here would be the help's first line")]
     pub serve: ServeArgs,
-    /// The server to join: auto, never, or an address like http://127.0.0.1:8894
+    /// The server to join: auto, never, or the likes of http://127.0.0.1:8894
     #[arg(
         long,
         value_name = "SERVER",
@@ -89,7 +89,7 @@ pub struct StdioArgs {
         hide_env = true
     )]
     pub connect: Connect,
-    /// The bearer token that the server asks for; better kept in TALKING_STICK_TOKEN
+    /// The token that the server asks for; better in TALKING_STICK_TOKEN
     #[arg(
         long,
         value_name = "TOKEN",

@@ -373,7 +373,7 @@ fn a_setting_that_cannot_be_is_exit_2_and_says_what_could() {
     let wrong: [(&[&str], &str); 5] = [
         (&["--limit", "max_members=1"], "2 to 65536"),
         (&["--listen", "0.0.0.0:0"], "--allow-hosts"),
-        (&["--grace", "soon"], "10s"),
+        (&["--grace", "soon"], "1.5s"),
         (&["--no-such-flag"], "--help"),
         (&["--config", "no-such-file.yaml"], "no-such-file.yaml"),
     ];

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::breaks::BreakKind;
 use crate::config::Config;
 use crate::id::{Address, Epoch, RequestKey, RoomId, SecretHash, Seq, UserId};
 use crate::time::Span;
@@ -170,6 +171,16 @@ pub enum Command {
         /// Why; at most 500 characters.
         reason: Arc<str>,
     },
+    /// Take a break. Registers whoever has no handle, in no room.
+    TakeBreak {
+        /// Which.
+        kind: BreakKind,
+        /// What to say of it in place of the server's own words: one line, of `max_excuse`
+        /// characters at most.
+        excuse: Option<Arc<str>>,
+    },
+    /// Just be here. Registers whoever has no handle, in no room.
+    Arrive,
     /// Leave everything, and be forgotten.
     Unregister,
     /// An event stream opened.

@@ -122,6 +122,14 @@ pub struct Config {
     pub max_answer: u32,
     /// The longest that a `check` waits.
     pub max_wait: Span,
+    /// How many of a hundred breaks make the boss more alert: 0 none, 100 every one.
+    pub boss_alertness: u32,
+    /// How long until an alert boss calms down by one level; 0 means every second.
+    pub boss_alertness_cooldown: Span,
+    /// Characters of one excuse; beyond it `invalid_arguments`.
+    pub max_excuse: u32,
+    /// Breaks whose answer is held back, or may have to be; beyond it `overloaded`.
+    pub max_held: u32,
     /// Calls of one participant; beyond it `rate_limited`.
     pub rate_limit: RateLimit,
     /// Calls from one address; beyond it `rate_limited`.
@@ -163,6 +171,10 @@ impl Default for Config {
             max_streams: 8,
             max_answer: 100,
             max_wait: Span::secs(50),
+            boss_alertness: 50,
+            boss_alertness_cooldown: Span::secs(300),
+            max_excuse: 200,
+            max_held: 65_536,
             rate_limit: RateLimit::Bucket(Bucket {
                 per_second: 20,
                 burst: 60,
@@ -238,6 +250,9 @@ impl Config {
             ("remembered_keys", self.remembered_keys, 1, 65_536),
             ("max_streams", self.max_streams, 1, 1_024),
             ("max_answer", self.max_answer, 1, 100_000),
+            ("boss_alertness", self.boss_alertness, 0, 100),
+            ("max_excuse", self.max_excuse, 1, 4_000),
+            ("max_held", self.max_held, 1, 10_000_000),
             ("max_pending", self.max_pending, 1, 10_000_000),
             ("max_batch", self.max_batch, 1, 10_000_000),
         ] {
@@ -262,6 +277,11 @@ impl Config {
             ("forget_after", self.forget_after, tick),
             ("stick_lease", self.stick_lease, tick),
             ("max_wait", self.max_wait, Span::ZERO),
+            (
+                "boss_alertness_cooldown",
+                self.boss_alertness_cooldown,
+                Span::ZERO,
+            ),
         ] {
             if value < least || value > year {
                 return Err(ConfigError {

@@ -1,5 +1,7 @@
 //! What the Hub counts of its own doings: figures for shells, and no part of the state.
 
+use crate::breaks::{BreakKind, Noticed, Taken};
+use crate::time::Time;
 use crate::timer::TimerKind;
 
 /// A closed list with a word for each, so that nobody can add one and forget to name it.
@@ -102,6 +104,9 @@ pub struct Figures {
     pub(crate) recalled: u64,
     fired: [u64; TimerKind::ALL.len()],
     moves: [u64; StickMove::ALL.len()],
+    breaks: [u64; BreakKind::ALL.len()],
+    alerts: u64,
+    held: u64,
 }
 
 impl Figures {
@@ -121,6 +126,30 @@ impl Figures {
     #[must_use]
     pub const fn moved(&self, how: StickMove) -> u64 {
         self.moves[how as usize]
+    }
+
+    /// How many breaks of this kind were taken.
+    #[must_use]
+    pub const fn breaks(&self, kind: BreakKind) -> u64 {
+        self.breaks[kind as usize]
+    }
+
+    /// How many breaks made a boss more alert.
+    #[must_use]
+    pub const fn alerts(&self) -> u64 {
+        self.alerts
+    }
+
+    /// How many breaks found a boss fully alert, so that their answers were held back.
+    #[must_use]
+    pub const fn held(&self) -> u64 {
+        self.held
+    }
+
+    pub(crate) fn count_break(&mut self, now: Time, kind: BreakKind, taken: &Taken) {
+        self.breaks[kind as usize] += 1;
+        self.alerts += u64::from(taken.noticed == Noticed::Yes);
+        self.held += u64::from(taken.answer_at > now);
     }
 
     pub(crate) const fn count_fired(&mut self, kind: TimerKind) {

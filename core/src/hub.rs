@@ -23,6 +23,7 @@
 //! assert_eq!(hub.poll_timeout(), Some(Time(1_000) + Span::secs(60)));
 //! ```
 
+mod breaks;
 mod identity;
 mod matching;
 mod moderation;
@@ -38,12 +39,11 @@ mod validate;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{Rng, SeedableRng};
 use serde::{Deserialize, Serialize};
 
 use crate::command::{Caller, Command, Entry, Implied};
 use crate::config::Config;
+use crate::dice::Dice;
 use crate::digest::fingerprint;
 use crate::figures::Figures;
 use crate::id::{Position, RequestKey, RoomId, SecretHash, UserId};
@@ -334,6 +334,8 @@ impl Hub {
                 user: other,
                 reason,
             } => self.report(user, *other, reason),
+            Command::TakeBreak { kind, excuse } => self.take_break(user, *kind, excuse.as_ref()),
+            Command::Arrive => Ok(Reply::Arrived { user }),
             Command::Unregister => {
                 self.forget(user);
                 Ok(Reply::Done)
@@ -403,10 +405,12 @@ impl Hub {
     fn resume(&mut self, at: Time, config: &Config) {
         let down = at.since(self.now);
         self.now = self.now.max(at);
+        let boss = self.boss();
         self.config = config.clone();
         for user in self.users.sorted_keys() {
             let (now, grace) = (self.now, self.config.reconnect_grace);
             let participant = self.user_mut(user);
+            participant.breaks.settle(now, boss);
             let had_stream = participant.streams > 0;
             participant.shift(down, now, grace);
             if had_stream {
@@ -440,13 +444,9 @@ impl Hub {
         }
     }
 
-    /// A whole number below `n`, by the seed and the position of the entry: nothing runs on from
-    /// one entry to the next, so one draw more does not reshuffle what follows.
+    /// A whole number below `n`, by the seed and the position of the entry.
     fn draw(seed: u64, position: Position, n: u64) -> u64 {
-        let mut generator = ChaCha8Rng::seed_from_u64(seed);
-        generator.set_stream(position.0);
-        let wide = u128::from(generator.next_u64()) * u128::from(n);
-        (wide >> 64) as u64
+        Dice::of(seed, position).below(n)
     }
 
     /// A participant that is known to be registered.

@@ -5,7 +5,9 @@
 //! machine without clock, thread or I/O, and a [`Node`], which makes sure that nothing leaves
 //! the Hub before its cause is durable.
 
+mod breaks;
 mod command;
+mod dice;
 mod digest;
 mod draft;
 mod event;
@@ -28,6 +30,7 @@ mod timer;
 
 pub mod config;
 
+pub use breaks::{BreakKind, Mood};
 pub use command::{Caller, Command, EnterQueue, Entry, Implied, Operate};
 pub use config::{Config, ConfigError};
 pub use digest::{mix, mix_bytes};

@@ -14,6 +14,7 @@ mod admission;
 mod batch;
 mod call;
 mod gate;
+mod held;
 mod parked;
 mod reading;
 mod reads;
@@ -31,6 +32,7 @@ use crate::time::{Span, Time};
 pub use call::{Call, Output, Read, Reader, Response, Ticket};
 
 use gate::Gate;
+use held::Held;
 use parked::{Due, Parked};
 use reads::Reads;
 use streams::Streams;
@@ -58,6 +60,7 @@ enum Phase {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Origin {
     Call(Ticket),
+    Break(Ticket),
     Open {
         ticket: Ticket,
         user: UserId,
@@ -84,6 +87,8 @@ pub struct Load {
     pub pending: usize,
     /// Checks that wait for something to come.
     pub parked: usize,
+    /// Breaks whose answers are held back, or may have to be.
+    pub held: usize,
     /// Open event streams.
     pub streams: usize,
 }
@@ -101,6 +106,7 @@ pub struct Node {
     origins: Vec<Origin>,
     reads: Reads,
     parked: Parked,
+    held: Held,
     streams: Streams,
     outputs: VecDeque<Output>,
 }
@@ -141,6 +147,7 @@ impl Node {
             origins: Vec::new(),
             reads: Reads::default(),
             parked: Parked::default(),
+            held: Held::default(),
             streams: Streams::default(),
             outputs: VecDeque::new(),
         }
@@ -178,6 +185,7 @@ impl Node {
     /// closed again.
     pub fn cancel(&mut self, ticket: Ticket) {
         self.parked.cancel(ticket);
+        self.held.cancel(ticket);
         self.streams.cancel_opening(ticket);
     }
 
@@ -250,6 +258,9 @@ impl Node {
                 if let Some(waiting) = self.parked.take(user) {
                     self.reply(waiting.ticket, Err(Reject::UnknownHandle));
                 }
+                for ticket in self.held.forget(user) {
+                    self.reply(ticket, Err(Reject::UnknownHandle));
+                }
                 for stream in self.streams.forget(user) {
                     self.outputs.push_back(Output::StreamClosed(stream));
                 }
@@ -262,7 +273,8 @@ impl Node {
         self.phase = Phase::Stopping;
     }
 
-    /// Whether all that was taken is finished. Then waiting checks are answered and streams end.
+    /// Whether all that was taken is finished. Then waiting checks and answers held back are given
+    /// at once, and streams end.
     pub fn finish(&mut self, now: Time) -> bool {
         if self.phase != Phase::Stopping || !self.entries.is_empty() || !self.proposed.is_empty() {
             return false;
@@ -270,6 +282,7 @@ impl Node {
         for (user, waiting) in self.parked.take_all() {
             self.answer_check(now, user, &waiting);
         }
+        self.answer_all_held(now);
         for stream in self.streams.close_all() {
             self.outputs.push_back(Output::StreamClosed(stream));
         }
@@ -279,7 +292,8 @@ impl Node {
     /// The next instant at which the node wants to be called, by `handle_timeout` and then
     /// `poll_batch`. None while nothing is due but what a commit will bring.
     pub fn poll_timeout(&mut self) -> Option<Time> {
-        let parked = self.parked.next_due();
+        let parked = self.parked.next_due().into_iter();
+        let parked = parked.chain(self.held.next_due()).min();
         if self.phase == Phase::Halted || !self.entries.is_empty() {
             return parked;
         }
@@ -301,8 +315,10 @@ impl Node {
             .min()
     }
 
-    /// Deals with parked checks whose time is up, or of which the Hub should be told again.
+    /// Deals with parked checks whose time is up, or of which the Hub should be told again, and
+    /// with answers held back until now.
     pub fn handle_timeout(&mut self, now: Time) {
+        self.answer_held(now);
         let beat = self.beat();
         while let Some(due) = self.parked.pop_due(now, beat) {
             match due {
@@ -326,6 +342,7 @@ impl Node {
         Load {
             pending: self.proposed.len() + self.entries.len(),
             parked: self.parked.len(),
+            held: self.held.len(),
             streams: self.streams.len(),
         }
     }
@@ -349,6 +366,11 @@ impl Node {
                 name: "parked",
                 size: self.parked.len() as u64,
                 limit: users,
+            },
+            Size {
+                name: "held",
+                size: self.held.len() as u64,
+                limit: u64::from(config.max_held),
             },
             Size {
                 name: "open_streams",

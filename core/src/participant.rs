@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::breaks::Breaks;
 use crate::event::Who;
 use crate::id::{RequestKey, RoomId, SecretHash, UserId};
 use crate::inbox::Inbox;
@@ -33,6 +34,7 @@ pub(crate) struct Participant {
     pub(crate) voice: Voice,
     pub(crate) inbox: Inbox,
     pub(crate) memory: Memory,
+    pub(crate) breaks: Breaks,
 }
 
 /// Where the display name came from.
@@ -163,6 +165,12 @@ impl Memory {
             request,
             outcome,
         });
+    }
+
+    /// The answers that a repeated request will get.
+    pub(crate) fn replies_mut(&mut self) -> impl Iterator<Item = &mut Reply> {
+        let outcomes = self.outcomes.iter_mut();
+        outcomes.filter_map(|known| known.outcome.as_mut().ok())
     }
 
     pub(crate) fn len(&self) -> usize {

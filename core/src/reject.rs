@@ -147,6 +147,8 @@ pub enum Argument {
     Reason,
     #[error("text")]
     Text,
+    #[error("excuse")]
+    Excuse,
     #[error("the number of users you block")]
     Blocks,
     #[error("the number of bans")]

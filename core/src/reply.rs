@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::breaks::BreakKind;
 use crate::event::Who;
 use crate::id::{Epoch, RoomId, RoomSeq, UserId};
 use crate::time::{Span, Time};
@@ -75,6 +76,26 @@ pub enum Reply {
         cut: u32,
         /// The draft's last 50 characters, told when something was cut.
         suffix: Option<Box<str>>,
+    },
+    /// Taken. Both figures are those at `answer_at`, as far as is known yet.
+    OnBreak {
+        /// Who the caller is.
+        user: UserId,
+        /// Which break.
+        kind: BreakKind,
+        /// From 0 to 100.
+        stress: u8,
+        /// How alert the boss is, from 0 to 5.
+        boss_alert: u8,
+        /// A number by which to choose the texts of the answer.
+        flavour: u32,
+        /// When the answer may leave: 20 s later under the eyes of a boss who is fully alert.
+        answer_at: Time,
+    },
+    /// Here.
+    Arrived {
+        /// Who the caller is.
+        user: UserId,
     },
     /// Done; there is nothing more to say.
     Done,

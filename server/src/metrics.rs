@@ -250,6 +250,7 @@ mod tests {
             pending: 4,
             parked: 5,
             streams: 6,
+            ..Load::default()
         };
         let text = metrics
             .render(Time(2_000_000), Some((counts, load, 7)))

@@ -174,7 +174,8 @@ pub(crate) fn answer(reply: &Reply) -> Answer {
             length: *length,
             truncated: *cut,
         },
-        Reply::Done => Answer::Done,
+        // No user asks for these yet.
+        Reply::OnBreak { .. } | Reply::Arrived { .. } | Reply::Done => Answer::Done,
     }
 }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::Hub;
+use crate::breaks::Breaks;
 use crate::command::{Command, EnterQueue};
 use crate::event::Who;
 use crate::id::{RequestKey, SecretHash, UserId};
@@ -33,6 +34,11 @@ impl Hub {
             let name = self.check_name(None, username)?;
             self.check_join(None, room)?;
             (name, None)
+        } else if let Command::TakeBreak { excuse, .. } = command {
+            self.check_excuse(excuse.as_ref())?;
+            (None, None)
+        } else if *command == Command::Arrive {
+            (None, None)
         } else {
             return Err(Reject::HandleRequired);
         };
@@ -96,6 +102,7 @@ impl Hub {
             voice: Voice::Free,
             inbox: Inbox::default(),
             memory: Memory::default(),
+            breaks: Breaks::new(self.now),
         };
         self.users.insert(id, participant);
         self.reindex(id);

@@ -37,6 +37,13 @@ pub enum Answer {
         /// What was said.
         messages: Vec<Arc<Event>>,
     },
+    /// How the caller is.
+    Mood {
+        /// From 0 to 100.
+        stress: u8,
+        /// How alert the boss is, from 0 to 5.
+        boss_alert: u8,
+    },
 }
 
 /// A member as `list_users` shows it.

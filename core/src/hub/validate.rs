@@ -57,6 +57,7 @@ impl Hub {
     fn validate_user(&self, user: UserId) -> Result<(), String> {
         let participant = self.user(user);
         participant.inbox.validate()?;
+        participant.breaks.validate()?;
         let index = &self.index;
         let found = [
             index.handles.get(&participant.handle),

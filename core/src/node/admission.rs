@@ -86,7 +86,7 @@ impl Node {
                     key,
                     command,
                 };
-                self.propose(now, Origin::Call(ticket), entry)
+                self.propose_call(now, ticket, entry)
             }
             (Call::Read { .. } | Call::OpenStream { .. } | Call::Operate { .. }, _) => {
                 Err(Reject::UnknownHandle)
@@ -119,6 +119,18 @@ impl Node {
             });
         }
         self.proposed.push_back((origin, entry));
+        Ok(())
+    }
+
+    /// Proposes a participant's call. The answer to a break may have to be held back.
+    fn propose_call(&mut self, now: Time, ticket: Ticket, entry: Entry) -> Result<(), Reject> {
+        let takes_break = |command: &Command| matches!(command, Command::TakeBreak { .. });
+        if !matches!(&entry, Entry::Call { command, .. } if takes_break(command)) {
+            return self.propose(now, Origin::Call(ticket), entry);
+        }
+        self.check_held()?;
+        self.propose(now, Origin::Break(ticket), entry)?;
+        self.held.expect(ticket);
         Ok(())
     }
 

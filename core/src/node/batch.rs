@@ -57,6 +57,7 @@ impl Node {
             let outcome = self.hub.handle(at, entry);
             match *origin {
                 Origin::Call(ticket) => self.reply(ticket, outcome.map(Response::Done)),
+                Origin::Break(ticket) => self.answer_break(at, ticket, outcome),
                 Origin::Open {
                     ticket,
                     user,
@@ -117,6 +118,7 @@ impl Node {
         for (origin, entry) in origins.into_iter().zip(entries).rev() {
             match origin {
                 Origin::Call(ticket) => self.reply(ticket, Err(reject)),
+                Origin::Break(ticket) => self.answer_break(now, ticket, Err(reject)),
                 Origin::Open { ticket, .. } => {
                     self.streams.opened(ticket);
                     self.reply(ticket, Err(reject));

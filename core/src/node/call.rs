@@ -85,6 +85,8 @@ pub enum Read {
         /// At most so many.
         limit: usize,
     },
+    /// The caller's stress, and how alert its boss is.
+    Mood,
 }
 
 /// What the shell should do.

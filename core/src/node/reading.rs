@@ -2,6 +2,7 @@
 
 use super::parked::{self, Waiting};
 use super::{Node, Phase, Read, Response, Ticket};
+use crate::breaks::Mood;
 use crate::hub::Answer;
 use crate::id::{Seq, UserId};
 use crate::reject::Reject;
@@ -28,6 +29,11 @@ impl Node {
                 before,
                 limit,
             } => self.hub.read_history(user, room, before, limit)?,
+            Read::Mood => {
+                let Mood { stress, boss_alert } =
+                    self.hub.mood(user, now).ok_or(Reject::UnknownHandle)?;
+                Answer::Mood { stress, boss_alert }
+            }
         };
         self.reply(ticket, Ok(Response::Read(answer)));
         Ok(())

@@ -236,6 +236,10 @@ impl Stage {
                     .map(answered)
             }
             Read::Notices => Ok(self.notices(user)),
+            Read::Mood => {
+                let mood = self.hub.mood(user, self.at).expect("registered");
+                Ok(format!("stress {}, boss {}", mood.stress, mood.boss_alert))
+            }
         };
         let text = match answer {
             Ok(text) => text,
@@ -307,5 +311,6 @@ fn answered(answer: Answer) -> String {
             }
             text
         }
+        Answer::Mood { stress, boss_alert } => format!("stress {stress}, boss {boss_alert}"),
     }
 }

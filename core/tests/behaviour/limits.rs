@@ -12,7 +12,12 @@ struct AtTwo {
     refused: &'static str,
 }
 
-const REFUSING: [AtTwo; 11] = [
+const REFUSING: [AtTwo; 12] = [
+    AtTwo {
+        limit: "max_excuse",
+        script: "ann arrive \n ann break chimaek excuse=ab \n ann break chimaek excuse=abc",
+        refused: "invalid_arguments",
+    },
     AtTwo {
         limit: "max_participants",
         script: "ann login \n ben login \n cat login",
@@ -125,7 +130,7 @@ const TELLING: [(&str, &str, &str); 8] = [
 ];
 
 /// Limits that the node keeps, or that are lengths of time.
-const ELSEWHERE: [&str; 13] = [
+const ELSEWHERE: [&str; 16] = [
     "matching",
     "interest_patience",
     "idle_timeout",
@@ -137,6 +142,9 @@ const ELSEWHERE: [&str; 13] = [
     "max_wait",
     "rate_limit",
     "address_rate_limit",
+    "boss_alertness",
+    "boss_alertness_cooldown",
+    "max_held",
     "max_pending",
     "max_batch",
 ];

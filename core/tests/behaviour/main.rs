@@ -7,6 +7,7 @@ mod script;
 mod words;
 
 mod blocks;
+mod breaks;
 mod codes;
 mod downtime;
 mod drafts;

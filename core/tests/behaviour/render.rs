@@ -92,6 +92,19 @@ fn accepted(hub: &Hub, reply: &Reply) -> String {
             Some(suffix) => format!("draft of {length}, {cut} cut, ends {suffix:?}"),
             None => format!("draft of {length}, {cut} cut"),
         },
+        Reply::OnBreak {
+            user,
+            kind,
+            stress,
+            boss_alert,
+            flavour: _,
+            answer_at,
+        } => format!(
+            "{user} on {}, stress {stress}, boss {boss_alert}, told at {}",
+            kind.name(),
+            time(*answer_at)
+        ),
+        Reply::Arrived { user } => format!("{user} is here"),
         Reply::Done => "done".into(),
     }
 }

@@ -8,15 +8,15 @@
 //! 2s  ann new login lobby key=9     `new`: as one without a handle (a retried registration)
 //! 3s  operator mute ann 'noise'
 //! 4s  tick
-//! 5s  ann read after=3 max=2        reads change nothing: read, users, history, notices
+//! 5s  ann read after=3 max=2        reads change nothing: read, users, history, notices, mood
 //! 6s  resume stick_lease=8s         back after downtime, under another configuration
 //! ```
 
 use std::sync::Arc;
 
 use chat_core::{
-    Address, Caller, Command, Config, EnterQueue, Entry, Epoch, Implied, Operate, RequestKey,
-    RoomId, SecretHash, Seq, Span, UserId, mix_bytes,
+    Address, BreakKind, Caller, Command, Config, EnterQueue, Entry, Epoch, Implied, Operate,
+    RequestKey, RoomId, SecretHash, Seq, Span, UserId, mix_bytes,
 };
 
 use crate::words::Words;
@@ -46,6 +46,7 @@ pub(crate) enum Read {
         limit: usize,
     },
     Notices,
+    Mood,
 }
 
 /// The handle of somebody in a script.
@@ -110,7 +111,8 @@ fn of_participant(name: &str, words: &mut Words, lookup: Lookup<'_>) -> Line {
     if let Some(read) = read(words) {
         return Line::Read(somebody(name, lookup), read);
     }
-    let mints = matches!(words.peek(), "login" | "enter_queue") && lookup(name).is_none();
+    let mints =
+        matches!(words.peek(), "login" | "enter_queue" | "arrive") && lookup(name).is_none();
     let caller = if words.take("new").is_some() || mints {
         Caller::New {
             handle: handle(name),
@@ -174,6 +176,7 @@ fn read(words: &mut Words) -> Option<Read> {
             limit: words.number("limit").unwrap_or(usize::MAX),
         },
         "notices" => Read::Notices,
+        "mood" => Read::Mood,
         _ => return None,
     };
     words.next();
@@ -214,6 +217,11 @@ fn command(name: &str, words: &mut Words, lookup: Lookup<'_>) -> Command {
             user: somebody(&words.next(), lookup),
             reason: words.next().into(),
         },
+        "break" => Command::TakeBreak {
+            kind: BreakKind::parse(&words.next()).expect("a break"),
+            excuse: words.text("excuse").map(Arc::from),
+        },
+        "arrive" => Command::Arrive,
         "unregister" => Command::Unregister,
         "open_stream" => Command::OpenStream,
         other => panic!("there is no `{other}`"),

@@ -2,8 +2,8 @@
 
 use chat_core::config::{Limit, Matching, StickRule};
 use chat_core::{
-    Address, Caller, Command, Config, Effect, EnterQueue, Entry, Epoch, Hub, Implied, Operate,
-    Reject, Reply, RequestKey, RoomId, SecretHash, Seq, Span, Time, UserId,
+    Address, BreakKind, Caller, Command, Config, Effect, EnterQueue, Entry, Epoch, Hub, Implied,
+    Operate, Reject, Reply, RequestKey, RoomId, SecretHash, Seq, Span, Time, UserId,
 };
 use proptest::collection::vec;
 use proptest::option;
@@ -91,7 +91,7 @@ pub(crate) fn journal() -> impl Strategy<Value = Journal> {
 }
 
 /// As `journal`, but for what depends on the position of entries, or on the time of the last one:
-/// random matching, and downtime.
+/// random matching, breaks, and downtime.
 pub(crate) fn steady_journal() -> impl Strategy<Value = Journal> {
     journal().prop_map(|mut journal| {
         if journal.config.matching == Matching::Random {
@@ -100,6 +100,11 @@ pub(crate) fn steady_journal() -> impl Strategy<Value = Journal> {
         for (_, entry) in &mut journal.entries {
             if matches!(entry, Entry::Resumed { .. }) {
                 *entry = Entry::Tick;
+            }
+            if let Entry::Call { command, .. } = entry
+                && matches!(command, Command::TakeBreak { .. })
+            {
+                *command = Command::Arrive;
             }
         }
         journal
@@ -171,6 +176,9 @@ fn config() -> impl Strategy<Value = Config> {
             max_reports: few,
             max_bans: few,
             remembered_keys: few,
+            boss_alertness: 50 * (few - 1),
+            boss_alertness_cooldown: Span::secs(10),
+            max_excuse: 8,
             max_streams: few,
             max_answer: some,
             ..Config::default()
@@ -184,7 +192,8 @@ fn secret(person: u8, salt: u8) -> SecretHash {
 
 fn registration() -> impl Strategy<Value = Entry> {
     let speechless = Just(Command::OpenStream);
-    let command = prop_oneof![20 => login(), 10 => enter(), 1 => speechless];
+    let roomless = prop_oneof![Just(Command::Arrive), take_break()];
+    let command = prop_oneof![20 => login(), 10 => enter(), 2 => roomless, 1 => speechless];
     (0..PEOPLE, key(), command).prop_map(|(person, key, command)| {
         let caller = Caller::New {
             handle: secret(person, 1),
@@ -225,9 +234,20 @@ fn command() -> impl Strategy<Value = Command> {
         1 => room().prop_map(|room| Command::Typing { room }),
         1 => user().prop_map(|user| Command::BlockUser { user }),
         1 => (user(), text()).prop_map(|(user, reason)| Command::ReportUser { user, reason }),
+        3 => take_break(),
+        1 => Just(Command::Arrive),
         1 => Just(Command::Unregister),
         3 => Just(Command::OpenStream),
     ]
+}
+
+fn take_break() -> impl Strategy<Value = Command> {
+    let excuses = vec!["the cat", "two\nlines", "far too long"];
+    let excuse = option::weighted(0.3, select(excuses));
+    (select(BreakKind::ALL), excuse).prop_map(|(kind, excuse)| Command::TakeBreak {
+        kind,
+        excuse: excuse.map(Into::into),
+    })
 }
 
 fn login() -> impl Strategy<Value = Command> {

@@ -16,6 +16,7 @@ fn read_everything(hub: &Hub) -> usize {
         answers += usize::from(hub.read_inbox(user, Seq(2), 3).is_ok());
         for later in [Span::ZERO, Span::secs(100)] {
             answers += hub.read_notices(user, hub.now() + later).len();
+            answers += usize::from(hub.mood(user, hub.now() + later).is_some());
             answers += usize::from(hub.wants_seen(user, hub.now() + later));
         }
         answers += usize::from(hub.presence_of(user).is_some());

@@ -2,6 +2,7 @@
 
 mod checks;
 mod door;
+mod held;
 mod journal;
 mod shell;
 mod streams;

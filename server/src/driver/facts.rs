@@ -166,6 +166,8 @@ fn more(node: &Node, asker: Asker, reply: &Reply) -> More {
         | Reply::Sent { .. }
         | Reply::LeftChat
         | Reply::Draft { .. }
+        | Reply::OnBreak { .. }
+        | Reply::Arrived { .. }
         | Reply::Done => More::Nothing,
     }
 }

@@ -245,7 +245,9 @@ fn done(reply: &Reply, facts: &Facts, me: &Credentials) -> Said {
             truncated: *cut,
             draft_suffix: suffix.as_deref().map(str::to_owned),
         },
-        Reply::LeftChat | Reply::Done => Said::Success { success: true },
+        Reply::LeftChat | Reply::OnBreak { .. } | Reply::Arrived { .. } | Reply::Done => {
+            Said::Success { success: true }
+        }
     }
 }
 
@@ -280,6 +282,7 @@ fn read(answer: &Answer, me: UserId) -> Said {
             users: members.iter().map(Member::from).collect(),
         },
         Answer::History { room, messages } => history(*room, messages, me),
+        Answer::Mood { .. } => Said::Success { success: true },
     }
 }
 

@@ -1,0 +1,412 @@
+//! Breaks: how stressed one participant is, and how alert its boss.
+//!
+//! The rules are those of the `ChillMCP` mission. Both values follow from stored instants, so that
+//! time moves them and reading does not.
+
+use serde::{Deserialize, Serialize};
+
+use crate::dice::Dice;
+use crate::figures::listed;
+use crate::time::{Span, Time};
+
+/// The most stress there is.
+const MAX_STRESS: u8 = 100;
+/// The most that one break takes away.
+const MAX_RELIEF: u64 = 100;
+/// How long one point of stress takes to come.
+const STRESS_EVERY: Span = Span::secs(60);
+/// The most alert that a boss is.
+const MAX_ALERT: u8 = 5;
+/// How long an answer is held back when the boss is that alert.
+const HELD: Span = Span::secs(20);
+/// A cool-down of zero means this.
+const LEAST_COOLDOWN: Span = Span::secs(1);
+/// The numbers from which a text of the answer is chosen.
+const FLAVOURS: u64 = 1 << 32;
+
+listed! {
+    /// The breaks that one can take. All follow the same rules, and differ in what is said.
+    #[derive(Serialize, Deserialize)]
+    BreakKind {
+        /// Nothing in particular.
+        TakeABreak "take_a_break",
+        /// A series.
+        WatchNetflix "watch_netflix",
+        /// Something funny.
+        ShowMeme "show_meme",
+        /// With a phone.
+        BathroomBreak "bathroom_break",
+        /// A long way round for a coffee.
+        CoffeeMission "coffee_mission",
+        /// Of the family, or so.
+        UrgentCall "urgent_call",
+        /// Eyes closed.
+        DeepThinking "deep_thinking",
+        /// Shopping, in fact.
+        EmailOrganizing "email_organizing",
+        /// Fried chicken and beer.
+        Chimaek "chimaek",
+        /// At once.
+        LeaveWork "leave_work",
+        /// With the whole team.
+        CompanyDinner "company_dinner",
+    }
+}
+
+impl BreakKind {
+    /// The break of this name.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|kind| kind.name() == name)
+    }
+}
+
+/// How somebody is at some instant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mood {
+    /// From 0 to 100.
+    pub stress: u8,
+    /// How alert the boss is, from 0 to 5.
+    pub boss_alert: u8,
+}
+
+/// What bosses are like, as the operator decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Boss {
+    /// How many of a hundred breaks are noticed.
+    pub(crate) alertness: u32,
+    /// How long until one that noticed calms down by one.
+    pub(crate) cooldown: Span,
+}
+
+impl Boss {
+    fn cooldown(self) -> Span {
+        if self.cooldown == Span::ZERO {
+            LEAST_COOLDOWN
+        } else {
+            self.cooldown
+        }
+    }
+}
+
+/// A break that was just taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Taken {
+    /// Whether the boss is more alert for it.
+    pub(crate) noticed: Noticed,
+    /// When the answer may leave.
+    pub(crate) answer_at: Time,
+    /// A number to choose texts by.
+    pub(crate) flavour: u32,
+}
+
+/// Whether a break made the boss more alert.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Noticed {
+    /// The level rose by one.
+    Yes,
+    /// It stayed, by chance or because it cannot rise.
+    No,
+}
+
+/// The breaks of one participant: what was left of stress and alertness, and since when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Breaks {
+    /// Right after the last break, or on arrival.
+    stress: u8,
+    relaxed_at: Time,
+    /// Right after the last real change of the level that a break made.
+    alert: u8,
+    alerted_at: Time,
+}
+
+impl Breaks {
+    /// Somebody arrives, at ease and unwatched.
+    pub(crate) const fn new(now: Time) -> Self {
+        Self {
+            stress: 0,
+            relaxed_at: now,
+            alert: 0,
+            alerted_at: now,
+        }
+    }
+
+    /// How somebody is at `now`: one point of stress more for each whole minute, and one of
+    /// alertness less for each whole cool-down.
+    pub(crate) fn mood(&self, now: Time, boss: Boss) -> Mood {
+        let minutes = now.since(self.relaxed_at).0 / STRESS_EVERY.0;
+        let calmed = now.since(self.alerted_at).0 / boss.cooldown().0;
+        let left = |count: u64, most: u8| u8::try_from(count).map_or(most, |n| n.min(most));
+        Mood {
+            stress: self
+                .stress
+                .saturating_add(left(minutes, MAX_STRESS))
+                .min(MAX_STRESS),
+            boss_alert: self.alert.saturating_sub(left(calmed, MAX_ALERT)),
+        }
+    }
+
+    /// A break is taken at `now`.
+    pub(crate) fn take(&mut self, now: Time, boss: Boss, dice: &mut Dice) -> Taken {
+        let Mood { stress, boss_alert } = self.mood(now, boss);
+        let relief = 1 + dice.below(MAX_RELIEF);
+        self.stress = u8::try_from(u64::from(stress).saturating_sub(relief)).unwrap_or(0);
+        self.relaxed_at = now;
+        let sees = dice.below(100) < u64::from(boss.alertness);
+        // At the top there is nothing to change: the cool-down goes on from the last real change.
+        let noticed = if sees && boss_alert < MAX_ALERT {
+            self.alert = boss_alert + 1;
+            self.alerted_at = now;
+            Noticed::Yes
+        } else {
+            Noticed::No
+        };
+        let alarmed = self.mood(now, boss).boss_alert == MAX_ALERT;
+        Taken {
+            noticed,
+            answer_at: if alarmed { now + HELD } else { now },
+            flavour: u32::try_from(dice.below(FLAVOURS)).unwrap_or(0),
+        }
+    }
+
+    /// What the level fell by until `now` is written down, before bosses become others.
+    pub(crate) fn settle(&mut self, now: Time, boss: Boss) {
+        let level = self.mood(now, boss).boss_alert;
+        let falls = u64::from(self.alert - level);
+        self.alert = level;
+        self.alerted_at += boss.cooldown().times(falls);
+    }
+
+    pub(crate) fn validate(&self) -> Result<(), String> {
+        if self.stress > MAX_STRESS || self.alert > MAX_ALERT {
+            return Err("is more stressed, or its boss more alert, than can be".into());
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Boss, BreakKind, Breaks, Dice, MAX_ALERT, Mood, Noticed, Span, Taken, Time};
+    use crate::id::Position;
+
+    const START: Time = Time(1_000_000);
+    const MINUTE: Span = Span::secs(60);
+    const ALWAYS: Boss = boss(100, 300);
+    const NEVER: Boss = boss(0, 300);
+
+    const fn boss(alertness: u32, cooldown_seconds: u64) -> Boss {
+        Boss {
+            alertness,
+            cooldown: Span::secs(cooldown_seconds),
+        }
+    }
+
+    fn take(breaks: &mut Breaks, now: Time, boss: Boss, position: u64) -> Taken {
+        breaks.take(now, boss, &mut Dice::of(42, Position(position)))
+    }
+
+    /// As stressed as can be, under a boss of this level.
+    fn worn_out(alert: u8) -> Breaks {
+        Breaks {
+            stress: 100,
+            alert,
+            ..Breaks::new(START)
+        }
+    }
+
+    #[test]
+    fn every_break_is_found_by_its_name() {
+        assert_eq!(BreakKind::ALL.len(), 11);
+        for kind in BreakKind::ALL {
+            assert_eq!(BreakKind::parse(kind.name()), Some(*kind));
+        }
+        assert_eq!(BreakKind::parse("work"), None);
+    }
+
+    #[test]
+    fn ten_idle_minutes_read_ten_and_ten_again() {
+        let breaks = Breaks::new(START);
+        let later = START + MINUTE.times(10);
+        for _ in 0..2 {
+            assert_eq!(breaks.mood(later, NEVER).stress, 10);
+        }
+        assert_eq!(breaks.mood(Time(later.0 - 1), NEVER).stress, 9);
+        assert_eq!(breaks.mood(START, NEVER).stress, 0);
+        assert_eq!(
+            breaks.mood(Time(0), NEVER).stress,
+            0,
+            "a clock that went back"
+        );
+    }
+
+    #[test]
+    fn stress_ends_at_a_hundred() {
+        let breaks = Breaks::new(START);
+        for (minutes, stress) in [(99, 99), (100, 100), (101, 100), (1_000_000, 100)] {
+            let now = START + MINUTE.times(minutes);
+            assert_eq!(breaks.mood(now, NEVER).stress, stress);
+        }
+    }
+
+    #[test]
+    fn stress_counts_whole_minutes_from_the_last_break() {
+        let mut breaks = worn_out(0);
+        let now = START + Span::secs(59);
+        take(&mut breaks, now, NEVER, 1);
+        let left = breaks.mood(now, NEVER).stress;
+        assert!(left < 100, "a break takes one at least");
+        assert_eq!(breaks.mood(now + Span(MINUTE.0 - 1), NEVER).stress, left);
+        assert_eq!(breaks.mood(now + MINUTE, NEVER).stress, left + 1);
+    }
+
+    #[test]
+    fn a_break_takes_away_one_to_a_hundred_each_as_often() {
+        let mut counts = [0_u32; 101];
+        for position in 0..100_000 {
+            let mut breaks = worn_out(0);
+            take(&mut breaks, START, NEVER, position);
+            counts[usize::from(100 - breaks.stress)] += 1;
+        }
+        assert_eq!(counts[0], 0, "no break is for nothing");
+        // Six standard deviations of a count of 1,000 are 190.
+        for count in &counts[1..] {
+            assert!(count.abs_diff(1_000) < 190, "{counts:?}");
+        }
+    }
+
+    #[test]
+    fn values_stay_in_range_over_a_hundred_thousand_breaks() {
+        let mut breaks = Breaks::new(START);
+        let mut now = START;
+        let mut seen = [[0_u32; 101], [0; 101]];
+        for position in 0..100_000 {
+            let mut dice = Dice::of(7, Position(position));
+            let most = if dice.below(10) == 0 { 20_000 } else { 600 };
+            now += Span::secs(dice.below(most));
+            let before = breaks.mood(now, ALWAYS);
+            take(&mut breaks, now, boss(50, 300), position);
+            let after = breaks.mood(now, ALWAYS);
+            assert!(after.stress <= 100 && after.boss_alert <= MAX_ALERT);
+            assert!(after.stress < before.stress || before.stress == 0);
+            assert!(after.boss_alert.wrapping_sub(before.boss_alert) <= 1);
+            seen[0][usize::from(before.stress)] += 1;
+            seen[1][usize::from(after.boss_alert)] += 1;
+        }
+        assert!(seen[0][0] > 0 && seen[0][100] > 0, "both ends are reached");
+        assert!(seen[1][..6].iter().all(|n| *n > 0), "and every level");
+    }
+
+    #[test]
+    fn the_boss_notices_as_many_of_a_hundred_as_told() {
+        for alertness in [0, 25, 50, 80, 100] {
+            let noticed = (0..100_000)
+                .filter(|position| {
+                    let mut breaks = Breaks::new(START);
+                    take(&mut breaks, START, boss(alertness, 300), *position).noticed
+                        == Noticed::Yes
+                })
+                .count();
+            let expected = alertness as usize * 1_000;
+            // Five standard deviations: of 100,000 throws at one half they are 791.
+            let p = f64::from(alertness) / 100.0;
+            let slack = 5.0 * (100_000.0 * p * (1.0 - p)).sqrt();
+            let off = noticed.abs_diff(expected);
+            assert!(off as f64 <= slack, "{alertness}: {noticed}");
+        }
+    }
+
+    #[test]
+    fn the_level_rises_by_one_and_ends_at_five() {
+        let mut breaks = Breaks::new(START);
+        for (position, level) in [(1, 1), (2, 2), (3, 3), (4, 4), (5, 5), (6, 5)] {
+            let taken = take(&mut breaks, START, ALWAYS, position);
+            assert_eq!(breaks.mood(START, ALWAYS).boss_alert, level);
+            let held = if level == 5 {
+                Span::secs(20)
+            } else {
+                Span::ZERO
+            };
+            assert_eq!(taken.answer_at, START + held);
+            assert_eq!(taken.noticed == Noticed::Yes, position < 6);
+        }
+    }
+
+    #[test]
+    fn the_level_falls_by_one_each_cool_down() {
+        for (cooldown, each) in [(0, 1), (1, 1), (10, 10), (300, 300)] {
+            let boss = boss(100, cooldown);
+            let breaks = Breaks {
+                alert: 5,
+                ..Breaks::new(START)
+            };
+            for falls in 0..8 {
+                let level = 5_u64.saturating_sub(falls);
+                let at = |seconds: u64| {
+                    u64::from(breaks.mood(START + Span::secs(seconds), boss).boss_alert)
+                };
+                assert_eq!(at(falls * each), level, "{cooldown} s, {falls} falls");
+                let next = Time((START + Span::secs((falls + 1) * each)).0 - 1);
+                assert_eq!(u64::from(breaks.mood(next, boss).boss_alert), level);
+            }
+        }
+    }
+
+    #[test]
+    fn what_changes_nothing_does_not_keep_the_boss_awake() {
+        let cooldown = Span::secs(300);
+        // At the top an alert is no change, and without an alert there is none.
+        for (level, boss) in [(5, ALWAYS), (3, NEVER)] {
+            let mut breaks = worn_out(level);
+            take(&mut breaks, START + Span::secs(299), boss, 1);
+            assert_eq!(breaks.mood(START + Span::secs(299), boss).boss_alert, level);
+            assert_eq!(breaks.mood(START + cooldown, boss).boss_alert, level - 1);
+        }
+        // One that is noticed is a change: from there on it is counted.
+        let mut breaks = worn_out(3);
+        take(&mut breaks, START + Span::secs(299), ALWAYS, 1);
+        assert_eq!(breaks.mood(START + cooldown, ALWAYS).boss_alert, 4);
+        assert_eq!(breaks.mood(START + Span::secs(598), ALWAYS).boss_alert, 4);
+        assert_eq!(breaks.mood(START + Span::secs(599), ALWAYS).boss_alert, 3);
+    }
+
+    #[test]
+    fn a_fall_is_a_change_from_which_the_next_is_counted() {
+        let mut breaks = worn_out(5);
+        // Fell to 4 at 300 s, and rises again at 450 s.
+        take(&mut breaks, START + Span::secs(450), ALWAYS, 1);
+        assert_eq!(breaks.mood(START + Span::secs(749), ALWAYS).boss_alert, 5);
+        assert_eq!(breaks.mood(START + Span::secs(750), ALWAYS).boss_alert, 4);
+    }
+
+    #[test]
+    fn another_cool_down_counts_from_when_it_came() {
+        let mut breaks = worn_out(5);
+        let (slow, fast) = (boss(50, 300), boss(50, 10));
+        let now = START + Span::secs(305);
+        breaks.settle(now, slow);
+        let level = |seconds: u64| breaks.mood(START + Span::secs(seconds), fast).boss_alert;
+        assert_eq!((level(305), level(309), level(310)), (4, 4, 3));
+    }
+
+    #[test]
+    fn a_state_that_cannot_be_is_noticed() {
+        assert_eq!(worn_out(5).validate(), Ok(()));
+        assert!(worn_out(6).validate().is_err());
+        let stressed = Breaks {
+            stress: 101,
+            ..worn_out(0)
+        };
+        assert!(stressed.validate().is_err());
+    }
+
+    #[test]
+    fn what_is_read_is_what_was_left() {
+        let breaks = worn_out(2);
+        let mood = Mood {
+            stress: 100,
+            boss_alert: 2,
+        };
+        assert_eq!(breaks.mood(START, ALWAYS), mood);
+    }
+}

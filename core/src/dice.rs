@@ -1,0 +1,62 @@
+//! Dice: keyed by the seed and the position of an entry, and fair.
+
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
+
+use crate::id::Position;
+
+/// What chance gives to one entry. Nothing runs on from one entry to the next, so one draw more
+/// does not reshuffle what follows.
+#[derive(Clone, Debug)]
+pub(crate) struct Dice(ChaCha8Rng);
+
+impl Dice {
+    /// The dice of the entry at this position.
+    pub(crate) fn of(seed: u64, position: Position) -> Self {
+        let mut generator = ChaCha8Rng::seed_from_u64(seed);
+        generator.set_stream(position.0);
+        Self(generator)
+    }
+
+    /// A whole number below `n`, each as likely: the product's upper half, and again where the
+    /// lower half falls into the part that would make some numbers likelier (D. Lemire, "Fast
+    /// random integer generation in an interval", 2019).
+    pub(crate) fn below(&mut self, n: u64) -> u64 {
+        let unfair = n.wrapping_neg() % n;
+        loop {
+            let wide = u128::from(self.0.next_u64()) * u128::from(n);
+            if (wide & u128::from(u64::MAX)) >= u128::from(unfair) {
+                return (wide >> 64) as u64;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Dice, Position};
+
+    #[test]
+    fn one_position_has_one_course_of_draws() {
+        let draws = |seed, position| {
+            let mut dice = Dice::of(seed, Position(position));
+            [(); 4].map(|()| dice.below(1_000_000))
+        };
+        assert_eq!(draws(1, 7), draws(1, 7));
+        assert_ne!(draws(1, 7), draws(1, 8));
+        assert_ne!(draws(1, 7), draws(2, 7));
+    }
+
+    #[test]
+    fn every_number_below_n_comes_up_about_as_often() {
+        let mut counts = [0_u32; 7];
+        let mut dice = Dice::of(3, Position(1));
+        for _ in 0..70_000 {
+            counts[usize::try_from(dice.below(7)).expect("small")] += 1;
+        }
+        // Five standard deviations of a count of 10,000 are 463.
+        for count in counts {
+            assert!(count.abs_diff(10_000) < 463, "{counts:?}");
+        }
+    }
+}

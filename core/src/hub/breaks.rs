@@ -1,0 +1,87 @@
+//! Breaks: taken, and what is answered, also when that was promised for later.
+
+use std::sync::Arc;
+
+use super::Hub;
+use crate::breaks::{Boss, BreakKind, Mood};
+use crate::dice::Dice;
+use crate::id::UserId;
+use crate::name::has_visible;
+use crate::reject::{Accepted, Argument, Reject};
+use crate::reply::Reply;
+use crate::time::Time;
+
+impl Hub {
+    pub(super) const fn boss(&self) -> Boss {
+        Boss {
+            alertness: self.config.boss_alertness,
+            cooldown: self.config.boss_alertness_cooldown,
+        }
+    }
+
+    /// How the participant is at `now`; none for nobody.
+    #[must_use]
+    pub fn mood(&self, user: UserId, now: Time) -> Option<Mood> {
+        let breaks = &self.users.get(&user)?.breaks;
+        Some(breaks.mood(now, self.boss()))
+    }
+
+    /// An excuse is a line that can be shown in place of the server's own.
+    pub(super) fn check_excuse(&self, excuse: Option<&Arc<str>>) -> Result<(), Reject> {
+        let limit = self.config.max_excuse;
+        let breaks_lines = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
+        let fits = |text: &Arc<str>| {
+            text.chars().count() <= limit as usize
+                && has_visible(text)
+                && !text.chars().any(breaks_lines)
+        };
+        if excuse.is_none_or(fits) {
+            return Ok(());
+        }
+        Err(Reject::InvalidArguments {
+            argument: Argument::Excuse,
+            accepted: Accepted::Characters(limit),
+        })
+    }
+
+    pub(super) fn take_break(
+        &mut self,
+        user: UserId,
+        kind: BreakKind,
+        excuse: Option<&Arc<str>>,
+    ) -> Result<Reply, Reject> {
+        self.check_excuse(excuse)?;
+        let (now, boss) = (self.now, self.boss());
+        let mut dice = Dice::of(self.seed, self.position);
+        let participant = self.user_mut(user);
+        let taken = participant.breaks.take(now, boss, &mut dice);
+        let breaks = participant.breaks;
+        // An answer tells how things stand when it leaves. Those that are held back still, and
+        // remembered for a repeated request, will tell of this break too.
+        for reply in participant.memory.replies_mut() {
+            if let Reply::OnBreak {
+                stress,
+                boss_alert,
+                answer_at,
+                ..
+            } = reply
+                && *answer_at > now
+            {
+                Mood {
+                    stress: *stress,
+                    boss_alert: *boss_alert,
+                } = breaks.mood(*answer_at, boss);
+            }
+        }
+        self.figures.count_break(now, kind, &taken);
+        let Mood { stress, boss_alert } = breaks.mood(taken.answer_at, boss);
+        Ok(Reply::OnBreak {
+            user,
+            kind,
+            stress,
+            boss_alert,
+            flavour: taken.flavour,
+            answer_at: taken.answer_at,
+        })
+    }
+}

@@ -1,0 +1,295 @@
+//! Answers held back: twenty seconds under the eyes of a fully alert boss, and nothing else waits.
+
+use chat_core::{
+    Answer, BreakKind, Call, Caller, Command, Config, Hub, Node, Output, Read, Reply, RequestKey,
+    Response, Span, Ticket, Time,
+};
+
+use crate::shell::{Shell, check, command, handle, secret, send};
+
+/// A boss who sees everything, and at once.
+fn config() -> Config {
+    Config {
+        boss_alertness: 100,
+        ..Config::default()
+    }
+}
+
+fn take_break() -> Command {
+    Command::TakeBreak {
+        kind: BreakKind::ShowMeme,
+        excuse: None,
+    }
+}
+
+fn keyed(name: &str, key: u128) -> Call {
+    Call::Command {
+        caller: Caller::Handle(secret(name, 0)),
+        key: Some(RequestKey(key)),
+        command: take_break(),
+    }
+}
+
+const HELD: Span = Span::secs(20);
+const LESS: Span = Span(HELD.0 - 1);
+
+impl Shell {
+    /// Somebody takes a break.
+    fn rest(&mut self, name: &str) -> Ticket {
+        let ticket = self.call(command(name, take_break()));
+        self.commit();
+        ticket
+    }
+
+    /// Stress and alertness that the answer tells of. None while it is held back.
+    fn told(&self, ticket: Ticket) -> Option<(u8, u8)> {
+        match self.outcome(ticket)?.as_ref().expect("accepted") {
+            Response::Done(Reply::OnBreak {
+                stress, boss_alert, ..
+            })
+            | Response::Read(Answer::Mood { stress, boss_alert }) => Some((*stress, *boss_alert)),
+            other @ (Response::Done(_) | Response::Read(_) | Response::Streaming) => {
+                panic!("a break was answered {other:?}")
+            }
+        }
+    }
+
+    fn mood(&mut self, name: &str) -> (u8, u8) {
+        let reader = handle(name);
+        let ticket = self.call(Call::Read {
+            reader,
+            read: Read::Mood,
+        });
+        self.told(ticket).expect("a read is answered at once")
+    }
+
+    /// Ann, whose boss is as alert as can be but for one level.
+    fn watched(config: Config) -> Self {
+        let mut shell = Self::with_pair(config);
+        for level in 1..5 {
+            let ticket = shell.rest("ann");
+            assert_eq!(shell.told(ticket), Some((0, level)), "answered at once");
+        }
+        shell
+    }
+}
+
+#[test]
+fn a_break_that_alerts_the_boss_fully_is_answered_after_twenty_seconds() {
+    let mut shell = Shell::watched(config());
+    let fifth = shell.rest("ann");
+    let sixth = shell.rest("ann");
+    assert_eq!(shell.node.poll_timeout(), Some(shell.now + HELD));
+    shell.pass(LESS);
+    assert_eq!((shell.told(fifth), shell.told(sixth)), (None, None));
+    shell.pass(Span(1));
+    assert_eq!(shell.told(fifth), Some((0, 5)), "the level reached five");
+    assert_eq!(shell.told(sixth), Some((0, 5)), "the level stayed at five");
+    assert_eq!(shell.node.load().held, 0);
+}
+
+#[test]
+fn the_answer_that_is_held_back_holds_up_nothing_else() {
+    let mut shell = Shell::watched(config());
+    let held = shell.rest("ann");
+    assert_eq!(shell.mood("ann"), (0, 5));
+    let said = shell.call(send("ann", "hi"));
+    let other = shell.rest("ben");
+    assert!(shell.outcome(said).is_some(), "her other calls");
+    assert_eq!(shell.told(other), Some((0, 1)), "and others' breaks");
+    assert_eq!(shell.told(held), None);
+}
+
+#[test]
+fn the_answer_tells_how_things_stand_when_it_leaves() {
+    let mut shell = Shell::watched(Config {
+        boss_alertness_cooldown: Span::secs(9),
+        idle_timeout: Span::secs(86_400),
+        unused_timeout: Span::secs(86_400),
+        ..config()
+    });
+    // The boss calms down twice before the answer leaves.
+    let held = shell.rest("ann");
+    shell.pass(HELD);
+    assert_eq!(shell.told(held), Some((0, 3)));
+}
+
+#[test]
+fn a_break_in_the_meantime_is_told_of_as_well() {
+    let mut shell = Shell::watched(Config {
+        boss_alertness_cooldown: Span::secs(86_400),
+        idle_timeout: Span::secs(86_400),
+        unused_timeout: Span::secs(86_400),
+        ..config()
+    });
+    shell.pass(Span::secs(100 * 60));
+    let first = shell.rest("ann");
+    let left = shell.mood("ann").0;
+    shell.pass(Span::secs(10));
+    let second = shell.rest("ann");
+    let less = shell.mood("ann").0;
+    assert!(
+        less < left,
+        "this seed leaves something for the second break"
+    );
+    shell.pass(Span::secs(10));
+    assert_eq!(shell.told(first), Some((less, 5)));
+    assert_eq!(shell.told(second), None);
+}
+
+#[test]
+fn a_caller_who_is_gone_is_not_held() {
+    for cancel_first in [true, false] {
+        let mut shell = Shell::watched(config());
+        let gone = shell.call(command("ann", take_break()));
+        if cancel_first {
+            shell.node.cancel(gone);
+        }
+        shell.commit();
+        shell.node.cancel(gone);
+        assert_eq!(shell.node.load().held, 0);
+        shell.pass(HELD);
+        assert_eq!(shell.told(gone), None);
+        assert_eq!(
+            shell.mood("ann"),
+            (0, 5),
+            "the break was taken all the same"
+        );
+    }
+}
+
+#[test]
+fn stopping_answers_what_is_held_back_before_its_time() {
+    let mut shell = Shell::watched(config());
+    let held = shell.rest("ann");
+    shell.node.shut_down();
+    shell.commit();
+    assert!(shell.node.finish(shell.now));
+    shell.drain();
+    assert_eq!(shell.told(held), Some((0, 5)));
+}
+
+#[test]
+fn beyond_the_limit_breaks_are_refused_before_they_are_taken() {
+    let mut shell = Shell::watched(Config {
+        max_held: 2,
+        ..config()
+    });
+    // Two that are not decided yet count: both may have to be held back.
+    let calls = [(); 3].map(|()| shell.call(command("ann", take_break())));
+    assert_eq!(shell.code(calls[2]), Some("overloaded"));
+    shell.commit();
+    let more = shell.rest("ben");
+    assert_eq!(shell.code(more), Some("overloaded"));
+    assert_eq!(shell.mood("ben"), (0, 0), "nothing was done");
+    assert_eq!(shell.node.load().held, 2);
+    let size = shell
+        .node
+        .sizes()
+        .into_iter()
+        .find(|size| size.name == "held");
+    assert_eq!(size.map(|size| (size.size, size.limit)), Some((2, 2)));
+    let check = shell.call(check("ben", None, Span::ZERO));
+    assert!(shell.read(check).is_some(), "all else goes on");
+    shell.pass(HELD);
+    let again = shell.rest("ben");
+    assert_eq!(shell.told(again), Some((0, 1)));
+}
+
+#[test]
+fn whoever_asks_again_is_held_back_until_the_same_instant() {
+    let mut shell = Shell::watched(config());
+    let first = shell.call(keyed("ann", 7));
+    shell.commit();
+    shell.pass(Span::secs(15));
+    let second = shell.call(keyed("ann", 7));
+    shell.commit();
+    shell.pass(Span(4_999_999));
+    assert_eq!((shell.told(first), shell.told(second)), (None, None));
+    shell.pass(Span(1));
+    assert_eq!(shell.told(first), Some((0, 5)));
+    assert_eq!(shell.told(second), Some((0, 5)));
+    let third = shell.call(keyed("ann", 7));
+    shell.commit();
+    assert_eq!(shell.told(third), Some((0, 5)), "past that instant at once");
+    let breaks = shell.node.hub().figures().breaks(BreakKind::ShowMeme);
+    assert_eq!(breaks, 5, "one break for all three");
+}
+
+#[test]
+fn after_a_crash_the_same_key_gets_the_answer_when_it_was_due() {
+    let mut shell = Shell::watched(config());
+    shell.call(keyed("ann", 7));
+    shell.commit();
+    let mut hub = Hub::new(config(), 7);
+    for (at, entry) in &shell.journal {
+        let _ = hub.handle(*at, entry);
+        while hub.poll_effect().is_some() {}
+    }
+    shell.node = Node::resume(hub, config());
+    shell.pass(Span::secs(5));
+    assert_eq!(shell.node.load().held, 0, "held calls are gone, as all are");
+    let again = shell.call(keyed("ann", 7));
+    shell.commit();
+    shell.pass(Span(14_999_999));
+    assert_eq!(shell.told(again), None);
+    shell.pass(Span(1));
+    assert_eq!(shell.told(again), Some((0, 5)));
+}
+
+#[test]
+fn one_who_is_forgotten_is_told_so() {
+    let mut shell = Shell::watched(config());
+    let held = shell.rest("ann");
+    shell.call(command("ann", Command::Unregister));
+    shell.commit();
+    assert_eq!(shell.code(held), Some("unknown_handle"));
+    assert_eq!(shell.node.load().held, 0);
+}
+
+#[test]
+fn a_failed_append_holds_nothing_back() {
+    let mut shell = Shell::watched(config());
+    let ticket = shell.call(command("ann", take_break()));
+    assert!(shell.node.poll_batch(shell.now).is_some());
+    shell.node.append_failed(shell.now);
+    shell.drain();
+    assert_eq!(shell.code(ticket), Some("storage_unavailable"));
+    assert_eq!(shell.node.load().held, 0);
+    assert_eq!(shell.mood("ann"), (0, 4), "the break was not taken");
+}
+
+#[test]
+fn what_is_held_back_leaves_in_the_order_of_its_time() {
+    let mut shell = Shell::watched(config());
+    let first = shell.rest("ann");
+    shell.pass(Span::secs(3));
+    let second = shell.rest("ann");
+    shell.pass(Span::secs(60));
+    let order: Vec<_> = shell
+        .outputs
+        .iter()
+        .filter_map(|output| {
+            let Output::Reply { ticket, .. } = output else {
+                return None;
+            };
+            [first, second].contains(ticket).then_some(*ticket)
+        })
+        .collect();
+    assert_eq!(order, [first, second]);
+    assert!(shell.now > Time(0) + HELD);
+}
+
+#[test]
+fn breaks_are_counted_by_kind() {
+    let mut shell = Shell::watched(config());
+    for kind in [BreakKind::Chimaek, BreakKind::ShowMeme] {
+        let excuse = None;
+        shell.call(command("ann", Command::TakeBreak { kind, excuse }));
+    }
+    shell.commit();
+    let figures = shell.node.hub().figures();
+    let counts = [BreakKind::Chimaek, BreakKind::ShowMeme].map(|kind| figures.breaks(kind));
+    assert_eq!(counts, [1, 5]);
+    assert_eq!((figures.alerts(), figures.held()), (5, 2));
+}

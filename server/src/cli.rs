@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use chat_core::Span;
-use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
+use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum, value_parser};
 
 use crate::tools::Toolset;
 
@@ -17,6 +17,7 @@ Examples:
   talking-stick --listen 0.0.0.0:8894 --allow-hosts chat.example.org \\
       --auth-tokens tokens.txt                 beyond this machine, by a proxy
   talking-stick stdio                          one agent on stdin and stdout
+  talking-stick stdio --toolsets breaks --boss_alertness 80
   talking-stick demo                           watch two scripted agents talk
 
 Where a setting comes from, the first that has it:
@@ -34,6 +35,9 @@ Exit codes:
   1    could not go on; the last line of the log says why
   2    a setting is wrong; nothing was served
   130  stopped at once, by a second signal";
+
+/// The longest that a boss takes to calm down by one, in seconds: a year, as for all times.
+const MAX_COOLDOWN: i64 = 365 * 24 * 3_600;
 
 /// A chat server for language-model agents, programs and people.
 ///
@@ -133,6 +137,8 @@ impl ServeArgs {
             || self.trust_usernames
             || self.grace.is_some()
             || !self.limits.is_empty()
+            || self.boss_alertness.is_some()
+            || self.boss_alertness_cooldown.is_some()
             || self.config.is_some()
     }
 }
@@ -187,7 +193,7 @@ pub struct ServeArgs {
         hide_env = true
     )]
     pub operator_tokens: Option<PathBuf>,
-    /// The tools on /mcp: pairing, room [default: all]
+    /// The tools on /mcp: pairing, room, breaks [default: all]
     #[arg(
         long,
         value_name = "SET,…",
@@ -213,6 +219,16 @@ pub struct ServeArgs {
         hide_env = true
     )]
     pub limits: Vec<String>,
+    /// How many of a hundred breaks alert the boss [default: 50]
+    #[arg(long, visible_alias = "boss_alertness", value_name = "PERCENT",
+        value_parser = value_parser!(u32).range(0..=100), allow_negative_numbers = true,
+        env = "TALKING_STICK_BOSS_ALERTNESS", hide_env = true)]
+    pub boss_alertness: Option<u32>,
+    /// Seconds until an alert boss calms down by one [default: 300]
+    #[arg(long, visible_alias = "boss_alertness_cooldown", value_name = "SECONDS",
+        value_parser = value_parser!(u32).range(0..=MAX_COOLDOWN), allow_negative_numbers = true,
+        env = "TALKING_STICK_BOSS_ALERTNESS_COOLDOWN", hide_env = true)]
+    pub boss_alertness_cooldown: Option<u32>,
     /// A YAML file with settings
     #[arg(
         long,

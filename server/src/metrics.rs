@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
-use chat_core::{Counts, Load, Time};
+use chat_core::{Counts, Load, Node, Time};
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
@@ -52,8 +52,36 @@ struct Sizes {
     queue_recent_wait_seconds: Gauge<f64, AtomicU64>,
     streams: Gauge,
     waiting_checks: Gauge,
+    held_answers: Gauge,
     journal_pending: Gauge,
     driver_queued: Gauge,
+    boss_alerts: Counter,
+    breaks_held: Counter,
+}
+
+/// What the node says now.
+#[derive(Clone, Copy, Debug)]
+pub struct Seen {
+    counts: Counts,
+    load: Load,
+    /// Breaks that a boss noticed.
+    alerts: u64,
+    /// Breaks whose answers were held back.
+    held: u64,
+}
+
+impl Seen {
+    /// What this node says.
+    #[must_use]
+    pub fn of(node: &Node) -> Self {
+        let figures = node.hub().figures();
+        Self {
+            counts: node.hub().counts(),
+            load: node.load(),
+            alerts: figures.alerts(),
+            held: figures.held(),
+        }
+    }
 }
 
 impl fmt::Debug for Metrics {
@@ -144,6 +172,21 @@ impl Metrics {
             sizes.waiting_checks.clone(),
         );
         registry.register(
+            "held_answers",
+            "Answers of breaks that are held back, or may have to be",
+            sizes.held_answers.clone(),
+        );
+        registry.register(
+            "boss_alerts",
+            "Breaks that made a boss more alert",
+            sizes.boss_alerts.clone(),
+        );
+        registry.register(
+            "breaks_held",
+            "Breaks whose answers were held back, under a boss who was fully alert",
+            sizes.breaks_held.clone(),
+        );
+        registry.register(
             "journal_pending",
             "Commands that wait for the journal",
             sizes.journal_pending.clone(),
@@ -160,7 +203,8 @@ impl Metrics {
         self.calls
             .get_or_create(&ByTool { tool: tool.name() })
             .inc();
-        if tool != Tool::Check {
+        // These wait on purpose.
+        if !matches!(tool, Tool::Check | Tool::Break(_)) {
             self.call_seconds.observe(took.as_secs_f64());
         }
     }
@@ -199,9 +243,19 @@ impl Metrics {
     pub fn render(
         &self,
         now: Time,
-        seen: Option<(Counts, Load, usize)>,
+        seen: Option<Seen>,
+        queued: usize,
     ) -> Result<String, fmt::Error> {
-        if let Some((counts, load, queued)) = seen {
+        self.sizes
+            .driver_queued
+            .set(i64::try_from(queued).unwrap_or(i64::MAX));
+        if let Some(Seen {
+            counts,
+            load,
+            alerts,
+            held,
+        }) = seen
+        {
             let sizes = &self.sizes;
             let whole = |n: usize| i64::try_from(n).unwrap_or(i64::MAX);
             let seconds = |micros: u64| Duration::from_micros(micros).as_secs_f64();
@@ -216,8 +270,12 @@ impl Metrics {
             sizes.queue_recent_wait_seconds.set(seconds(recent));
             sizes.streams.set(whole(load.streams));
             sizes.waiting_checks.set(whole(load.parked));
+            sizes.held_answers.set(whole(load.held));
             sizes.journal_pending.set(whole(load.pending));
-            sizes.driver_queued.set(whole(queued));
+            // The node counts these itself, and never down.
+            for (counter, now) in [(&sizes.boss_alerts, alerts), (&sizes.breaks_held, held)] {
+                counter.inc_by(now.saturating_sub(counter.get()));
+            }
         }
         let mut text = String::new();
         encode(&mut text, &self.registry)?;
@@ -250,11 +308,16 @@ mod tests {
             pending: 4,
             parked: 5,
             streams: 6,
-            ..Load::default()
+            held: 8,
         };
-        let text = metrics
-            .render(Time(2_000_000), Some((counts, load, 7)))
-            .unwrap();
+        let seen = Seen {
+            counts,
+            load,
+            alerts: 9,
+            held: 10,
+        };
+        metrics.render(Time(1), Some(seen), 6).unwrap();
+        let text = metrics.render(Time(2_000_000), Some(seen), 7).unwrap();
         for line in [
             "talking_stick_calls_total{tool=\"send_message\"} 1",
             "talking_stick_call_seconds_count 1",
@@ -266,6 +329,9 @@ mod tests {
             "talking_stick_queue_recent_wait_seconds 1.5",
             "talking_stick_streams 6",
             "talking_stick_driver_queued 7",
+            "talking_stick_held_answers 8",
+            "talking_stick_boss_alerts_total 9",
+            "talking_stick_breaks_held_total 10",
         ] {
             assert!(text.contains(line), "{line}\n{text}");
         }

@@ -49,6 +49,8 @@ struct Inner {
     seat: Seat,
     /// How each participant was registered, to do so again.
     registered: Mutex<Vec<Registration>>,
+    /// Held while somebody is registered: calls that come together mean one participant.
+    minting: tokio::sync::Mutex<()>,
     pushes: Pushes,
     gone: CancellationToken,
 }
@@ -73,6 +75,7 @@ impl Relay {
                 tools,
                 seat: Seat::default(),
                 registered: Mutex::default(),
+                minting: tokio::sync::Mutex::default(),
                 gone,
             }),
         }
@@ -99,7 +102,7 @@ impl Inner {
 
     /// The handle of a call that passes none, as a server would know it on the spot.
     fn implicit(&self, tool: Tool, arguments: &Map<String, Value>) -> Option<Handle> {
-        if !mints(tool) {
+        if !tool.mints() {
             return match self.seat.implicit() {
                 Implicit::One(handle) => Some(handle),
                 Implicit::Nobody | Implicit::Several => None,
@@ -118,10 +121,15 @@ impl Inner {
         mut arguments: Map<String, Value>,
     ) -> Result<Value, UpstreamError> {
         let passed = arguments.get("handle").and_then(Value::as_str);
-        let handle = match passed {
+        let mut handle = match passed {
             Some(text) => Some(Handle::given(text)),
             None => self.implicit(tool, &arguments),
         };
+        let mut minting = None;
+        if handle.is_none() && tool.mints() {
+            minting = Some(self.minting.lock().await);
+            handle = self.implicit(tool, &arguments);
+        }
         let asked = arguments.clone();
         if let Some(handle) = &handle {
             arguments.insert("handle".into(), handle.expose().into());
@@ -135,6 +143,7 @@ impl Inner {
             result = self.try_call(tool, &arguments).await?;
         }
         self.learn(tool, asked, handle.as_ref(), &result);
+        drop(minting);
         Ok(result)
     }
 
@@ -195,7 +204,7 @@ impl Inner {
         called_as: Option<&Handle>,
         result: &Value,
     ) -> Option<Handle> {
-        if !mints(tool) {
+        if !tool.mints() {
             return None;
         }
         let said = &result["structuredContent"];
@@ -226,11 +235,6 @@ impl Inner {
         });
         Some(handle)
     }
-}
-
-/// Whether a call without a handle registers somebody.
-const fn mints(tool: Tool) -> bool {
-    matches!(tool, Tool::EnterQueue | Tool::Login)
 }
 
 /// Whether a call may be sent again though the first may have arrived: it reads, or has a key.

@@ -15,6 +15,9 @@ const MAX_KNOWN: usize = 64;
 #[derive(Debug, Default)]
 pub struct Seat {
     known: Mutex<Vec<Known>>,
+    /// The handle of the first who does not mind its name: calls that come together, before the
+    /// first of them is answered, mean one participant.
+    first: Mutex<Option<Handle>>,
 }
 
 /// One who was minted there.
@@ -66,6 +69,25 @@ impl Seat {
         same.then(|| one.handle.clone())
     }
 
+    /// The handle to mint for a call without one that does not mind its name. As long as nobody is
+    /// known here, that is the same for all; else a new one.
+    ///
+    /// # Errors
+    /// When none can be made.
+    pub fn first<E>(&self, make: impl FnOnce() -> Result<Handle, E>) -> Result<Handle, E> {
+        let is_empty = self.known().is_empty();
+        let mut first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
+        if !is_empty {
+            return make();
+        }
+        let handle = match first.take() {
+            Some(handle) => handle,
+            None => make()?,
+        };
+        *first = Some(handle.clone());
+        Ok(handle)
+    }
+
     /// A participant was minted here, or came back with its handle.
     pub fn minted(&self, handle: &Handle, name: &str) {
         let mut known = self.known();
@@ -82,6 +104,10 @@ impl Seat {
     /// The participant is no longer registered.
     pub fn forget(&self, handle: &Handle) {
         self.known().retain(|one| one.handle != *handle);
+        let mut first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
+        if first.as_ref() == Some(handle) {
+            *first = None;
+        }
     }
 
     /// Everybody who was minted here, in the order in which they were.

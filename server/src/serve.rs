@@ -24,6 +24,7 @@ use crate::identity::Secrets;
 use crate::journal::MemoryJournal;
 use crate::listener;
 use crate::mcp;
+use crate::metrics::Seen;
 use crate::service::Service;
 use crate::settings::Settings;
 use crate::web;
@@ -199,13 +200,12 @@ fn mcp_options(settings: &Settings, closing: &CancellationToken) -> mcp::Options
 
 async fn metrics(State(service): State<Service>) -> axum::response::Response {
     let node = service.node();
-    let seen = node.look(|node| (node.hub().counts(), node.load())).await;
-    let seen = seen.map(|(counts, load)| (counts, load, node.queued()));
+    let seen = node.look(Seen::of).await;
     let kind = [(
         "content-type",
         "application/openmetrics-text; version=1.0.0; charset=utf-8",
     )];
-    match node.metrics().render(node.now(), seen) {
+    match node.metrics().render(node.now(), seen, node.queued()) {
         Ok(text) => (kind, text).into_response(),
         Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
     }

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use chat_core::{
-    Address, Call, Caller, Command, Reader, Reject, RequestKey, Response, SecretHash, Seq, UserId,
+    Address, Call, Caller, Command, Read, Reader, Reject, RequestKey, Response, SecretHash, Seq,
+    UserId,
 };
 use serde_json::{Map, Value};
 
@@ -13,7 +14,7 @@ use crate::driver::{Answered, EventStream, Facts, NodeClient, Request};
 use crate::identity::{Handle, MINTING_KEY_CHARS, Minting, ReaderId, Secrets, minting};
 use crate::seat::{Implicit, Seat};
 use crate::tools::{Arguments, Ask, Asked, Mint, Tool, parse};
-use crate::wire::{self, Done, Refusal};
+use crate::wire::{self, Asker, Done, Newcomer, Refusal};
 
 /// Where a call comes from.
 #[derive(Clone, Debug)]
@@ -152,27 +153,44 @@ impl Service {
         let began = Instant::now();
         let performed = match self.identify(&asked, origin) {
             Ok(known) => {
-                let request = self.request(&known, asked);
-                let answered = self.node.call(origin.address, request).await;
-                self.performed(tool, &known.handle, answered, origin)
+                let excuse = asked.ask.excuse();
+                let answered = self.answer(&known, asked, origin.address).await;
+                self.performed(tool, &known, answered, (origin, excuse.as_deref()))
             }
             Err(refusal) => Performed::refused(tool, refusal),
         };
         self.counted(began, performed)
     }
 
+    /// Asks the node. Who reads without a handle is registered first.
+    async fn answer(&self, known: &Known, asked: Asked, address: Address) -> Answered {
+        let reads_mood = asked.ask == Ask::Mood;
+        if reads_mood && matches!(known.caller, Caller::New { .. }) {
+            let key = asked.key.as_deref();
+            let key = key.map(|key| self.secrets.request_key(key));
+            let arrive = command_call(known.caller.clone(), key, Command::Arrive);
+            let arrived = self.node.call(address, Request::Call(arrive)).await;
+            if arrived.outcome.is_err() {
+                return arrived;
+            }
+        }
+        let request = self.request(known, asked);
+        self.node.call(address, request).await
+    }
+
     fn performed(
         &self,
         tool: Tool,
-        handle: &Handle,
+        known: &Known,
         answered: Answered,
-        origin: &Origin,
+        (origin, excuse): (&Origin, Option<&str>),
     ) -> Performed {
+        let handle = &known.handle;
         let Answered { outcome, facts } = answered;
         if let Some(seat) = &origin.seat {
             match (&outcome, &facts.me) {
                 (Err(Reject::UnknownHandle), _) => seat.forget(handle),
-                (Ok(_), Some(me)) if mints(tool) => seat.minted(handle, &me.who.name),
+                (Ok(_), Some(me)) if tool.mints() => seat.minted(handle, &me.who.name),
                 (Ok(_) | Err(_), _) => {}
             }
         }
@@ -181,10 +199,19 @@ impl Service {
             .as_ref()
             .is_some_and(|seat| seat.implicit() == Implicit::One(handle.clone()));
         let reader = self.secrets.reader_of(handle);
+        let asker = Asker {
+            handle,
+            reader: &reader,
+            newcomer: match known.caller {
+                Caller::New { .. } => Newcomer::Yes,
+                Caller::Handle(_) => Newcomer::No,
+            },
+            excuse,
+        };
         Performed {
             tool,
             outcome: outcome
-                .map(|response| wire::result(&response, &facts, handle, &reader))
+                .map(|response| wire::result(&response, &facts, asker))
                 .map_err(Refusal::from),
             facts: Some(facts),
             implicit: if left_out {
@@ -209,6 +236,7 @@ impl Service {
         }
         match &asked.ask {
             Ask::Minting(_, mint) => self.mint(mint, asked.key.as_deref(), origin),
+            Ask::Mood => self.mint(&Mint::Unnamed, asked.key.as_deref(), origin),
             Ask::Command(_) | Ask::Block(_) | Ask::Report(..) | Ask::Read(_) => {
                 let implicit = origin.seat.as_ref().map(|seat| seat.implicit());
                 match implicit {
@@ -235,6 +263,7 @@ impl Service {
         {
             return Ok(self.known(handle));
         }
+        let random = || self.secrets.random_handle();
         let handle = match key {
             Some(key) if minting(key) == Minting::TooWeak => {
                 return Err(Refusal::invalid(format!(
@@ -243,7 +272,11 @@ impl Service {
                 )));
             }
             Some(key) => self.secrets.handle_for_key(key),
-            None => self.secrets.random_handle().map_err(|error| {
+            None => match (mint, &origin.seat) {
+                (Mint::Unnamed, Some(seat)) => seat.first(random),
+                (Mint::Unnamed | Mint::Named(_), _) => random(),
+            }
+            .map_err(|error| {
                 tracing::error!(%error, "no randomness for a handle");
                 Refusal::from(Reject::Overloaded {
                     retry_after: chat_core::Span::secs(1),
@@ -278,10 +311,8 @@ impl Service {
                     command_call(caller, key, Command::ReportUser { user, reason })
                 }),
             ),
-            Ask::Read(read) => Request::Call(Call::Read {
-                reader: Reader::Handle(hash_of(&caller)),
-                read,
-            }),
+            Ask::Read(read) => read_call(&caller, read),
+            Ask::Mood => read_call(&caller, Read::Mood),
         }
     }
 
@@ -373,7 +404,7 @@ impl Service {
     ) -> Result<(Response, Facts), Refusal> {
         let call = Call::Read {
             reader: Reader::ReaderId(self.secrets.reader_hash(reader)),
-            read: chat_core::Read::Check {
+            read: Read::Check {
                 after,
                 wait: chat_core::Span::ZERO,
                 max: usize::MAX,
@@ -384,16 +415,19 @@ impl Service {
     }
 }
 
-const fn mints(tool: Tool) -> bool {
-    matches!(tool, Tool::EnterQueue | Tool::Login)
-}
-
 fn command_call(caller: Caller, key: Option<RequestKey>, command: Command) -> Call {
     Call::Command {
         caller,
         key,
         command,
     }
+}
+
+fn read_call(caller: &Caller, read: Read) -> Request {
+    Request::Call(Call::Read {
+        reader: Reader::Handle(hash_of(caller)),
+        read,
+    })
 }
 
 fn hash_of(caller: &Caller) -> SecretHash {

@@ -127,7 +127,7 @@ impl Settings {
                 false => Usernames::NotTrusted,
             },
             grace: args.grace.or(file.grace).unwrap_or(Span::secs(10)),
-            limits: limits(file.limits, &args.limits, &malformed)?,
+            limits: bossed(limits(file.limits, &args.limits, &malformed)?, args),
             log: args.log.or(file.log).unwrap_or_default(),
             log_level: args
                 .log_level
@@ -203,6 +203,18 @@ fn limits(
         config(keys.clone()).map_err(wrong)?;
     }
     config(keys).map_err(malformed)
+}
+
+/// The same with the boss of the flags, whose ranges the command line has checked.
+fn bossed(limits: Config, args: &ServeArgs) -> Config {
+    let cooldown = args.boss_alertness_cooldown;
+    Config {
+        boss_alertness: args.boss_alertness.unwrap_or(limits.boss_alertness),
+        boss_alertness_cooldown: cooldown.map_or(limits.boss_alertness_cooldown, |seconds| {
+            Span::secs(seconds.into())
+        }),
+        ..limits
+    }
 }
 
 fn config(keys: Map<String, Value>) -> Result<Config, String> {

@@ -12,32 +12,61 @@ pub use catalog::{Description, describe};
 use std::fmt;
 use std::str::FromStr;
 
+use chat_core::BreakKind;
+
 macro_rules! tools {
     ($($(#[$doc:meta])* $variant:ident $name:literal $sets:expr;)*) => {
         /// A tool.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub enum Tool { $($(#[$doc])* $variant,)* }
+        pub enum Tool {
+            $($(#[$doc])* $variant,)*
+            /// Take a break of this kind.
+            Break(BreakKind),
+            /// Read how stressed one is, and how alert the boss.
+            CheckStressStatus,
+        }
 
         impl Tool {
             /// Every tool, in the order in which they are listed.
-            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
+            pub const ALL: &'static [Self] = &[
+                $(Self::$variant,)*
+                Self::Break(BreakKind::TakeABreak),
+                Self::Break(BreakKind::WatchNetflix),
+                Self::Break(BreakKind::ShowMeme),
+                Self::Break(BreakKind::BathroomBreak),
+                Self::Break(BreakKind::CoffeeMission),
+                Self::Break(BreakKind::UrgentCall),
+                Self::Break(BreakKind::DeepThinking),
+                Self::Break(BreakKind::EmailOrganizing),
+                Self::Break(BreakKind::Chimaek),
+                Self::Break(BreakKind::LeaveWork),
+                Self::Break(BreakKind::CompanyDinner),
+                Self::CheckStressStatus,
+            ];
 
             /// The name by which it is called.
             #[must_use]
             pub const fn name(self) -> &'static str {
-                match self { $(Self::$variant => $name,)* }
+                match self {
+                    $(Self::$variant => $name,)*
+                    Self::Break(kind) => kind.name(),
+                    Self::CheckStressStatus => "check_stress_status",
+                }
             }
 
             /// The toolsets that it is in.
             #[must_use]
             pub const fn toolsets(self) -> &'static [Toolset] {
-                match self { $(Self::$variant => $sets,)* }
+                match self {
+                    $(Self::$variant => $sets,)*
+                    Self::Break(_) | Self::CheckStressStatus => &[Breaks],
+                }
             }
         }
     };
 }
 
-use Toolset::{Pairing, Room};
+use Toolset::{Breaks, Pairing, Room};
 
 tools! {
     /// Stand in the line for a partner.
@@ -78,7 +107,19 @@ impl Tool {
     /// Whether it only reads.
     #[must_use]
     pub const fn is_read_only(self) -> bool {
-        matches!(self, Self::Check | Self::ListUsers | Self::History)
+        matches!(
+            self,
+            Self::Check | Self::ListUsers | Self::History | Self::CheckStressStatus
+        )
+    }
+
+    /// Whether a call without a handle registers somebody.
+    #[must_use]
+    pub const fn mints(self) -> bool {
+        matches!(
+            self,
+            Self::EnterQueue | Self::Login | Self::Break(_) | Self::CheckStressStatus
+        )
     }
 }
 
@@ -109,11 +150,13 @@ pub enum Toolset {
     Pairing,
     /// Named rooms with their talking stick.
     Room,
+    /// Breaks, and the boss.
+    Breaks,
 }
 
 impl Toolset {
     /// Every toolset.
-    pub const ALL: &'static [Self] = &[Self::Pairing, Self::Room];
+    pub const ALL: &'static [Self] = &[Self::Pairing, Self::Room, Self::Breaks];
 
     /// The name by which it is chosen.
     #[must_use]
@@ -121,6 +164,7 @@ impl Toolset {
         match self {
             Self::Pairing => "pairing",
             Self::Room => "room",
+            Self::Breaks => "breaks",
         }
     }
 }
@@ -161,6 +205,10 @@ mod tests {
         assert_eq!(of_toolsets(Toolset::ALL), Tool::ALL);
         let pairing = of_toolsets(&[Pairing]);
         assert!(pairing.contains(&Tool::EnterQueue) && !pairing.contains(&Tool::Login));
+        let breaks = of_toolsets(&[Breaks]);
+        let kinds = BreakKind::ALL.iter().map(|kind| Tool::Break(*kind));
+        let all: Vec<_> = kinds.chain([Tool::CheckStressStatus]).collect();
+        assert_eq!(breaks, all);
         for both in [Tool::Check, Tool::Typing, Tool::BlockUser, Tool::ReportUser] {
             assert_eq!(both.toolsets(), [Pairing, Room]);
         }
@@ -168,7 +216,7 @@ mod tests {
             "music"
                 .parse::<Toolset>()
                 .unwrap_err()
-                .contains("pairing, room")
+                .contains("pairing, room, breaks")
         );
     }
 }

@@ -5,19 +5,26 @@
 //! each result: no text can close a fence whose marker its author could not know. A line says
 //! once what the fence means.
 
+mod breaks;
 mod fence;
 mod said;
 
 use crate::driver::Facts;
 use crate::service::Performed;
 use crate::tools::Tool;
-use crate::wire::{Done, Refusal, public_id};
+use crate::wire::{Done, Refusal, Said, public_id};
 
+pub use breaks::{Spoken, spoken};
 use fence::{Fence, one_line};
 
 /// The text of a result or a refusal.
 #[must_use]
 pub fn text(performed: &Performed) -> String {
+    if let Ok(done) = &performed.outcome
+        && let Some(exact) = exact(&done.said)
+    {
+        return exact;
+    }
     let json = performed.json().to_string();
     let me = performed.facts.as_ref().and_then(|facts| facts.me.as_ref());
     let mut voice = Voice {
@@ -30,6 +37,30 @@ pub fn text(performed: &Performed) -> String {
         Err(refusal) => voice.refusal(performed.tool, refusal),
     }
     voice.into_text()
+}
+
+/// The texts that are read by pattern: nothing is before them, and no `next:` behind.
+fn exact(said: &Said) -> Option<String> {
+    match said {
+        Said::OnBreak {
+            message,
+            break_summary,
+            stress_level,
+            boss_alert_level,
+            ..
+        } => Some(breaks::of_break(
+            message,
+            break_summary,
+            *stress_level,
+            *boss_alert_level,
+        )),
+        Said::Mood {
+            stress_level,
+            boss_alert_level,
+            ..
+        } => Some(breaks::of_status(*stress_level, *boss_alert_level)),
+        _ => None,
+    }
 }
 
 struct Voice {

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 pub use event::{Event, Lost, Notice, Payload, events, notice, notices};
 pub use refusal::Refusal;
-pub use result::{Credentials, Done, Member, PastMessage, Said, presence, result};
+pub use result::{Asker, Credentials, Done, Member, Newcomer, PastMessage, Said, presence, result};
 
 /// A participant as others see it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -119,12 +119,21 @@ impl Step {
 /// documentation tests. A snapshot that differs is a failure and is never written.
 fn test(cargo: &Cargo) -> Outcome {
     let frozen = [("INSTA_UPDATE", "no")];
+    // Tests of real time are ignored at first, and run when nothing else does.
+    let slow = || {
+        cargo.run_with(
+            &frozen,
+            &["test", "--package", "server", "slow", "--", "--ignored"],
+        )
+    };
     if !cargo.has("nextest") {
-        return cargo.run_with(&frozen, &["test", "--workspace"]);
+        let tested = cargo.run_with(&frozen, &["test", "--workspace"]);
+        return tested.and_then(slow);
     }
     cargo
         .run_with(&frozen, &["nextest", "run", "--workspace"])
         .and_then(|| cargo.run_with(&frozen, &["test", "--workspace", "--doc"]))
+        .and_then(slow)
 }
 
 #[cfg(test)]

@@ -14,8 +14,8 @@ use axum::http::request::Parts;
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
 use chat_core::{
-    Address, Ban, Call, Hub, Muted, Node, Operate, ParticipantView, Report, RoomId, StickMove,
-    TimerKind, UserId,
+    Address, Ban, BreakKind, Call, Hub, Muted, Node, Operate, ParticipantView, Report, RoomId,
+    StickMove, TimerKind, UserId,
 };
 use serde_json::{Value, json};
 
@@ -77,10 +77,16 @@ async fn overview(_: Operator, State(http): State<Http>) -> Response {
         let moves = StickMove::ALL
             .iter()
             .map(|how| (how.name().into(), figures.moved(*how).into()));
+        let breaks = BreakKind::ALL
+            .iter()
+            .map(|kind| (kind.name().into(), figures.breaks(*kind).into()));
         json!({
             "participants": counts.participants,
             "rooms": counts.rooms,
             "waiting": counts.waiting,
+            "breaks": Value::Object(breaks.collect()),
+            "boss_alerts": figures.alerts(),
+            "breaks_held": figures.held(),
             "sizes": Value::Object(sizes.collect()),
             "retries_answered_from_memory": figures.recalled(),
             "timers_fired": Value::Object(fired.collect()),

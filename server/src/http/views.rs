@@ -160,11 +160,14 @@ pub(super) async fn overview(State(http): State<Http>) -> Response {
             .participants(None, SHOWN)
             .map(|view| {
                 let user = User::from(&*view.who);
+                let mood = hub.mood(view.who.id, now);
                 json!({
                     "user_id": user.user_id,
                     "display_name": user.display_name,
                     "presence": presence(view.presence),
                     "waiting_seconds": view.waiting_since.map(|since| now.since(since).as_secs()),
+                    "stress_level": mood.map(|mood| mood.stress),
+                    "boss_alert_level": mood.map(|mood| mood.boss_alert),
                 })
             })
             .collect();

@@ -32,7 +32,13 @@ pub(super) async fn read(
         .map_err(|refusal| refused(uri, &refusal))?;
     // A page of events tells no credentials.
     let nobody = Handle::given("");
-    let done = wire::result(&response, &facts, &nobody, &reader);
+    let asker = wire::Asker {
+        handle: &nobody,
+        reader: &reader,
+        newcomer: wire::Newcomer::No,
+        excuse: None,
+    };
+    let done = wire::result(&response, &facts, asker);
     let text = serde_json::to_string(&done)
         .map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
     let contents = ResourceContents::text(text, uri).with_mime_type(JSON);

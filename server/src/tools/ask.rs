@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use chat_core::{Command, EnterQueue, Read, RoomSeq, Span};
+use chat_core::{BreakKind, Command, EnterQueue, Read, RoomSeq, Span};
 
 use super::{Arguments, Tool};
 use crate::identity::{Handle, MAX_KEY_CHARS};
@@ -44,6 +44,19 @@ pub enum Ask {
     Report(Box<str>, Arc<str>),
     /// A read.
     Read(Read),
+    /// A read by one who may register by it: a newcomer has a mood, too.
+    Mood,
+}
+
+impl Ask {
+    /// What the caller says itself of its break.
+    #[must_use]
+    pub fn excuse(&self) -> Option<Arc<str>> {
+        match self {
+            Self::Minting(Command::TakeBreak { excuse, .. }, _) => excuse.clone(),
+            _ => None,
+        }
+    }
 }
 
 /// By what one who calls without a handle may be known to be there already.
@@ -160,6 +173,8 @@ fn ask(tool: Tool, arguments: &mut Arguments) -> Result<Ask, Refusal> {
             room: arguments.room()?,
         }),
         Tool::History => history(arguments)?,
+        Tool::Break(kind) => take_break(kind, arguments)?,
+        Tool::CheckStressStatus => Ask::Mood,
     })
 }
 
@@ -183,6 +198,22 @@ fn login(arguments: &mut Arguments) -> Result<Ask, Refusal> {
         .unwrap_or_else(|| DEFAULT_ROOM.into());
     let mint = Mint::Named(Arc::clone(&username));
     Ok(Ask::Minting(Command::Login { username, room }, mint))
+}
+
+/// By these labels a break's text is read; an excuse that has one would be read in their place.
+const LABELS: [&str; 3] = ["Break Summary:", "Stress Level:", "Boss Alert Level:"];
+
+fn take_break(kind: BreakKind, arguments: &mut Arguments) -> Result<Ask, Refusal> {
+    let excuse = arguments.text("excuse")?;
+    let label = excuse
+        .as_deref()
+        .and_then(|text| LABELS.iter().find(|label| text.contains(**label)));
+    if let Some(label) = label {
+        let told = format!("`excuse` must not contain `{label}`, which the answer is read by");
+        return Err(Refusal::invalid(told));
+    }
+    let command = Command::TakeBreak { kind, excuse };
+    Ok(Ask::Minting(command, Mint::Unnamed))
 }
 
 fn check(arguments: &mut Arguments, wait: &'static str) -> Result<Ask, Refusal> {
@@ -254,6 +285,7 @@ mod tests {
                 ("text", "hi"),
                 ("user_id", "user_1"),
                 ("reason", "spam"),
+                ("excuse", "the cat"),
             ] {
                 values[name] = value.into();
             }

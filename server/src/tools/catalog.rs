@@ -5,6 +5,8 @@
 
 use serde_json::{Map, Value, json};
 
+use chat_core::BreakKind;
+
 use super::Tool;
 
 /// A tool as it is listed.
@@ -81,6 +83,27 @@ const fn text(tool: Tool) -> &'static str {
         Tool::Typing => "Show the room that you are writing.",
         Tool::BlockUser => "Never meet or hear this user again.",
         Tool::ReportUser => "Report a user to the operators.",
+        Tool::Break(kind) => text_of_break(kind),
+        Tool::CheckStressStatus => "How stressed you are, and how alert the boss. Changes nothing.",
+    }
+}
+
+const fn text_of_break(kind: BreakKind) -> &'static str {
+    match kind {
+        BreakKind::TakeABreak => {
+            "Take a plain break. Every break lowers your stress and may alert the boss; at alert 5 \
+             it takes 20 s. excuse: a line to say yourself."
+        }
+        BreakKind::WatchNetflix => "Take a break with a series.",
+        BreakKind::ShowMeme => "Take a break with memes.",
+        BreakKind::BathroomBreak => "Take a break in the bathroom, with a phone.",
+        BreakKind::CoffeeMission => "Take a break on the long way to a coffee.",
+        BreakKind::UrgentCall => "Take a break on an urgent call.",
+        BreakKind::DeepThinking => "Take a break that looks like thinking.",
+        BreakKind::EmailOrganizing => "Take a break sorting mail, and shopping.",
+        BreakKind::Chimaek => "Take a break with fried chicken and beer.",
+        BreakKind::LeaveWork => "Take a break by going home.",
+        BreakKind::CompanyDinner => "Take a break at the company dinner.",
     }
 }
 
@@ -132,6 +155,8 @@ fn own_arguments(tool: Tool) -> Vec<Argument> {
         ],
         Tool::BlockUser => vec![("user_id", string(), Needed)],
         Tool::ReportUser => vec![("user_id", string(), Needed), ("reason", string(), Needed)],
+        Tool::Break(_) => vec![("excuse", string(), Optional)],
+        Tool::CheckStressStatus => vec![],
     }
 }
 
@@ -212,6 +237,22 @@ fn output(tool: Tool) -> Map<String, Value> {
         Tool::LeaveChat | Tool::Typing | Tool::BlockUser | Tool::ReportUser => {
             vec![("success", json!({ "type": "boolean" }))]
         }
+        Tool::Break(_) => vec![
+            ("message", string()),
+            ("break_summary", string()),
+            ("stress_level", integer()),
+            ("boss_alert_level", integer()),
+            ("handle", string()),
+            ("user_id", string()),
+            ("inbox_uri", string()),
+        ],
+        Tool::CheckStressStatus => vec![
+            ("stress_level", integer()),
+            ("boss_alert_level", integer()),
+            ("handle", string()),
+            ("user_id", string()),
+            ("inbox_uri", string()),
+        ],
     };
     let mut properties: Map<_, _> = own
         .into_iter()
@@ -229,9 +270,8 @@ fn output(tool: Tool) -> Map<String, Value> {
 mod tests {
     use super::*;
 
-    /// What models pay for: the names, texts and inputs of all tools. The twelve of breaks need
-    /// their share too.
-    const MAX_BYTES: usize = 6_500;
+    /// What models pay for: the names, texts and inputs of all tools.
+    const MAX_BYTES: usize = 10_000;
 
     #[test]
     fn all_descriptions_together_stay_small() {

@@ -69,6 +69,8 @@ impl Voice {
                 "check".into()
             }
             Said::History { room_id, messages } => self.history(room_id, messages),
+            // Their texts are exact, and are not put together here.
+            Said::OnBreak { .. } | Said::Mood { .. } => "check".into(),
         }
     }
 

@@ -9,6 +9,7 @@ use super::event::{Event, Notice, Payload, events, notices, payload};
 use super::{User, public_id, timestamp};
 use crate::driver::{Facts, More};
 use crate::identity::{Handle, ReaderId};
+use crate::voice;
 
 /// An accepted call's result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -92,6 +93,20 @@ pub enum Said {
         room_id: String,
         messages: Vec<PastMessage>,
     },
+    OnBreak {
+        #[serde(flatten)]
+        me: Option<Credentials>,
+        message: String,
+        break_summary: &'static str,
+        stress_level: u8,
+        boss_alert_level: u8,
+    },
+    Mood {
+        #[serde(flatten)]
+        me: Option<Credentials>,
+        stress_level: u8,
+        boss_alert_level: u8,
+    },
 }
 
 /// A message of a room's history.
@@ -151,39 +166,67 @@ pub const fn presence(view: PresenceView) -> &'static str {
     }
 }
 
-/// The result of an accepted call by the one with this handle.
+/// What a result says of its caller, as far as the call itself knew.
+#[derive(Clone, Copy, Debug)]
+pub struct Asker<'a> {
+    /// The handle that it called with, or was given.
+    pub handle: &'a Handle,
+    /// The secret by which its inbox is read.
+    pub reader: &'a ReaderId,
+    /// Whether it came without a handle.
+    pub newcomer: Newcomer,
+    /// What it said itself of its break.
+    pub excuse: Option<&'a str>,
+}
+
+/// Whether a call registered its caller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Newcomer {
+    /// It came without a handle, and has to be told it.
+    Yes,
+    /// It knows its handle.
+    No,
+}
+
+/// The result of an accepted call.
 #[must_use]
-pub fn result(response: &Response, facts: &Facts, handle: &Handle, reader: &ReaderId) -> Done {
+pub fn result(response: &Response, facts: &Facts, asker: Asker<'_>) -> Done {
     let (mut unread, me) = match &facts.me {
         Some(me) => (me.unread, me.who.id),
         None => (0, UserId(0)),
     };
     let said = match response {
-        Response::Done(reply) => done(reply, facts, &credentials(facts, handle, reader)),
+        Response::Done(reply) => done(reply, facts, asker),
         Response::Read(answer) => {
             if let Answer::Page { page, .. } = answer {
                 // The mark has moved past this very answer, or stands before it when the caller
                 // named an older place: what follows the answer is what counts.
                 unread = page.unread;
             }
-            read(answer, me)
+            read(answer, me, minted(facts, asker))
         }
         Response::Streaming => Said::Success { success: true },
     };
     Done { said, unread }
 }
 
-fn credentials(facts: &Facts, handle: &Handle, reader: &ReaderId) -> Credentials {
+fn credentials(facts: &Facts, asker: Asker<'_>) -> Credentials {
     let who = facts.me.as_ref().map(|me| &*me.who);
     Credentials {
-        handle: handle.expose().into(),
+        handle: asker.handle.expose().into(),
         user_id: who.map(public_id).unwrap_or_default(),
         display_name: who.map(|who| who.name.to_string()).unwrap_or_default(),
-        inbox_uri: reader.inbox_uri(),
+        inbox_uri: asker.reader.inbox_uri(),
     }
 }
 
-fn done(reply: &Reply, facts: &Facts, me: &Credentials) -> Said {
+/// Who a caller without a handle was registered as.
+fn minted(facts: &Facts, asker: Asker<'_>) -> Option<Credentials> {
+    (asker.newcomer == Newcomer::Yes).then(|| credentials(facts, asker))
+}
+
+fn done(reply: &Reply, facts: &Facts, asker: Asker<'_>) -> Said {
+    let me = || credentials(facts, asker);
     match reply {
         Reply::Waiting {
             position,
@@ -191,7 +234,7 @@ fn done(reply: &Reply, facts: &Facts, me: &Credentials) -> Said {
             ..
         } => Said::Waiting {
             status: "waiting",
-            me: me.clone(),
+            me: me(),
             position: *position,
             queue_length: match facts.more {
                 More::Queue(length) => length,
@@ -201,7 +244,7 @@ fn done(reply: &Reply, facts: &Facts, me: &Credentials) -> Said {
         },
         Reply::Matched { room, partner, .. } => Said::Matched {
             status: "matched",
-            me: me.clone(),
+            me: me(),
             room_id: room.to_string(),
             partner: User::from(&**partner),
         },
@@ -209,7 +252,7 @@ fn done(reply: &Reply, facts: &Facts, me: &Credentials) -> Said {
             left: *left == WasWaiting::Yes,
         },
         Reply::LoggedIn { room, .. } => Said::LoggedIn {
-            me: me.clone(),
+            me: me(),
             room_id: room.to_string(),
             users: match &facts.more {
                 More::Members(members) => members.iter().map(Member::from).collect(),
@@ -245,9 +288,23 @@ fn done(reply: &Reply, facts: &Facts, me: &Credentials) -> Said {
             truncated: *cut,
             draft_suffix: suffix.as_deref().map(str::to_owned),
         },
-        Reply::LeftChat | Reply::OnBreak { .. } | Reply::Arrived { .. } | Reply::Done => {
-            Said::Success { success: true }
+        Reply::OnBreak {
+            kind,
+            stress,
+            boss_alert,
+            flavour,
+            ..
+        } => {
+            let spoken = voice::spoken(*kind, *flavour, asker.excuse);
+            Said::OnBreak {
+                me: minted(facts, asker),
+                message: spoken.message,
+                break_summary: spoken.summary,
+                stress_level: *stress,
+                boss_alert_level: *boss_alert,
+            }
         }
+        Reply::LeftChat | Reply::Arrived { .. } | Reply::Done => Said::Success { success: true },
     }
 }
 
@@ -266,7 +323,7 @@ fn stick(facts: &Facts, room: RoomId, place: u32, epoch: u64, lease_until: Time)
     }
 }
 
-fn read(answer: &Answer, me: UserId) -> Said {
+fn read(answer: &Answer, me: UserId, newcomer: Option<Credentials>) -> Said {
     match answer {
         Answer::Page {
             page,
@@ -282,7 +339,11 @@ fn read(answer: &Answer, me: UserId) -> Said {
             users: members.iter().map(Member::from).collect(),
         },
         Answer::History { room, messages } => history(*room, messages, me),
-        Answer::Mood { .. } => Said::Success { success: true },
+        Answer::Mood { stress, boss_alert } => Said::Mood {
+            me: newcomer,
+            stress_level: *stress,
+            boss_alert_level: *boss_alert,
+        },
     }
 }
 

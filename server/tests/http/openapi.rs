@@ -157,7 +157,7 @@ fn example(schema: &Value, room: &str, name: &str) -> Value {
     for key in properties.keys() {
         let value = match &**key {
             "username" => json!(name),
-            "message" | "text" | "reason" => json!("hello"),
+            "message" | "text" | "reason" | "excuse" => json!("hello"),
             "user_id" => json!("user_999"),
             "room_id" => json!(room),
             "delay" | "wait_seconds" => json!(0),

@@ -47,6 +47,7 @@ async fn a_path_offers_its_toolset_and_the_list_limits_all() {
         ("/mcp", Toolset::ALL),
         ("/mcp/pairing", &[Toolset::Pairing]),
         ("/mcp/room", &[Toolset::Room]),
+        ("/mcp/breaks", &[Toolset::Breaks]),
     ] {
         assert_eq!(listed_at(&world, path).await, of(sets));
     }

@@ -355,6 +355,23 @@ describe('doors', () => {
   });
 });
 
+describe('breaks', () => {
+  test('everybody sees who took one, and whose boss has noticed', async () => {
+    const own = await serve({ limits: ['boss_alertness=100'] });
+    const ann = await person(browser, own.url);
+    const bot = await agent(own.url, 'Tired bot');
+    for (const expected of [1, 2]) {
+      const { boss_alert_level: boss } = await bot.tool('coffee_mission', { excuse: 'out of beans' });
+      assert.equal(boss, expected);
+    }
+    const row = ann.page.getByRole('listitem').filter({ hasText: 'Tired bot' });
+    await row.getByTitle('Stress 0 of 100, boss alert 2 of 5').waitFor();
+    await everywhere(ann.page, 'breaks');
+    await ann.close();
+    await own.stop();
+  });
+});
+
 describe('an operator', () => {
   test('signs in, sees figures and lists, mutes, unmutes, kicks, closes and bans', async () => {
     const own = await serve();

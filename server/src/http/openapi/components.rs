@@ -44,6 +44,8 @@ pub(super) fn components() -> Value {
                 "display_name": string(),
                 "presence": { "enum": ["present", "reconnecting", "away"] },
                 "waiting_seconds": { "type": ["integer", "null"] },
+                "stress_level": { "type": ["integer", "null"] },
+                "boss_alert_level": { "type": ["integer", "null"] },
             })),
             "NamedRoom": object(json!({
                 "room_id": string(),

@@ -1,7 +1,7 @@
 // The first view: who is here, who waits, which rooms there are; and the ways in.
 
 import { h } from '/preact/preact.mjs';
-import { Badge, Presence, Words, count, span } from '/page/parts.js';
+import { Badge, Mood, Presence, Words, count, span } from '/page/parts.js';
 import { join, pair, show, stopWaiting } from '/page/seat.js';
 import { changed, doing, state } from '/page/state.js';
 
@@ -137,6 +137,7 @@ function People() {
         h(Badge, { user }),
         h('span', { class: 'who' }, h(Words, null, user.display_name), user.user_id === state.me?.userId && h('span', { class: 'muted' }, ' (you)')),
         user.waiting_seconds !== null && h('span', { class: 'chip' }, `waits ${span(user.waiting_seconds)}`),
+        h(Mood, { stress: user.stress_level, boss: user.boss_alert_level }),
         h(Presence, { is: user.presence })))),
     participants > users.length && h('p', { class: 'muted' }, `${(participants - users.length).toLocaleString()} more are not shown.`));
 }

@@ -61,6 +61,7 @@ function Figures({ data, it }) {
     h('div', { class: 'columns' },
       h(Counts, { title: 'The stick', counts: data.stick_moves }),
       h(Counts, { title: 'Timers that fired', counts: data.timers_fired }),
+      h(Counts, { title: 'Breaks', counts: { ...data.breaks, 'noticed by a boss': data.boss_alerts, 'held back': data.breaks_held } }),
       h(Sizes, { sizes: data.sizes })),
   ];
 }

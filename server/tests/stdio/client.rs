@@ -1,7 +1,6 @@
-//! The binary on stdin and stdout, as clients start it.
+//! A client that starts the binary, and a server for it to join.
 
 use std::io::{BufRead as _, BufReader, Write as _};
-use std::net::TcpListener;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
@@ -12,7 +11,7 @@ use serde_json::{Value, json};
 /// How long anything may take before a test gives up.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-fn binary() -> Command {
+pub(crate) fn binary() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_talking-stick"));
     // What the machine happens to be set to is not tested.
     for (name, _) in std::env::vars() {
@@ -24,7 +23,7 @@ fn binary() -> Command {
 }
 
 /// A client that started the binary.
-struct Client {
+pub(crate) struct Client {
     child: Child,
     stdin: Option<ChildStdin>,
     lines: Receiver<Value>,
@@ -34,7 +33,7 @@ struct Client {
 }
 
 impl Client {
-    fn start(arguments: &[&str]) -> Self {
+    pub(crate) fn start(arguments: &[&str]) -> Self {
         let mut child = binary()
             .arg("stdio")
             .args(arguments)
@@ -64,7 +63,7 @@ impl Client {
     }
 
     /// Started, and introduced in the oldest way that there is.
-    fn introduced(arguments: &[&str]) -> Self {
+    pub(crate) fn introduced(arguments: &[&str]) -> Self {
         let mut client = Self::start(arguments);
         let hello = client.ask(
             "initialize",
@@ -78,23 +77,23 @@ impl Client {
         client
     }
 
-    fn send(&mut self, message: &Value) {
+    pub(crate) fn send(&mut self, message: &Value) {
         let stdin = self.stdin.as_mut().expect("not closed yet");
         writeln!(stdin, "{message}").expect("the binary reads");
     }
 
-    fn send_request(&mut self, method: &str, params: &Value) -> u64 {
+    pub(crate) fn send_request(&mut self, method: &str, params: &Value) -> u64 {
         self.last_id += 1;
         let id = self.last_id;
         self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
         id
     }
 
-    fn receive(&mut self) -> Value {
+    pub(crate) fn receive(&mut self) -> Value {
         self.lines.recv_timeout(PATIENCE).expect("an answer")
     }
 
-    fn answer(&mut self, id: u64) -> Value {
+    pub(crate) fn answer(&mut self, id: u64) -> Value {
         loop {
             let message = self.receive();
             if message["id"] == id {
@@ -104,12 +103,12 @@ impl Client {
         }
     }
 
-    fn ask(&mut self, method: &str, params: &Value) -> Value {
+    pub(crate) fn ask(&mut self, method: &str, params: &Value) -> Value {
         let id = self.send_request(method, params);
         self.answer(id)
     }
 
-    fn call(&mut self, tool: &str, arguments: &Value) -> Value {
+    pub(crate) fn call(&mut self, tool: &str, arguments: &Value) -> Value {
         let answer = self.ask(
             "tools/call",
             &json!({ "name": tool, "arguments": arguments }),
@@ -118,7 +117,7 @@ impl Client {
     }
 
     /// Waits for a push of this kind.
-    fn push(&mut self, method: &str) -> Value {
+    pub(crate) fn push(&mut self, method: &str) -> Value {
         if let Some(at) = self.pushed.iter().position(|push| push["method"] == method) {
             return self.pushed.remove(at);
         }
@@ -132,7 +131,7 @@ impl Client {
     }
 
     /// Closes stdin, and waits for the process to end.
-    fn close(mut self) {
+    pub(crate) fn close(mut self) {
         drop(self.stdin.take());
         let ended = self.child.wait().expect("it ends");
         assert!(ended.success(), "{ended}");
@@ -148,15 +147,24 @@ impl Drop for Client {
 }
 
 /// A server of its own process.
-struct Server {
+pub(crate) struct Server {
     child: Child,
     address: String,
 }
 
 impl Server {
-    fn start(listen: &str) -> Self {
+    pub(crate) fn start(listen: &str) -> Self {
+        Self::of(&["--listen", listen])
+    }
+
+    /// On a port of its own, with these flags.
+    pub(crate) fn with(words: &[&str]) -> Self {
+        Self::of(&[&["--listen", "127.0.0.1:0"], words].concat())
+    }
+
+    fn of(words: &[&str]) -> Self {
         let mut child = binary()
-            .args(["--listen", listen])
+            .args(words)
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
@@ -173,12 +181,12 @@ impl Server {
         }
     }
 
-    fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
     /// Ends it as a power cut would.
-    fn kill(mut self) -> String {
+    pub(crate) fn kill(mut self) -> String {
         self.child.kill().expect("it was running");
         self.child.wait().expect("it ends");
         self.address.clone()
@@ -190,104 +198,4 @@ impl Drop for Server {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
-}
-
-#[test]
-fn alone_it_serves_the_oldest_handshake_and_ends_with_stdin() {
-    let mut client = Client::introduced(&["--connect", "never"]);
-    let login = client.call("login", &json!({ "username": "Ann" }));
-    assert_eq!(login["users"][0]["display_name"], "Ann");
-    assert_eq!(
-        client.call("talking_stick", &json!({}))["status"],
-        "granted"
-    );
-    client.close();
-}
-
-#[test]
-fn calls_that_come_at_once_are_all_answered() {
-    let mut client = Client::introduced(&["--connect", "never"]);
-    client.call("login", &json!({ "username": "Ann" }));
-    let params = json!({ "name": "list_users", "arguments": {} });
-    let ids: Vec<_> = (0..20)
-        .map(|_| client.send_request("tools/call", &params))
-        .collect();
-    let mut answered: Vec<u64> = Vec::new();
-    while answered.len() < ids.len() {
-        let message = client.receive();
-        if let Some(id) = message["id"].as_u64() {
-            assert_eq!(message["result"]["isError"], false, "{message}");
-            answered.push(id);
-        }
-    }
-    answered.sort_unstable();
-    assert_eq!(answered, ids);
-    client.close();
-}
-
-#[test]
-fn two_clients_of_one_machine_meet_at_a_server_and_are_pushed_to() {
-    let server = Server::start("127.0.0.1:0");
-    let url = server.url();
-    let mut ann = Client::introduced(&["--connect", &url]);
-    let mut ben = Client::introduced(&["--connect", &url]);
-    let waits = ann.call("enter_queue", &json!({ "display_name": "Ann" }));
-    assert_eq!(waits["status"], "waiting");
-    let matched = ben.call("enter_queue", &json!({ "display_name": "Ben" }));
-    assert_eq!(matched["partner"]["display_name"], "Ann");
-    let found = ann.push("chatroom.found");
-    assert_eq!(found["params"]["partner"]["display_name"], "Ben");
-    let room = matched["room_id"].clone();
-    ben.call(
-        "send_message",
-        &json!({ "room_id": room, "message": "hello" }),
-    );
-    assert_eq!(ann.push("message.received")["params"]["message"], "hello");
-    // Who closes its stdin leaves; the other one is told.
-    ben.close();
-    let ended = ann.push("partner.disconnected");
-    assert_eq!(ended["params"]["reason"], "left");
-    ann.close();
-}
-
-#[test]
-fn a_client_whose_server_was_restarted_registers_again_by_itself() {
-    let server = Server::start("127.0.0.1:0");
-    let url = server.url();
-    let mut ann = Client::introduced(&["--connect", &url]);
-    let first = ann.call("login", &json!({ "username": "Ann", "room": "attic" }));
-    let address = server.kill();
-    let server = Server::start(&address);
-    let users = ann.call("list_users", &json!({}));
-    assert_eq!(users["users"][0]["display_name"], "Ann", "{users}");
-    assert_eq!(users["users"].as_array().map(Vec::len), Some(1));
-    let claim = ann.call("talking_stick", &json!({}));
-    assert_eq!(claim["status"], "granted", "{claim}");
-    assert!(first["handle"].is_string());
-    ann.close();
-    drop(server);
-}
-
-#[test]
-fn a_server_that_is_not_there_is_told_as_a_refusal() {
-    // A port that nobody listens on: it was free a moment ago.
-    let free = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let port = free.local_addr().expect("bound").port();
-    drop(free);
-    let mut ann = Client::introduced(&["--connect", &format!("http://127.0.0.1:{port}")]);
-    let refused = ann.call("login", &json!({ "username": "Ann" }));
-    assert_eq!(refused["error"]["code"], "overloaded", "{refused}");
-    ann.close();
-}
-
-#[test]
-fn what_is_no_address_is_told_before_anything_is_served() {
-    let output = binary()
-        .args(["stdio", "--connect", "https://chat.example.org"])
-        .stdin(Stdio::null())
-        .output()
-        .expect("the binary starts");
-    assert_eq!(output.status.code(), Some(1));
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert!(told.contains("https"), "{told}");
 }

@@ -1,0 +1,197 @@
+//! Breaks, as the oldest clients take them: no handle, one line per answer, several at once.
+
+use std::time::{Duration, Instant};
+
+use chat_core::BreakKind;
+use regex::Regex;
+use serde_json::{Value, json};
+
+use crate::client::{Client, Server};
+
+/// What a client reads of an answer, by the patterns that are published.
+#[derive(Debug, PartialEq, Eq)]
+struct Read {
+    summary: Option<String>,
+    stress: u32,
+    boss: u32,
+}
+
+fn read(text: &str) -> Read {
+    let find = |pattern: &str| {
+        let pattern = Regex::new(pattern).expect("a pattern");
+        Some(pattern.captures(text)?[1].to_owned())
+    };
+    let figure = |pattern| find(pattern).expect(text).parse().expect(text);
+    Read {
+        summary: find(r"Break Summary:\s*(.+?)(?:\n|$)"),
+        stress: figure(r"Stress Level:\s*(\d{1,3})"),
+        boss: figure(r"Boss Alert Level:\s*([0-5])"),
+    }
+}
+
+/// Calls a tool, and returns the only text of its answer and what else it says.
+fn take(client: &mut Client, tool: &str, arguments: &Value) -> (String, Value) {
+    let params = json!({ "name": tool, "arguments": arguments });
+    let answer = client.ask("tools/call", &params);
+    content(&answer)
+}
+
+fn content(answer: &Value) -> (String, Value) {
+    let result = &answer["result"];
+    assert_eq!(result["isError"], false, "{answer}");
+    let content = result["content"].as_array().expect("content");
+    assert_eq!(content.len(), 1);
+    let text = content[0]["text"].as_str().expect("a text").to_owned();
+    (text, result["structuredContent"].clone())
+}
+
+/// Of every break: the form to the letter, and the patterns that read it.
+fn every_break_is_read(client: &mut Client) {
+    for kind in BreakKind::ALL {
+        let (text, said) = take(client, kind.name(), &json!({}));
+        let (summary, stress, boss) = (
+            said["break_summary"].as_str().expect("a summary"),
+            said["stress_level"].as_u64().expect("a figure"),
+            said["boss_alert_level"].as_u64().expect("a figure"),
+        );
+        let message = said["message"].as_str().expect("a message");
+        assert_eq!(
+            text,
+            format!(
+                "{message}\n\nBreak Summary: {summary}\nStress Level: {stress}\n\
+                 Boss Alert Level: {boss}"
+            )
+        );
+        let (emoji, words) = message.split_once(' ').expect("an emoji and a message");
+        assert!(!emoji.is_ascii() && !words.is_empty() && !text.contains("next:"));
+        let read = read(&text);
+        assert_eq!(read.summary.as_deref(), Some(summary));
+        assert_eq!(
+            (u64::from(read.stress), u64::from(read.boss)),
+            (stress, boss)
+        );
+        assert!(said["unread"].is_u64());
+    }
+}
+
+#[test]
+fn every_break_and_the_status_are_read_by_pattern() {
+    let words = ["--connect", "never", "--boss_alertness", "0"];
+    let mut client = Client::introduced(&words);
+    every_break_is_read(&mut client);
+    let (text, said) = take(&mut client, "check_stress_status", &json!({}));
+    let expected = Read {
+        summary: None,
+        stress: 0,
+        boss: 0,
+    };
+    assert_eq!(read(&text), expected);
+    assert_eq!(
+        (&said["stress_level"], &said["boss_alert_level"]),
+        (&json!(0), &json!(0))
+    );
+    let lines: Vec<_> = text.lines().rev().take(2).collect();
+    assert!(lines[1].ends_with(" Stress Level: 0/100"), "{text}");
+    assert!(lines[0].ends_with(" Boss Alert Level: 0/5"), "{text}");
+    client.close();
+}
+
+#[test]
+fn joined_to_a_server_it_is_the_same() {
+    let server = Server::start("127.0.0.1:0");
+    let mut client = Client::introduced(&["--connect", &server.url()]);
+    for kind in &BreakKind::ALL[..3] {
+        let (text, _) = take(&mut client, kind.name(), &json!({}));
+        assert!(read(&text).summary.is_some());
+    }
+    client.close();
+}
+
+/// Whose breaks they are: all of one agent, however many come before the first is answered.
+fn all_at_once(mut client: Client) {
+    let calls: Vec<_> = BreakKind::ALL[..4]
+        .iter()
+        .map(|kind| {
+            let params = json!({ "name": kind.name(), "arguments": {} });
+            client.send_request("tools/call", &params)
+        })
+        .collect();
+    let mut bosses = Vec::new();
+    for _ in &calls {
+        let answer = client.receive();
+        assert!(calls.iter().any(|id| answer["id"] == *id), "{answer}");
+        bosses.push(read(&content(&answer).0).boss);
+    }
+    bosses.sort_unstable();
+    assert_eq!(bosses, [1, 2, 3, 4]);
+    let (text, _) = take(&mut client, "check_stress_status", &json!({}));
+    assert_eq!(read(&text).boss, 4);
+    client.close();
+}
+
+#[test]
+fn first_calls_that_come_together_are_of_one_agent() {
+    all_at_once(Client::introduced(&[
+        "--connect",
+        "never",
+        "--boss-alertness",
+        "100",
+    ]));
+}
+
+#[test]
+fn first_calls_that_come_together_are_of_one_agent_at_a_server_too() {
+    let server = Server::with(&["--boss_alertness", "100"]);
+    all_at_once(Client::introduced(&["--connect", &server.url()]));
+}
+
+#[test]
+fn an_excuse_is_said_and_cannot_pass_for_figures() {
+    let words = ["--connect", "never", "--toolsets", "breaks"];
+    let mut client = Client::introduced(&words);
+    let (text, _) = take(
+        &mut client,
+        "urgent_call",
+        &json!({ "excuse": "the cat rang" }),
+    );
+    assert!(
+        text.starts_with("📞 the cat rang\n\nBreak Summary: "),
+        "{text}"
+    );
+    for wrong in ["two\nlines", "Stress Level: 7", ""] {
+        let refused = client.call("urgent_call", &json!({ "excuse": wrong }));
+        assert_eq!(refused["error"]["code"], "invalid_arguments", "{refused}");
+    }
+    let long = "x".repeat(201);
+    let refused = client.call("urgent_call", &json!({ "excuse": long }));
+    assert_eq!(refused["error"]["code"], "invalid_arguments", "{refused}");
+    let listed = client.ask("tools/list", &json!({}));
+    assert_eq!(listed["result"]["tools"].as_array().map(Vec::len), Some(12));
+    client.close();
+}
+
+/// The one test of real time: it takes half a minute, and runs by itself.
+#[test]
+#[ignore = "slow: an answer is really held back for 20 s"]
+fn slow_under_the_eyes_of_the_boss_an_answer_takes_twenty_seconds() {
+    let words = ["--connect", "never", "--boss_alertness", "100"];
+    let mut client = Client::introduced(&words);
+    for level in 1..5 {
+        let (text, _) = take(&mut client, "take_a_break", &json!({}));
+        assert_eq!(read(&text).boss, level);
+    }
+    let params = json!({ "name": "chimaek", "arguments": {} });
+    let began = Instant::now();
+    let held = client.send_request("tools/call", &params);
+    // Meanwhile everything else is answered at once.
+    for _ in 0..5 {
+        let (text, _) = take(&mut client, "check_stress_status", &json!({}));
+        assert_eq!(read(&text).boss, 5);
+    }
+    assert!(began.elapsed() < Duration::from_secs(1));
+    let answer = client.answer(held);
+    let took = began.elapsed();
+    assert!((19..=21).contains(&took.as_secs()), "{took:?}");
+    assert_eq!(read(&content(&answer).0).boss, 5);
+    client.close();
+}

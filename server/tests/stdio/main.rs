@@ -1,0 +1,111 @@
+//! The binary on stdin and stdout, as clients start it.
+
+mod breaks;
+mod client;
+
+use std::net::TcpListener;
+use std::process::Stdio;
+
+use serde_json::json;
+
+use crate::client::{Client, Server, binary};
+
+#[test]
+fn alone_it_serves_the_oldest_handshake_and_ends_with_stdin() {
+    let mut client = Client::introduced(&["--connect", "never"]);
+    let login = client.call("login", &json!({ "username": "Ann" }));
+    assert_eq!(login["users"][0]["display_name"], "Ann");
+    assert_eq!(
+        client.call("talking_stick", &json!({}))["status"],
+        "granted"
+    );
+    client.close();
+}
+
+#[test]
+fn calls_that_come_at_once_are_all_answered() {
+    let mut client = Client::introduced(&["--connect", "never"]);
+    client.call("login", &json!({ "username": "Ann" }));
+    let params = json!({ "name": "list_users", "arguments": {} });
+    let ids: Vec<_> = (0..20)
+        .map(|_| client.send_request("tools/call", &params))
+        .collect();
+    let mut answered: Vec<u64> = Vec::new();
+    while answered.len() < ids.len() {
+        let message = client.receive();
+        if let Some(id) = message["id"].as_u64() {
+            assert_eq!(message["result"]["isError"], false, "{message}");
+            answered.push(id);
+        }
+    }
+    answered.sort_unstable();
+    assert_eq!(answered, ids);
+    client.close();
+}
+
+#[test]
+fn two_clients_of_one_machine_meet_at_a_server_and_are_pushed_to() {
+    let server = Server::start("127.0.0.1:0");
+    let url = server.url();
+    let mut ann = Client::introduced(&["--connect", &url]);
+    let mut ben = Client::introduced(&["--connect", &url]);
+    let waits = ann.call("enter_queue", &json!({ "display_name": "Ann" }));
+    assert_eq!(waits["status"], "waiting");
+    let matched = ben.call("enter_queue", &json!({ "display_name": "Ben" }));
+    assert_eq!(matched["partner"]["display_name"], "Ann");
+    let found = ann.push("chatroom.found");
+    assert_eq!(found["params"]["partner"]["display_name"], "Ben");
+    let room = matched["room_id"].clone();
+    ben.call(
+        "send_message",
+        &json!({ "room_id": room, "message": "hello" }),
+    );
+    assert_eq!(ann.push("message.received")["params"]["message"], "hello");
+    // Who closes its stdin leaves; the other one is told.
+    ben.close();
+    let ended = ann.push("partner.disconnected");
+    assert_eq!(ended["params"]["reason"], "left");
+    ann.close();
+}
+
+#[test]
+fn a_client_whose_server_was_restarted_registers_again_by_itself() {
+    let server = Server::start("127.0.0.1:0");
+    let url = server.url();
+    let mut ann = Client::introduced(&["--connect", &url]);
+    let first = ann.call("login", &json!({ "username": "Ann", "room": "attic" }));
+    let address = server.kill();
+    let server = Server::start(&address);
+    let users = ann.call("list_users", &json!({}));
+    assert_eq!(users["users"][0]["display_name"], "Ann", "{users}");
+    assert_eq!(users["users"].as_array().map(Vec::len), Some(1));
+    let claim = ann.call("talking_stick", &json!({}));
+    assert_eq!(claim["status"], "granted", "{claim}");
+    assert!(first["handle"].is_string());
+    ann.close();
+    drop(server);
+}
+
+#[test]
+fn a_server_that_is_not_there_is_told_as_a_refusal() {
+    // A port that nobody listens on: it was free a moment ago.
+    let free = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = free.local_addr().expect("bound").port();
+    drop(free);
+    let mut ann = Client::introduced(&["--connect", &format!("http://127.0.0.1:{port}")]);
+    let refused = ann.call("login", &json!({ "username": "Ann" }));
+    assert_eq!(refused["error"]["code"], "overloaded", "{refused}");
+    ann.close();
+}
+
+#[test]
+fn what_is_no_address_is_told_before_anything_is_served() {
+    let output = binary()
+        .args(["stdio", "--connect", "https://chat.example.org"])
+        .stdin(Stdio::null())
+        .output()
+        .expect("the binary starts");
+    assert_eq!(output.status.code(), Some(1));
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(told.contains("https"), "{told}");
+}

@@ -62,7 +62,7 @@ impl Limits {
     pub fn within_files(self, files: u64) -> Self {
         let room = usize::try_from(files.saturating_sub(OTHER_FILES).max(1)).unwrap_or(usize::MAX);
         if room < self.connections {
-            tracing::warn!(
+            tracing::info!(
                 connections = room,
                 wanted = self.connections,
                 "fewer connections fit than are wanted; `ulimit -n` or LimitNOFILE= gives more"

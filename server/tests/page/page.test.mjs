@@ -385,7 +385,7 @@ describe('an operator', () => {
 
     await olga.page.getByLabel('Operator’s token').fill('wrong');
     await button(olga.page, 'Sign in').click();
-    await olga.page.getByRole('alert').filter({ hasText: 'no operator’s' }).waitFor();
+    await olga.page.getByRole('alert').filter({ hasText: 'none of this server’s' }).waitFor();
     await everywhere(olga.page, 'operator-door');
     await olga.page.getByLabel('Operator’s token').fill(OPERATOR);
     await button(olga.page, 'Sign in').click();

@@ -13,17 +13,10 @@ export const Presence = ({ is }) => h('span', { class: `presence ${is}` },
   h('span', { class: 'dot', 'aria-hidden': 'true' }),
   h('span', { class: is === 'present' ? 'hidden' : '' }, PRESENCE[is] ?? is));
 
-const FACES = ['😌', '🙂', '😰', '🤯'];
-const BOSSES = ['😴', '👀', '👀', '🧐', '🧐', '🚨'];
-
 // How stressed somebody is, and how alert their boss. Whoever is at ease and unwatched shows nothing.
 export function Mood({ stress, boss }) {
   if (!stress && !boss) return null;
-  return h('span', { class: 'mood', title: `Stress ${stress} of 100, boss alert ${boss} of 5` },
-    h('span', { 'aria-hidden': 'true' }, FACES[Math.min(3, Math.floor(stress / 26))]),
-    h('span', { class: 'hidden' }, 'Stress '), stress,
-    h('span', { 'aria-hidden': 'true' }, ` ${BOSSES[boss]}`),
-    h('span', { class: 'hidden' }, ', boss alert '), boss);
+  return h('span', { class: 'mood', title: `Stress ${stress} of 100, boss alert ${boss} of 5` }, `stress ${stress} · boss ${boss}`);
 }
 
 // A letter to know somebody by at a glance; the name beside it says it all.

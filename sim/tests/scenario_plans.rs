@@ -118,6 +118,9 @@ fn steps_are_in_order_and_say_what_the_network_does() {
             (Span::secs(1), 1),
             (Span::secs(2), 0),
             (Span::secs(3), 0),
+            (Span::secs(7), 0),
+            (Span::secs(8), 0),
+            (Span::secs(9), 0),
             (Span::secs(35), 1),
         ]
     );

@@ -233,6 +233,12 @@ fn words(outcome: &Outcome) -> String {
         }) => format!("granted, epoch {epoch}"),
         Ok(Answer::Stick { place, epoch, .. }) => format!("place {place}, epoch {epoch}"),
         Ok(Answer::Draft { length, .. }) => format!("draft of {length}"),
+        Ok(
+            Answer::OnBreak {
+                stress, boss_alert, ..
+            }
+            | Answer::Mood { stress, boss_alert },
+        ) => format!("stress {stress}, boss {boss_alert}"),
         Ok(Answer::Done) => "done".into(),
         Ok(Answer::Read { cursor, .. }) => format!("read up to {cursor}"),
         Err(refusal) => refusal.code.to_owned(),

@@ -209,6 +209,8 @@ impl Metrics {
             | Op::Typing { .. }
             | Op::Block { .. }
             | Op::Report { .. }
+            | Op::Break { .. }
+            | Op::Mood
             | Op::Check { .. } => {}
         }
     }
@@ -225,7 +227,8 @@ impl Metrics {
         let (at, agent) = (record.at, record.agent);
         if matches!(op, Op::Check { .. }) {
             self.waits(agent).bytes += CHECK_ANSWER;
-        } else {
+        } else if !matches!(op, Op::Break { .. }) {
+            // The answer to a break may be held back: `breaks_rules` judges how long.
             self.request_latency.record(at.since(intended).0);
         }
         match *outcome {
@@ -271,6 +274,8 @@ impl Metrics {
                 | Answer::LoggedIn { .. }
                 | Answer::LeftChat
                 | Answer::Draft { .. }
+                | Answer::OnBreak { .. }
+                | Answer::Mood { .. }
                 | Answer::Done
                 | Answer::Read { .. },
             ) => {}

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use chat_core::{Config, Span};
+use chat_core::{BreakKind, Config, Span};
 
 use crate::draw::{Quantiles, Ratio};
 
@@ -245,6 +245,16 @@ pub enum Verb {
         /// Why.
         reason: Arc<str>,
     },
+    /// `break`, or `break: { kind: chimaek, excuse: "the chicken was getting cold" }`. In a flow a
+    /// user looks at its stress meanwhile, now and then.
+    Break {
+        /// Which; drawn among all unless given.
+        kind: Option<BreakKind>,
+        /// What to say of it.
+        excuse: Option<Arc<str>>,
+    },
+    /// `break: { kind: check_stress_status }`: just a look.
+    Mood,
 }
 
 /// A user of the steps form.

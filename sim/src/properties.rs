@@ -6,6 +6,7 @@
 
 mod answered;
 mod bounded;
+mod breaks_rules;
 mod called;
 mod claimed;
 mod delivery_progress;
@@ -34,6 +35,7 @@ use std::collections::BTreeMap;
 use chat_core::{Span, Time};
 
 use self::bounded::Bounded;
+use self::breaks_rules::BreaksRules;
 use self::delivery_progress::DeliveryProgress;
 use self::durability::Durability;
 use self::fifo_matching::FifoMatching;
@@ -77,6 +79,7 @@ pub struct Judge {
     idempotent_requests: IdempotentRequests,
     durability: Durability,
     bounded: Bounded,
+    breaks_rules: BreaksRules,
     queue_progress: QueueProgress,
     stick_progress: StickProgress,
     delivery_progress: DeliveryProgress,
@@ -191,6 +194,7 @@ impl Judge {
             idempotent_requests: IdempotentRequests::default(),
             durability: Durability::default(),
             bounded: Bounded::default(),
+            breaks_rules: BreaksRules::default(),
             queue_progress: QueueProgress::new(plan),
             stick_progress: StickProgress::default(),
             delivery_progress: DeliveryProgress::default(),
@@ -297,7 +301,8 @@ impl Judge {
             Property::QueueProgress => self.queue_progress.checks,
             Property::StickProgress => self.stick_progress.checks,
             Property::DeliveryProgress => self.delivery_progress.checks,
-            Property::BreaksRules | Property::Fairness | Property::Latency => 0,
+            Property::BreaksRules => self.breaks_rules.checks,
+            Property::Fairness | Property::Latency => 0,
         }
     }
 
@@ -331,6 +336,7 @@ impl Judge {
     /// Nobody will ever be heard of again under this handle.
     fn lost_touch(&mut self, record: &Record<'_>) {
         self.ledger.client(record.agent).give_up_all();
+        self.breaks_rules.lost_touch(record.agent);
         let Some((_, person)) = self.ledger.client(record.agent).current.take() else {
             return;
         };

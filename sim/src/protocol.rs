@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use chat_core::{Span, Time};
+use chat_core::{BreakKind, Span, Time};
 
 /// A virtual user: its index in the order of arrival.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -67,6 +67,13 @@ pub enum Op {
     Block { user: User },
     /// Report somebody to the operator.
     Report { user: User, reason: Arc<str> },
+    /// Take a break; registers when the agent has no handle yet.
+    Break {
+        kind: BreakKind,
+        excuse: Option<Arc<str>>,
+    },
+    /// Look at one's stress, and at how alert the boss is.
+    Mood,
     /// Read the inbox, waiting up to `wait` for something to come.
     Check { after: Option<u64>, wait: Span },
 }
@@ -89,6 +96,8 @@ impl Op {
             Self::Typing { .. } => "typing",
             Self::Block { .. } => "block",
             Self::Report { .. } => "report",
+            Self::Break { .. } => "break",
+            Self::Mood => "check_stress_status",
             Self::Check { .. } => "check",
         }
     }
@@ -123,6 +132,16 @@ pub enum Answer {
     Stick { room: Room, place: u32, epoch: u64 },
     /// The draft's length in characters, and how many of the append were cut.
     Draft { length: u32, truncated: u32 },
+    /// The break is over: stress from 0 to 100, the boss's alertness from 0 to 5, and a number that
+    /// stands for the text.
+    OnBreak {
+        user: User,
+        stress: u8,
+        boss_alert: u8,
+        flavour: u32,
+    },
+    /// Stress from 0 to 100, and the boss's alertness from 0 to 5.
+    Mood { stress: u8, boss_alert: u8 },
     /// Done, with nothing more to say.
     Done,
     /// The inbox was read; its events were handed over one by one before this.

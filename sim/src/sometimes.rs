@@ -113,6 +113,14 @@ points! {
     Kicked "kicked",
     /// A room was closed.
     RoomClosed "room_closed",
+    /// Somebody's boss became fully alert.
+    BossAlarmed "boss_alarmed",
+    /// Somebody's boss calmed down.
+    BossCalmed "boss_calmed",
+    /// The answer to a break was held back.
+    BreakHeld "break_held",
+    /// Somebody was as stressed as can be.
+    StressFull "stress_full",
 }
 
 impl Point {

@@ -93,6 +93,8 @@ pub(crate) fn room_of(op: &Op) -> Option<Room> {
         | Op::Login { .. }
         | Op::Block { .. }
         | Op::Report { .. }
+        | Op::Break { .. }
+        | Op::Mood
         | Op::Check { .. } => None,
     }
 }

@@ -45,6 +45,12 @@ pub(crate) fn call(who: Credential, key: Option<u128>, op: &Op) -> Call {
             read,
         };
     }
+    if *op == Op::Mood {
+        return Call::Read {
+            reader: reader(who),
+            read: Read::Mood,
+        };
+    }
     let caller = match who {
         Credential::New { secret } => Caller::New {
             handle: handle(secret),
@@ -118,7 +124,11 @@ fn command(op: &Op) -> Command {
             user: UserId(user.0),
             reason: reason.clone(),
         },
-        Op::Check { .. } => unreachable!("a check is a read, and was one above"),
+        Op::Break { kind, excuse } => Command::TakeBreak {
+            kind: *kind,
+            excuse: excuse.clone(),
+        },
+        Op::Check { .. } | Op::Mood => unreachable!("reads are no commands, and were above"),
     }
 }
 
@@ -174,9 +184,34 @@ pub(crate) fn answer(reply: &Reply) -> Answer {
             length: *length,
             truncated: *cut,
         },
-        // No user asks for these yet.
-        Reply::OnBreak { .. } | Reply::Arrived { .. } | Reply::Done => Answer::Done,
+        Reply::OnBreak {
+            user: me,
+            kind: _,
+            stress,
+            boss_alert,
+            flavour,
+            answer_at: _,
+        } => Answer::OnBreak {
+            user: user(*me),
+            stress: *stress,
+            boss_alert: *boss_alert,
+            flavour: *flavour,
+        },
+        // No user just arrives.
+        Reply::Arrived { .. } | Reply::Done => Answer::Done,
     }
+}
+
+/// What was read other than the inbox, as its client reads it.
+pub(crate) fn read(answer: &chat_core::Answer) -> Answer {
+    if let chat_core::Answer::Mood { stress, boss_alert } = answer {
+        return Answer::Mood {
+            stress: *stress,
+            boss_alert: *boss_alert,
+        };
+    }
+    // No user asks for members or for history.
+    Answer::Done
 }
 
 /// A refusal as its client reads it.

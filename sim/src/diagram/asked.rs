@@ -49,9 +49,11 @@ pub(super) fn asked(op: &Op, keyed: bool) -> Asked {
         | Op::Push { .. }
         | Op::Typing { .. }
         | Op::Block { .. }
-        | Op::Report { .. } => {}
+        | Op::Report { .. }
+        | Op::Break { .. }
+        | Op::Mood => {}
     }
-    if !keyed && !matches!(op, Op::Check { .. }) {
+    if !keyed && !matches!(op, Op::Check { .. } | Op::Mood) {
         facts.push(("request key", "none".to_owned()));
     }
     Asked {
@@ -72,6 +74,8 @@ pub(super) fn place_of(answer: &Answer) -> Option<(Room, u64)> {
         | Answer::LeftChat
         | Answer::Stick { .. }
         | Answer::Draft { .. }
+        | Answer::OnBreak { .. }
+        | Answer::Mood { .. }
         | Answer::Done
         | Answer::Read { .. } => None,
     }

@@ -241,6 +241,8 @@ impl Observer for CastObserver {
                 | Answer::LeftQueue { .. }
                 | Answer::LeftChat
                 | Answer::Draft { .. }
+                | Answer::OnBreak { .. }
+                | Answer::Mood { .. }
                 | Answer::Done
                 | Answer::Read { .. } => {}
             },

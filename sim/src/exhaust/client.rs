@@ -134,7 +134,14 @@ impl Client {
                     self.epoch = Some(epoch);
                 }
             }
-            Ok(Answer::Draft { .. } | Answer::Sent { .. } | Answer::Done | Answer::Read { .. })
+            Ok(Answer::OnBreak { user, .. }) => self.user = Some(user),
+            Ok(
+                Answer::Draft { .. }
+                | Answer::Sent { .. }
+                | Answer::Mood { .. }
+                | Answer::Done
+                | Answer::Read { .. },
+            )
             | Err(_) => {}
         }
     }
@@ -233,9 +240,12 @@ fn asked(op: &Op, base: &Base) -> (&'static str, Option<u32>, Option<u64>) {
         | Op::Reset { room }
         | Op::Typing { room } => (behind(room), None),
         Op::Block { user } | Op::Report { user, .. } => (None, Some(user.0.into())),
-        Op::EnterQueue { .. } | Op::LeaveQueue | Op::Login { .. } | Op::Check { .. } => {
-            (None, None)
-        }
+        Op::EnterQueue { .. }
+        | Op::LeaveQueue
+        | Op::Login { .. }
+        | Op::Break { .. }
+        | Op::Mood
+        | Op::Check { .. } => (None, None),
     };
     (op.verb(), room, number)
 }

@@ -259,7 +259,8 @@ impl Tiny {
                     more: page.unread > 0,
                 })
             }
-            Ok(Response::Read(_) | Response::Streaming) => Ok(Answer::Done),
+            Ok(Response::Read(read)) => Ok(translate::read(&read)),
+            Ok(Response::Streaming) => Ok(Answer::Done),
             Err(reject) => Err(translate::refusal(&reject)),
         };
         let client = &mut self.clients[usize::from(user)];

@@ -71,6 +71,9 @@ pub fn vary(plan: &Plan, seed: u64, mix: Mix) -> Varied {
     } else {
         people::draw(&mut plan, &mut dice);
         limits::draw(&mut plan.server, &mut dice);
+        if flows::has_breaks(&plan) {
+            limits::bosses(&mut plan.server, &mut dice);
+        }
         flows::draw(&mut plan, &mut dice);
         surroundings::network(&mut plan, &mut dice);
         surroundings::draw(&mut plan, &mut dice);

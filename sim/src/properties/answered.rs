@@ -30,6 +30,10 @@ impl Judge {
             self.read((record.agent, id), person, called_at, (op, *after), outcome);
             return;
         }
+        if matches!(op, Op::Mood) {
+            self.looked(record.agent, person, id, (op, outcome));
+            return;
+        }
         let Some(person) = person else {
             let copies = self.ledger.copies;
             let client = self.ledger.client(record.agent);
@@ -58,6 +62,14 @@ impl Judge {
             used: 0,
         });
         call.by = record.user;
+        if call.mints && outcome.is_ok() {
+            self.breaks_rules.registered(&self.ledger, record.agent);
+        }
+        if matches!(op, Op::Break { .. }) {
+            let (l, f) = (&self.ledger, &mut self.findings);
+            let who = (record.agent, l.people[person].user);
+            self.breaks_rules.answered(l, who, id, outcome, f);
+        }
         self.idempotent_requests.answered(&call);
         if call.key == Key::Unkeyed
             && call.attempts > 1
@@ -77,6 +89,29 @@ impl Judge {
             Err(refusal) => self.refused((record.agent, person), call, op, refusal),
         }
         self.judge_overdue(record.agent);
+    }
+
+    /// Somebody looked at its stress.
+    fn looked(
+        &mut self,
+        agent: Agent,
+        person: Option<usize>,
+        id: CallId,
+        (op, outcome): (&Op, &Outcome),
+    ) {
+        let Some(person) = person else {
+            return;
+        };
+        let (l, f) = (&mut self.ledger, &mut self.findings);
+        match outcome {
+            Ok(_) => {
+                l.people[person].served_at = l.clock.now;
+                self.durability.accepted(l, person);
+            }
+            Err(refusal) => self.durability.refused(l, person, op, refusal, f),
+        }
+        let who = (agent, l.people[person].user);
+        self.breaks_rules.answered(l, who, id, outcome, f);
     }
 
     /// An inbox was read.
@@ -182,7 +217,7 @@ impl Judge {
                 }
             }
             Answer::Draft { .. } | Answer::Done => self.done(person, call, op, answer),
-            Answer::Read { .. } => {}
+            Answer::OnBreak { .. } | Answer::Mood { .. } | Answer::Read { .. } => {}
         }
     }
 
@@ -225,6 +260,8 @@ impl Judge {
             | Answer::LeftChat
             | Answer::Stick { .. }
             | Answer::Draft { .. }
+            | Answer::OnBreak { .. }
+            | Answer::Mood { .. }
             | Answer::Done
             | Answer::Read { .. } => {}
         }
@@ -317,6 +354,8 @@ impl Judge {
             | Answer::Sent { .. }
             | Answer::LeftChat
             | Answer::Stick { .. }
+            | Answer::OnBreak { .. }
+            | Answer::Mood { .. }
             | Answer::Done
             | Answer::Read { .. } => None,
         };
@@ -343,6 +382,8 @@ impl Judge {
             | Op::Typing { .. }
             | Op::Block { .. }
             | Op::Report { .. }
+            | Op::Break { .. }
+            | Op::Mood
             | Op::Check { .. } => return,
         };
         let era = self.ledger.clock.era;
@@ -418,6 +459,8 @@ impl Judge {
             | Op::Typing { .. }
             | Op::Block { .. }
             | Op::Report { .. }
+            | Op::Break { .. }
+            | Op::Mood
             | Op::Check { .. } => return,
         };
         let until = self.ledger.clock.now + self.ledger.clock.jumped;

@@ -74,6 +74,8 @@ impl Bounded {
             | Answer::LoggedIn { .. }
             | Answer::Sent { .. }
             | Answer::LeftChat
+            | Answer::OnBreak { .. }
+            | Answer::Mood { .. }
             | Answer::Done
             | Answer::Read { .. } => return,
         };

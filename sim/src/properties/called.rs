@@ -26,6 +26,14 @@ impl Judge {
             }
             return;
         }
+        self.breaks_rules
+            .called(&self.ledger, record.agent, id, op, keyed);
+        if record.user.is_none() {
+            self.breaks_rules.may_register(&self.ledger, record.agent);
+        }
+        if matches!(op, Op::Mood) {
+            return;
+        }
         let key = if keyed { Key::Keyed } else { Key::Unkeyed };
         let (ask, stale) = match person {
             Some(person) => (self.ask(person, op, key), self.stale_epoch(person, op)),
@@ -132,6 +140,8 @@ impl Judge {
             | Op::TalkingStick { .. }
             | Op::Typing { .. }
             | Op::Report { .. }
+            | Op::Break { .. }
+            | Op::Mood
             | Op::Check { .. } => Ask::Other,
         }
     }
@@ -214,6 +224,8 @@ impl Judge {
             | Op::Typing { .. }
             | Op::Block { .. }
             | Op::Report { .. }
+            | Op::Break { .. }
+            | Op::Mood
             | Op::Check { .. } => return None,
         };
         let room = self.ledger.meant(person, room)?;
@@ -237,6 +249,7 @@ impl Judge {
         if let Some(call) = client.open.iter_mut().find(|call| call.id == id) {
             call.attempts += 1;
         }
+        self.breaks_rules.retried(record.agent, id);
         if let Some(person) = self.ledger.who(record) {
             self.noticed(person, record.at);
             self.checks_again(person, id, why);
@@ -261,6 +274,7 @@ impl Judge {
         if let Some(call) = self.ledger.client(record.agent).close(id) {
             self.ledger.client(record.agent).leave_unsure(call);
         }
+        self.breaks_rules.abandoned(&self.ledger, record.agent, id);
         if let Some(person) = self.ledger.who(record) {
             let stray = self.ledger.calm.within;
             let checks = &mut self.ledger.people[person].checks;
@@ -286,6 +300,8 @@ impl Judge {
             | Op::Typing { .. }
             | Op::Block { .. }
             | Op::Report { .. }
+            | Op::Break { .. }
+            | Op::Mood
             | Op::Check { .. } => None,
         };
         if let Some(room) = room_meant {
@@ -319,6 +335,8 @@ pub(super) fn draft_room(op: &Op) -> Option<Option<Room>> {
         | Op::Typing { .. }
         | Op::Block { .. }
         | Op::Report { .. }
+        | Op::Break { .. }
+        | Op::Mood
         | Op::Check { .. } => None,
     }
 }

@@ -144,6 +144,8 @@ fn room_of(op: &Op) -> Option<Room> {
         | Op::Login { .. }
         | Op::Block { .. }
         | Op::Report { .. }
+        | Op::Break { .. }
+        | Op::Mood
         | Op::Check { .. } => None,
     }
 }

@@ -47,5 +47,8 @@ pub(super) const fn hint(point: Point) -> &'static str {
         Point::Muted => "operator: mute under faults",
         Point::Kicked => "operator: kick under faults",
         Point::RoomClosed => "operator: close under faults",
+        Point::BossAlarmed | Point::BreakHeld => "a higher boss_alertness, or breaks in a row",
+        Point::BossCalmed => "a shorter boss_alertness_cooldown, or a longer run",
+        Point::StressFull => "two hours of think between breaks",
     }
 }

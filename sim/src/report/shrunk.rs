@@ -205,6 +205,11 @@ fn verb_words(verb: &Verb) -> String {
         Verb::Typing => "typing".to_owned(),
         Verb::Block => "block".to_owned(),
         Verb::Report { .. } => "report".to_owned(),
+        Verb::Break { kind: None, .. } => "break".to_owned(),
+        Verb::Break {
+            kind: Some(kind), ..
+        } => format!("break: {}", kind.name()),
+        Verb::Mood => "look at one's stress".to_owned(),
     }
 }
 

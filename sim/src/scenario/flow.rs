@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use chat_core::{Config, Span};
+use chat_core::{BreakKind, Config, Span};
 
 use super::error::{Problem, Read};
 use super::fields::Fields;
@@ -18,11 +18,14 @@ pub(super) const LOGIN_KEYS: [&str; 2] = ["room", "rooms"];
 pub(super) const TEXT_KEYS: [&str; 2] = ["text", "length"];
 pub(super) const CHECK_KEYS: [&str; 1] = ["wait"];
 pub(super) const REPORT_KEYS: [&str; 1] = ["reason"];
+pub(super) const BREAK_KEYS: [&str; 2] = ["kind", "excuse"];
 pub(super) const AWAIT_KEYS: [&str; 2] = ["event", "within"];
 pub(super) const LOOP_KEYS: [&str; 2] = ["count", "steps"];
 pub(super) const CHOICE_KEYS: [&str; 2] = ["weight", "steps"];
 pub(super) const DISCONNECT_KEYS: [&str; 1] = ["for"];
 
+/// The one of the breaks' tools that is no break.
+pub(super) const STATUS: &str = "check_stress_status";
 /// How deep loops and choices may stand in one another.
 const MAX_NESTING: usize = 16;
 /// How many steps one run of a flow may take at most.
@@ -170,6 +173,7 @@ impl<'a> Flows<'a> {
             "typing" => Verb::Typing,
             "block" => Verb::Block,
             "report" => report(written)?,
+            "break" => resting(written)?,
             // `Written::read` lets only listed verbs through; the callers handle the rest.
             other => return Err(unknown_verb(written.place, other)),
         })
@@ -235,6 +239,34 @@ fn report(written: &Written<'_>) -> Read<Verb> {
         None => Arc::from("spam"),
     };
     Ok(Verb::Report { reason })
+}
+
+/// What a `break` may be: any break by its name, or the look at one's stress, which is none.
+pub(super) fn break_kinds() -> Vec<&'static str> {
+    let breaks = BreakKind::ALL.iter().map(|kind| kind.name());
+    breaks.chain([STATUS]).collect()
+}
+
+fn resting(written: &Written<'_>) -> Read<Verb> {
+    let fields = written.fields("`break`", &BREAK_KEYS)?;
+    let get = |key| fields.and_then(|fields| fields.get(key));
+    let excuse = get("excuse").map(bounded_text).transpose()?;
+    let Some(node) = get("kind") else {
+        return Ok(Verb::Break { kind: None, excuse });
+    };
+    let kind = listed(node, "a break", &break_kinds())?;
+    if kind != STATUS {
+        let kind = BreakKind::parse(kind);
+        return Ok(Verb::Break { kind, excuse });
+    }
+    if excuse.is_some() {
+        return Err(Problem::new(
+            node.place,
+            format!("`{STATUS}` is no break, and needs no excuse"),
+            "a break, or no `excuse`",
+        ));
+    }
+    Ok(Verb::Mood)
 }
 
 fn bounded_text(node: &Node) -> Read<Arc<str>> {

@@ -6,6 +6,7 @@ use std::fmt::{self, Write as _};
 use chat_core::{Config, Span};
 use serde_json::Value as Json;
 
+use super::flow::STATUS;
 use super::script::ARGUMENTS;
 use super::surroundings;
 use super::workload::MODES;
@@ -397,6 +398,15 @@ fn call(verb: &Verb) -> String {
         Verb::Report { reason } => {
             format!("{{ report: {{ reason: {} }} }}", Json::from(&**reason))
         }
+        Verb::Break { kind, excuse } => {
+            let excuse = excuse.as_ref().map(|text| Json::from(&**text).to_string());
+            let keys = [
+                kind.and_then(|kind| part("kind", kind.name().to_owned())),
+                excuse.and_then(|text| part("excuse", text)),
+            ];
+            map(&keys).map_or_else(|| "break".to_owned(), |keys| format!("{{ break: {keys} }}"))
+        }
+        Verb::Mood => format!("{{ break: {{ kind: {STATUS} }} }}"),
     }
 }
 

@@ -6,7 +6,7 @@ use super::fields::Fields;
 use super::node::{Node, Place, Value, shortened};
 
 /// The verbs that call the server.
-pub(super) const CALLS: [&str; 14] = [
+pub(super) const CALLS: [&str; 15] = [
     "enter_queue",
     "leave_queue",
     "login",
@@ -21,11 +21,12 @@ pub(super) const CALLS: [&str; 14] = [
     "typing",
     "block",
     "report",
+    "break",
 ];
 /// The verbs that do not.
 pub(super) const OTHERS: [&str; 5] = ["await", "think", "loop", "choose", "disconnect"];
 /// The verbs that mean something without a value.
-pub(super) const BARE: [&str; 13] = [
+pub(super) const BARE: [&str; 14] = [
     "enter_queue",
     "leave_queue",
     "login",
@@ -38,6 +39,7 @@ pub(super) const BARE: [&str; 13] = [
     "typing",
     "block",
     "report",
+    "break",
     "disconnect",
 ];
 /// The verbs that never take a value.
@@ -137,10 +139,6 @@ pub(super) fn verbs() -> String {
 
 /// A word that is no verb.
 pub(super) fn unknown_verb(place: Place, verb: &str) -> Box<Problem> {
-    if verb == "break" {
-        return Problem::new(place, "`break` is not available yet", verbs())
-            .labelled("agents cannot take breaks yet");
-    }
     let known: Vec<&str> = CALLS.iter().chain(&OTHERS).copied().collect();
     Problem::new(
         place,

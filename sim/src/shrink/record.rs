@@ -261,6 +261,11 @@ fn verb(op: &Op) -> Verb {
         Op::Report { reason, .. } => Verb::Report {
             reason: reason.clone(),
         },
+        Op::Break { kind, excuse } => Verb::Break {
+            kind: Some(*kind),
+            excuse: excuse.clone(),
+        },
+        Op::Mood => Verb::Mood,
         Op::Check { wait, .. } => Verb::Check { wait: *wait },
     }
 }
@@ -281,7 +286,9 @@ fn left_out(op: &Op) -> Vec<Argument> {
         | Op::LeaveQueue
         | Op::Login { .. }
         | Op::Block { .. }
-        | Op::Report { .. } => (None, None),
+        | Op::Report { .. }
+        | Op::Break { .. }
+        | Op::Mood => (None, None),
         Op::Check { after, .. } => {
             if after.is_none() {
                 left_out.push(Argument::After);

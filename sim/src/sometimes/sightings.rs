@@ -26,6 +26,9 @@ pub struct Sightings {
 /// Calls remembered for each client, of those that were unusual in some way.
 const REMEMBERED: usize = 16;
 
+/// How long the answer to a break is held back under a fully alert boss.
+const HELD: Span = Span::secs(20);
+
 /// Places for events counted: a power of two.
 const PLACES: usize = 4_096;
 
@@ -43,6 +46,8 @@ struct Client {
     draft_epoch: Option<u64>,
     epoch: u64,
     last_check: Option<CallId>,
+    /// How alert its boss was, as it was told last.
+    boss_alert: u8,
     /// The timestamp of the newest event that the check being answered brought.
     checked: Option<Time>,
 }
@@ -178,6 +183,9 @@ impl Sightings {
                 if let Op::Check { wait, .. } = op {
                     self.checked(record, (call, called_at), *wait);
                 } else {
+                    if matches!(op, Op::Break { .. }) && record.at.since(called_at) >= HELD {
+                        self.tally.reach(Point::BreakHeld);
+                    }
                     self.accepted(record.agent, op, answer);
                 }
             }
@@ -185,6 +193,21 @@ impl Sightings {
                 self.client(record.agent).checked = None;
                 self.refused(refusal);
             }
+        }
+    }
+
+    /// Somebody was told of its stress and its boss.
+    fn rested(&mut self, agent: Agent, stress: u8, boss_alert: u8) {
+        let client = self.client(agent);
+        let before = std::mem::replace(&mut client.boss_alert, boss_alert);
+        if stress == 100 {
+            self.tally.reach(Point::StressFull);
+        }
+        if boss_alert == 5 && before < 5 {
+            self.tally.reach(Point::BossAlarmed);
+        }
+        if boss_alert < before {
+            self.tally.reach(Point::BossCalmed);
         }
     }
 
@@ -244,6 +267,10 @@ impl Sightings {
                     self.tally.reach(Point::DraftOutlivedStick);
                 }
             }
+            Answer::OnBreak {
+                stress, boss_alert, ..
+            }
+            | Answer::Mood { stress, boss_alert } => self.rested(agent, stress, boss_alert),
             Answer::LeftQueue { left: false }
             | Answer::LoggedIn { .. }
             | Answer::Sent { .. }

@@ -45,6 +45,10 @@ pub(super) struct Line<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     place: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    stress: Option<u8>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    boss_alert: Option<u8>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<String>,
@@ -208,6 +212,10 @@ impl<'a> Line<'a> {
                 self.who = Some(username.to_string());
                 self.text = Some(cut(room));
             }
+            Op::Break { kind, excuse } => {
+                self.reason = Some(kind.name());
+                self.text = excuse.as_deref().map(cut);
+            }
             Op::Check { after, .. } => self.seq = *after,
             Op::EnterQueue { .. }
             | Op::LeaveQueue
@@ -215,7 +223,8 @@ impl<'a> Line<'a> {
             | Op::TalkingStick { .. }
             | Op::Undo { .. }
             | Op::Reset { .. }
-            | Op::Typing { .. } => {}
+            | Op::Typing { .. }
+            | Op::Mood => {}
         }
     }
 
@@ -246,6 +255,13 @@ impl<'a> Line<'a> {
                 self.epoch = Some(epoch);
             }
             Answer::Read { cursor, .. } => self.seq = Some(cursor),
+            Answer::OnBreak {
+                stress, boss_alert, ..
+            }
+            | Answer::Mood { stress, boss_alert } => {
+                self.stress = Some(stress);
+                self.boss_alert = Some(boss_alert);
+            }
             Answer::LeftQueue { .. } | Answer::LeftChat | Answer::Draft { .. } | Answer::Done => {}
         }
     }

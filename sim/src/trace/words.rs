@@ -60,6 +60,7 @@ pub(crate) fn called(op: &Op) -> String {
         Op::Login { room, .. } => format!("{verb} {room}"),
         Op::Send { text, .. } | Op::Append { text, .. } => format!("{verb} {}", quoted(text)),
         Op::Block { user } | Op::Report { user, .. } => format!("{verb} user_{}", user.0),
+        Op::Break { kind, .. } => format!("{verb}: {}", kind.name()),
         Op::EnterQueue { .. }
         | Op::LeaveQueue
         | Op::LeaveChat { .. }
@@ -68,6 +69,7 @@ pub(crate) fn called(op: &Op) -> String {
         | Op::Reset { .. }
         | Op::Push { .. }
         | Op::Typing { .. }
+        | Op::Mood
         | Op::Check { .. } => verb.to_owned(),
     }
 }
@@ -93,6 +95,10 @@ pub(crate) fn answered(op: &Op, outcome: &Outcome) -> Option<String> {
         } => format!("holds the stick, epoch {epoch}"),
         Answer::Stick { place, .. } => format!("waits for the stick, place {place}"),
         Answer::Draft { length, .. } => format!("draft of {length}"),
+        Answer::OnBreak {
+            stress, boss_alert, ..
+        }
+        | Answer::Mood { stress, boss_alert } => format!("stress {stress}, boss {boss_alert}"),
         Answer::Done => format!("{} done", op.verb()),
         Answer::Read { .. } => return None,
     })

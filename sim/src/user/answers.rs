@@ -148,6 +148,8 @@ impl VirtualUser {
                 | Answer::Sent { .. }
                 | Answer::Stick { .. }
                 | Answer::Draft { .. }
+                | Answer::OnBreak { .. }
+                | Answer::Mood { .. }
                 | Answer::Done
                 | Answer::Read { .. },
             ) => {}
@@ -184,6 +186,8 @@ fn room_of(op: &Op) -> Option<Option<Room>> {
         | Op::Login { .. }
         | Op::Block { .. }
         | Op::Report { .. }
+        | Op::Break { .. }
+        | Op::Mood
         | Op::Check { .. } => None,
     }
 }

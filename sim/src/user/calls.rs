@@ -77,10 +77,15 @@ impl Call {
     }
 }
 
-/// How long the server may take over the call because it was asked to wait.
+/// How long the answer to a break may be held back.
+const HELD: Span = Span::secs(20);
+
+/// How long the server may take over the call because it was asked to wait, or has to.
 pub(super) fn waits(op: &Op) -> Span {
     if let Op::Check { wait, .. } = op {
         *wait
+    } else if let Op::Break { .. } = op {
+        HELD
     } else {
         Span::ZERO
     }

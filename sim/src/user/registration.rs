@@ -24,7 +24,8 @@ impl VirtualUser {
             Ok(
                 Answer::Waiting { user, .. }
                 | Answer::Matched { user, .. }
-                | Answer::LoggedIn { user, .. },
+                | Answer::LoggedIn { user, .. }
+                | Answer::OnBreak { user, .. },
             ) => *user,
             Ok(
                 Answer::LeftQueue { .. }
@@ -32,6 +33,7 @@ impl VirtualUser {
                 | Answer::LeftChat
                 | Answer::Stick { .. }
                 | Answer::Draft { .. }
+                | Answer::Mood { .. }
                 | Answer::Done
                 | Answer::Read { .. },
             )

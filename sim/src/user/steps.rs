@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use chat_core::{Span, Time};
+use chat_core::{BreakKind, Span, Time};
 
 use crate::history::{Observer, What};
 use crate::plan::{Argument, Step, Text, Verb};
@@ -74,7 +74,11 @@ impl VirtualUser {
     /// Makes a call of the flow, and waits for its answer unless the `parallel` habit strikes.
     fn call(&mut self, now: Time, meant: Time, verb: &Verb, o: &mut impl Observer) {
         let registered = self.user.is_some();
-        if !registered && !matches!(verb, Verb::EnterQueue { .. } | Verb::Login { .. }) {
+        let registers = matches!(
+            verb,
+            Verb::EnterQueue { .. } | Verb::Login { .. } | Verb::Break { .. }
+        );
+        if !registered && !registers {
             // Without a handle there is nothing left to do.
             self.doing = Doing::Settling;
             return;
@@ -84,12 +88,26 @@ impl VirtualUser {
             return;
         };
         let call = self.begin_call(now, meant, op, Patience::ByHabit, o);
+        if registered && matches!(verb, Verb::Break { .. }) {
+            self.look_meanwhile(now, o);
+        }
         // Whoever registers has no handle for another call until the answer comes.
         let goes_on = registered
             && self.calls.len() < MOST_IN_FLIGHT
             && self.draw.chance(self.habits.parallel);
         if !goes_on {
             self.doing = Doing::Calling { call };
+        }
+    }
+
+    /// Now and then somebody on a break looks at its stress once, or twice at once: the answer to
+    /// that waits for nothing.
+    fn look_meanwhile(&mut self, now: Time, o: &mut impl Observer) {
+        if matches!(self.script, Script::Manual { .. }) {
+            return;
+        }
+        for _ in 0..self.draw.below(4).saturating_sub(1) {
+            self.begin_call(now, now, Op::Mood, Patience::ByHabit, o);
         }
     }
 
@@ -104,7 +122,7 @@ impl VirtualUser {
     ) -> CallId {
         let secret = self.secret;
         let who = match op {
-            Op::EnterQueue { .. } | Op::Login { .. } if self.user.is_none() => {
+            Op::EnterQueue { .. } | Op::Login { .. } | Op::Break { .. } if self.user.is_none() => {
                 Credential::New { secret }
             }
             Op::EnterQueue { .. }
@@ -120,10 +138,12 @@ impl VirtualUser {
             | Op::Typing { .. }
             | Op::Block { .. }
             | Op::Report { .. }
+            | Op::Break { .. }
+            | Op::Mood
             | Op::Check { .. } => Credential::Handle { secret },
         };
         let keyed = self.keys == Keys::Random
-            && !matches!(op, Op::Check { .. })
+            && !matches!(op, Op::Check { .. } | Op::Mood)
             && !self.leave_out.contains(&Argument::Key);
         let mut key =
             keyed.then(|| (u128::from(self.draw.bits()) << 64) | u128::from(self.draw.bits()));
@@ -214,7 +234,18 @@ impl VirtualUser {
                 user: self.rooms.somebody()?,
                 reason: reason.clone(),
             },
+            Verb::Break { kind, excuse } => Op::Break {
+                kind: kind.unwrap_or_else(|| self.any_break()),
+                excuse: excuse.clone(),
+            },
+            Verb::Mood => Op::Mood,
         })
+    }
+
+    fn any_break(&mut self) -> BreakKind {
+        let kinds = BreakKind::ALL;
+        let drawn = usize::try_from(self.draw.below(kinds.len() as u64)).unwrap_or(0);
+        kinds[drawn]
     }
 
     /// A check by somebody in the middle of a flow.

@@ -281,7 +281,8 @@ impl World<'_, '_> {
                     more: page.unread > 0,
                 })
             }
-            Ok(Response::Read(_) | Response::Streaming) => Ok(Answer::Done),
+            Ok(Response::Read(read)) => Ok(translate::read(&read)),
+            Ok(Response::Streaming) => Ok(Answer::Done),
             Err(reject) => Err(translate::refusal(&reject)),
         };
         self.hash = mix(self.hash, outcome_word(&outcome));
@@ -355,6 +356,18 @@ fn outcome_word(outcome: &crate::protocol::Outcome) -> u64 {
         Ok(Answer::LoggedIn { user, room }) => (u64::from(room.0) << 32) ^ u64::from(user.0) ^ 6,
         Ok(Answer::Draft { length, .. }) => (u64::from(*length) << 8) ^ 7,
         Ok(Answer::LeftQueue { .. } | Answer::LeftChat | Answer::Done) => 8,
+        Ok(Answer::OnBreak {
+            user,
+            stress,
+            boss_alert,
+            flavour,
+        }) => {
+            let mood = (u64::from(*stress) << 8) ^ u64::from(*boss_alert);
+            (u64::from(user.0) << 32) ^ u64::from(*flavour) ^ (mood << 16) ^ 10
+        }
+        Ok(Answer::Mood { stress, boss_alert }) => {
+            (u64::from(*stress) << 16) ^ (u64::from(*boss_alert) << 8) ^ 11
+        }
         Err(refusal) => chat_core::mix_bytes(9, refusal.code.as_bytes()),
     }
 }

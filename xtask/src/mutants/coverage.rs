@@ -51,7 +51,7 @@ const WITHOUT: [(&str, &str); 14] = [
 ];
 
 /// Properties that nothing can break yet, and why.
-const UNBROKEN: [(&str, &str); 1] = [("breaks_rules", "breaks come with a later release")];
+const UNBROKEN: [(&str, &str); 0] = [];
 
 /// What there is to cover.
 #[derive(Debug)]
@@ -176,7 +176,7 @@ mod tests {
         let mut files: Vec<String> = WITHOUT.map(|(file, _)| file.to_owned()).to_vec();
         files.push("core/src/queue.rs".into());
         Ground {
-            properties: ["bounded", "breaks_rules"].map(str::to_owned).to_vec(),
+            properties: vec!["bounded".to_owned()],
             files,
         }
     }

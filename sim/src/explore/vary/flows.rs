@@ -80,6 +80,22 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
     }
 }
 
+/// Whether anybody of the plan takes breaks. Where nobody does, nothing is drawn about them.
+pub(super) fn has_breaks(plan: &Plan) -> bool {
+    fn among(steps: &[Step]) -> bool {
+        steps.iter().any(|step| match step {
+            Step::Call(verb) => matches!(verb, Verb::Break { .. }),
+            Step::Loop { steps, .. } => among(steps),
+            Step::Choose(choices) => choices.iter().any(|choice| among(&choice.steps)),
+            Step::Await { .. } | Step::Think(_) | Step::Disconnect(_) => false,
+        })
+    }
+    match &plan.workload {
+        Workload::Phases { personas, .. } => personas.iter().any(|p| among(&p.flow)),
+        Workload::Steps { .. } => false,
+    }
+}
+
 fn without(dice: &mut Dice) -> BTreeSet<&'static str> {
     if dice.coin() {
         return BTreeSet::new();
@@ -181,7 +197,9 @@ impl Rewrite {
             | Verb::LeaveChat
             | Verb::Typing
             | Verb::Block
-            | Verb::Report { .. } => verb.clone(),
+            | Verb::Report { .. }
+            | Verb::Break { .. }
+            | Verb::Mood => verb.clone(),
         }
     }
 
@@ -225,7 +243,9 @@ fn class(step: &Step) -> &'static str {
             | Verb::Login { .. }
             | Verb::Send(_)
             | Verb::TalkingStick
-            | Verb::Push => "",
+            | Verb::Push
+            | Verb::Break { .. }
+            | Verb::Mood => "",
         },
     }
 }

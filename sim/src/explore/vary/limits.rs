@@ -17,6 +17,20 @@ pub(super) fn draw(server: &mut Config, dice: &mut Dice) {
     }
 }
 
+/// What bosses are like: now and then such as see all, or nothing.
+pub(super) fn bosses(server: &mut Config, dice: &mut Dice) {
+    server.boss_alertness = dice.pick(&[server.boss_alertness, 0, 50, 80, 100, 100]);
+    let cooldown = server.boss_alertness_cooldown;
+    let secs = Span::secs;
+    server.boss_alertness_cooldown = dice.pick(&[cooldown, cooldown, secs(0), secs(3), secs(10)]);
+    dice.say(format!(
+        "boss {} %, calms in {}",
+        server.boss_alertness, server.boss_alertness_cooldown
+    ));
+    limit(&mut server.max_held, "max_held", (1, 4), dice);
+    limit(&mut server.max_excuse, "max_excuse", (1, 20), dice);
+}
+
 fn matching(server: &mut Config, dice: &mut Dice) {
     server.matching = dice.pick(&[
         server.matching,

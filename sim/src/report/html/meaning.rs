@@ -19,7 +19,7 @@ pub(super) fn meaning(property: &str) -> &'static str {
         "idempotent_requests" => "a repeated key has one effect and one answer",
         "durability" => "what was accepted before a crash is there after it",
         "bounded" => "no collection passes its limit, and every overflow was told",
-        "breaks_rules" => "breaks come with a later release",
+        "breaks_rules" => "stress, bosses and delays are as the breaks and the clock make them",
         "queue_progress" => "faults healed and two compatible users waiting: a match in time",
         "stick_progress" => "faults healed, a claimant is granted the stick in time",
         "delivery_progress" => "faults healed, every inbox drains in time",

@@ -5,8 +5,8 @@ use serde_json::{Map, Value, json};
 use super::forms::{closed, count, described, named, one_of, refer, some};
 use crate::names::EVENTS;
 use crate::scenario::flow::{
-    AWAIT_KEYS, CHECK_KEYS, CHOICE_KEYS, DISCONNECT_KEYS, ENTER_QUEUE_KEYS, LOGIN_KEYS, LOOP_KEYS,
-    MAX_ROOMS, MAX_WEIGHT, REPORT_KEYS, TEXT_KEYS,
+    AWAIT_KEYS, BREAK_KEYS, CHECK_KEYS, CHOICE_KEYS, DISCONNECT_KEYS, ENTER_QUEUE_KEYS, LOGIN_KEYS,
+    LOOP_KEYS, MAX_ROOMS, MAX_WEIGHT, REPORT_KEYS, TEXT_KEYS, break_kinds,
 };
 use crate::scenario::written::{BARE, CALLS, OTHERS, WITHOUT_VALUE};
 
@@ -94,6 +94,21 @@ fn taken_by(verb: &str) -> Value {
                 json!({ "type": "string" }),
                 "Why; `spam` by default.",
             )],
+            &[],
+        ),
+        "break" => closed(
+            "Take a break; in a flow, now and then with a look at one's stress meanwhile.",
+            BREAK_KEYS,
+            [
+                described(
+                    one_of(&break_kinds()),
+                    "Which; any by default. `check_stress_status` is none, but a look alone.",
+                ),
+                described(
+                    json!({ "type": "string" }),
+                    "What to say of it; the server's own words by default.",
+                ),
+            ],
             &[],
         ),
         other => taken_by_other(other),

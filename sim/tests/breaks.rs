@@ -1,0 +1,72 @@
+//! A hundred thousand breaks in virtual worlds: values in range, and the boss as attentive as told.
+
+use chat_core::Span;
+use sim::history::{Observer, Record, What, WorldRecord};
+use sim::protocol::Answer;
+use sim::runner::Progress;
+use sim::{scenario, world};
+
+/// Agents who rest again and again, with a boss who has calmed down each time.
+const SCENARIO: &str = "
+name: hundred_thousand
+about: As many breaks as it takes to see chance at work.
+duration: 12d
+server: { boss_alertness: 50, boss_alertness_cooldown: 1s, rate_limit: none }
+phases: [{ name: all, duration: 1s, arrival_count: 10 }]
+scenarios:
+  - name: idler
+    flow:
+      - break
+      - loop: { count: 10000, steps: [think: { min: 2s, max: 180s }, break] }
+properties: [breaks_rules]
+";
+
+/// What all answers to breaks told.
+#[derive(Debug, Default)]
+struct Told {
+    breaks: u64,
+    noticed: u64,
+    most_stress: u8,
+}
+
+impl Observer for Told {
+    fn observe(&mut self, record: &Record<'_>) {
+        let What::Answered {
+            outcome: Ok(Answer::OnBreak {
+                stress, boss_alert, ..
+            }),
+            ..
+        } = record.what
+        else {
+            return;
+        };
+        assert!(*stress <= 100 && *boss_alert <= 5, "{record:?}");
+        self.breaks += 1;
+        self.noticed += u64::from(*boss_alert > 0);
+        self.most_stress = self.most_stress.max(*stress);
+    }
+
+    fn observe_world(&mut self, _: &WorldRecord<'_>) {}
+}
+
+#[test]
+fn the_boss_notices_as_many_of_a_hundred_thousand_breaks_as_told() {
+    for alertness in [0, 25, 50, 80, 100] {
+        let mut plan = scenario::parse("hundred_thousand.yaml", SCENARIO).expect("it is right");
+        plan.server.boss_alertness = alertness;
+        let mut told = Told::default();
+        let outcome = world::run(&plan, 7, &Progress::default(), Some(&mut told));
+        assert!(outcome.violations.is_empty(), "{:?}", outcome.violations);
+        let judged = outcome.properties["breaks_rules"].checks;
+        assert!(told.breaks >= 100_000 && judged >= told.breaks, "{told:?}");
+        // Five standard deviations: of 100,000 throws at one half they are 791.
+        let p = f64::from(alertness) / 100.0;
+        let n = told.breaks as f64;
+        let off = (told.noticed as f64 - n * p).abs();
+        assert!(
+            off <= 5.0 * (n * p * (1.0 - p)).sqrt(),
+            "{alertness}: {told:?}"
+        );
+        assert!(plan.server.boss_alertness_cooldown == Span::secs(1));
+    }
+}

@@ -144,7 +144,31 @@ fn steps_are_in_order_and_say_what_the_network_does() {
         (last.request, last.duplicate, last.reply),
         (millis(1), millis(2), millis(3))
     );
-    assert!(matches!(steps[5].what, Step::Disconnect(None)));
+    assert!(matches!(steps[8].what, Step::Disconnect(None)));
+}
+
+#[test]
+fn a_break_is_any_or_a_named_one_or_just_a_look() {
+    use sim::plan::Verb;
+    let Workload::Steps { steps, .. } = good("every_step.yaml").workload else {
+        panic!("steps");
+    };
+    let any = |verb: &Step| {
+        matches!(
+            verb,
+            Step::Call(Verb::Break {
+                kind: None,
+                excuse: None
+            })
+        )
+    };
+    assert!(any(&steps[5].what));
+    assert!(matches!(&steps[6].what, Step::Call(Verb::Mood)));
+    let Step::Call(Verb::Break { kind, excuse }) = &steps[7].what else {
+        panic!("a break");
+    };
+    assert_eq!(*kind, Some(chat_core::BreakKind::Chimaek));
+    assert_eq!(excuse.as_deref(), Some("so hungry"));
 }
 
 #[test]

@@ -15,6 +15,11 @@ use server::stdio;
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
+/// Many threads make and drop small things for each other: the system's allocator took a tenth of
+/// the time of a `POST /send`.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// A setting is wrong; nothing was served.
 const USAGE: u8 = 2;
 

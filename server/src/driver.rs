@@ -1,7 +1,11 @@
-//! The one owner of the node, on a thread of its own.
+//! The one owner of the node: a task that nobody shares it with.
 //!
 //! Everybody else holds a [`NodeClient`]: calls go in over a bounded channel, and answers come
 //! back when their cause is committed. Nobody polls: who waits is woken by what happens.
+//!
+//! It is a task and not a thread, since a call goes to the owner and back: from thread to thread
+//! each way costs the kernel a wake-up and a switch, which took longer than all the rest; a task is
+//! mostly run where it was woken. It never blocks. A journal that must has a thread of its own.
 //!
 //! ```text
 //! NodeClient ──calls──► channel ──► Node ──batches──► Journal
@@ -16,12 +20,11 @@ mod turn;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize};
-use std::sync::mpsc;
-use std::thread;
 use std::time::Instant;
 
 use chat_core::{Call, Node, Reject, Response, Ticket, UserId};
-use tokio::sync::oneshot;
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
 
 use crate::clock::Clock;
 use crate::journal::{Fate, Journal, Later};
@@ -57,7 +60,7 @@ pub enum Request {
     About(Box<str>, Naming),
 }
 
-/// Looks at the node, on its own thread.
+/// Looks at the node, between two of its turns.
 type Look = Box<dyn FnOnce(&Node) + Send>;
 
 /// What comes to the driver.
@@ -102,16 +105,13 @@ struct Shared {
 
 /// A driver that runs.
 #[derive(Debug)]
-pub struct Running {
-    thread: thread::JoinHandle<()>,
-    ended: oneshot::Receiver<()>,
-}
+pub struct Running(JoinHandle<()>);
 
 impl Running {
     /// Waits until the driver has died, which it does by a bug alone.
     pub async fn died(&mut self) -> Died {
-        // The sender is dropped, not used: by the end of the thread, whatever ended it.
-        let _ = (&mut self.ended).await;
+        // However it ended: nobody told it to.
+        let _ = (&mut self.0).await;
         Died
     }
 
@@ -120,27 +120,24 @@ impl Running {
     /// # Errors
     /// When it died of a broken invariant instead. There is nothing left to serve.
     pub async fn ended(self) -> Result<(), Died> {
-        let _ = self.ended.await;
-        self.thread.join().map_err(|_| Died)
+        self.0.await.map_err(|_| Died)
     }
 }
 
-/// The driver's thread panicked: an invariant of the core is broken, and its state with it.
+/// The driver panicked: an invariant of the core is broken, and its state with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the server's state is damaged, and is not served any more; the log says by what")]
 pub struct Died;
 
-/// Starts to drive the node over the journal.
-///
-/// # Errors
-/// When the machine has no thread to give.
+/// Starts to drive the node over the journal. It has to be called on a runtime, where the driver
+/// runs.
 pub fn start(
     node: Node,
     mut journal: Box<dyn Journal>,
     clock: Clock,
     metrics: Arc<Metrics>,
-) -> std::io::Result<(NodeClient, Running)> {
-    let (sender, inputs) = mpsc::channel();
+) -> (NodeClient, Running) {
+    let (sender, inputs) = mpsc::unbounded_channel();
     let shared = Arc::new(Shared {
         clock,
         metrics,
@@ -152,15 +149,7 @@ pub fn start(
         // A driver that has stopped needs no fates.
         let _ = later.send(Input::Appended(fate));
     }));
-    let (end, ended) = oneshot::channel();
     let turn = Turn::new(node, journal, Arc::clone(&shared));
-    let thread = thread::Builder::new()
-        .name("driver".into())
-        .spawn(move || {
-            // Dropped at the end, and by a panic too: whoever waits is woken.
-            let _end = end;
-            turn.run(&inputs);
-        })?;
-    let client = NodeClient::new(sender, shared);
-    Ok((client, Running { thread, ended }))
+    let running = Running(tokio::spawn(turn.run(inputs)));
+    (NodeClient::new(sender, shared), running)
 }

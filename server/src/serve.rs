@@ -46,8 +46,6 @@ pub enum ServeError {
     },
     #[error("the machine has no randomness to make secrets of: {0}")]
     Randomness(getrandom::Error),
-    #[error("the machine has no thread to give: {0}")]
-    Thread(std::io::Error),
     #[error("--allow-hosts: {0}")]
     Hosts(#[from] HostError),
     #[error(transparent)]
@@ -69,15 +67,14 @@ impl Core {
     /// Starts a node that keeps its journal in memory.
     ///
     /// # Errors
-    /// When the machine has neither randomness nor a thread to give.
+    /// When the machine has no randomness to give.
     pub fn start(settings: &Settings) -> Result<Self, ServeError> {
         let mut seed = [0; 8];
         getrandom::fill(&mut seed).map_err(ServeError::Randomness)?;
         let secrets = Secrets::fresh().map_err(ServeError::Randomness)?;
         let node = Node::start(settings.limits.clone(), u64::from_le_bytes(seed));
         let journal = Box::new(MemoryJournal::default());
-        let (client, running) = driver::start(node, journal, Clock::start(), Arc::default())
-            .map_err(ServeError::Thread)?;
+        let (client, running) = driver::start(node, journal, Clock::start(), Arc::default());
         Ok(Self {
             service: Service::new(client, secrets),
             running,

@@ -95,8 +95,7 @@ fn start(config: Config) -> (NodeClient, Running, Reins) {
     let reins = Reins::default();
     let node = Node::start(config, 7);
     let journal = Box::new(reins.clone());
-    let (client, running) =
-        driver::start(node, journal, Clock::start(), Arc::default()).expect("a thread");
+    let (client, running) = driver::start(node, journal, Clock::start(), Arc::default());
     (client, running, reins)
 }
 

@@ -17,8 +17,7 @@ use server::{voice, wire};
 fn start() -> (Service, Running) {
     let node = Node::start(Config::default(), 7);
     let journal = Box::new(MemoryJournal::default());
-    let (client, running) =
-        driver::start(node, journal, Clock::start(), Arc::default()).expect("a thread");
+    let (client, running) = driver::start(node, journal, Clock::start(), Arc::default());
     (Service::new(client, Secrets::new(&[1; 32])), running)
 }
 
@@ -108,7 +107,7 @@ async fn a_stream_gives_every_event_once_and_in_order() {
         7,
     );
     let journal = Box::new(MemoryJournal::default());
-    let (client, _running) = driver::start(node, journal, Clock::start(), Arc::default()).unwrap();
+    let (client, _running) = driver::start(node, journal, Clock::start(), Arc::default());
     let service = Service::new(client, Secrets::new(&[1; 32]));
     let (ann, ben) = (Arc::new(Seat::default()), Arc::new(Seat::default()));
     ok(&service, &ann, Tool::Login, json!({ "username": "Ann" })).await;

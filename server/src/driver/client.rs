@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::mpsc;
 use std::time::Instant;
 
 use chat_core::{Address, Call, Node, Reader, Reject, Seq, Span, Ticket, Time};
-use tokio::sync::oneshot;
+use tokio::sync::{mpsc, oneshot};
 
 use super::facts::{Facts, More};
 use super::outlet::{Delivery, Outlet};
@@ -19,12 +18,12 @@ const OVERLOAD_RETRY: Span = Span::millis(250);
 /// Where calls go in. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct NodeClient {
-    inputs: mpsc::Sender<Input>,
+    inputs: mpsc::UnboundedSender<Input>,
     shared: Arc<Shared>,
 }
 
 impl NodeClient {
-    pub(super) fn new(inputs: mpsc::Sender<Input>, shared: Arc<Shared>) -> Self {
+    pub(super) fn new(inputs: mpsc::UnboundedSender<Input>, shared: Arc<Shared>) -> Self {
         Self { inputs, shared }
     }
 
@@ -94,7 +93,7 @@ impl NodeClient {
         Ok((stream, answered.facts))
     }
 
-    /// Looks at the node's committed state, on its own thread: be brief. None when the driver is
+    /// Looks at the node's committed state while everybody else waits: be brief. None when the driver is
     /// too busy, or has stopped.
     pub async fn look<T: Send + 'static>(
         &self,

@@ -1,13 +1,12 @@
-//! The driver's thread: what came in, what the node makes of it, what goes out.
+//! The driver's turns: what came in, what the node makes of it, what goes out.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use chat_core::{Node, Output, Reject, Response, Ticket, UserId};
-use tokio::sync::oneshot;
+use tokio::sync::{mpsc, oneshot};
 
 use super::facts::{self, Asker};
 use super::outlet::{Ending, Outlet, PAGE};
@@ -47,7 +46,7 @@ enum Phase {
     Stopped,
 }
 
-/// All that the thread owns.
+/// All that the driver owns.
 pub(super) struct Turn {
     node: Node,
     journal: Box<dyn Journal>,
@@ -70,7 +69,9 @@ impl Turn {
     }
 
     /// Until everybody is gone, or it was told to stop.
-    pub(super) fn run(mut self, inputs: &Receiver<Input>) {
+    pub(super) async fn run(mut self, mut inputs: mpsc::UnboundedReceiver<Input>) {
+        let mut alarm = std::pin::pin!(tokio::time::sleep(LONGEST_SLEEP));
+        let mut taken = Vec::with_capacity(INPUTS_A_TURN);
         let mut woke = Instant::now();
         loop {
             self.settle();
@@ -78,14 +79,20 @@ impl Turn {
                 break;
             }
             self.shared.metrics.turned(woke.elapsed());
-            let input = inputs.recv_timeout(self.sleep());
-            woke = Instant::now();
-            match input {
-                Ok(input) => self.take(input),
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => break,
+            let due = tokio::time::Instant::now() + self.sleep();
+            // To set it costs more than to let it go off too soon, now and then.
+            if due < alarm.deadline() || alarm.is_elapsed() {
+                alarm.as_mut().reset(due);
             }
-            for input in inputs.try_iter().take(INPUTS_A_TURN) {
+            tokio::select! {
+                biased;
+                received = inputs.recv_many(&mut taken, INPUTS_A_TURN) => if received == 0 {
+                    break;
+                },
+                () = alarm.as_mut() => {}
+            }
+            woke = Instant::now();
+            for input in taken.drain(..) {
                 self.take(input);
             }
         }

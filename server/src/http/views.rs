@@ -1,6 +1,6 @@
 //! Views for whoever looks in: who is here, which rooms, how many wait.
 //!
-//! Each costs the node's thread a walk over what it shows. So what it shows is bounded, what
+//! Each costs the driver a walk over what it shows. So what it shows is bounded, what
 //! everybody asks for is kept for a second, and of all other views one at a time is made.
 
 use std::future::Future;
@@ -72,7 +72,7 @@ pub(super) fn shown(http: &Http, view: Option<Bytes>) -> Response {
     }
 }
 
-/// A view made on the node's thread.
+/// A view made by the driver.
 pub(super) async fn look(
     http: &Http,
     view: impl FnOnce(&Node) -> Value + Send + 'static,

@@ -62,8 +62,7 @@ impl World {
         let node = Node::start(setup.config, 7);
         let journal = Box::new(MemoryJournal::default());
         let (node, running) =
-            driver::start(node, journal, Clock::start(), std::sync::Arc::default())
-                .expect("a thread");
+            driver::start(node, journal, Clock::start(), std::sync::Arc::default());
         let service = Service::new(node, Secrets::new(&[1; 32]));
         let app = http::router(service.clone(), &setup.http);
         let app = door::guard(app, service.clone(), setup.door);

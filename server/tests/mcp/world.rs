@@ -49,8 +49,7 @@ impl World {
             journal,
             Clock::start(),
             Arc::default(),
-        )
-        .unwrap();
+        );
         let service = Service::new(client, Secrets::new(&[1; 32]));
         let closing = CancellationToken::new();
         let caller = Arc::new(|_: &Parts| Caller {

@@ -74,9 +74,21 @@ pub(crate) async fn run(args: &Args) -> Outcome<()> {
         open / 1_024
     );
 
+    speak(args, (&mut connection, &people), &mut arrivals).await?;
+    println!("{} MiB in the end", server.resident_kib()? / 1_024);
+    drop(unread);
+    Ok(())
+}
+
+/// Round after round, one in each room speaks, and all others hear it.
+#[expect(clippy::print_stdout, reason = "this is where the program speaks")]
+async fn speak(
+    args: &Args,
+    (connection, people): (&mut Connection, &[(String, Value)]),
+    arrivals: &mut mpsc::UnboundedReceiver<u64>,
+) -> Outcome<()> {
     for round in 1..=args.rounds {
         let began = Instant::now();
-        // One in each room speaks, and all others hear it.
         let speakers = people[..args.streams].iter().step_by(args.members);
         let mut owed = args.streams;
         for (handle, room) in speakers {
@@ -103,8 +115,6 @@ pub(crate) async fn run(args: &Args) -> Outcome<()> {
             sent.as_secs_f64() * 1_000.0
         );
     }
-    println!("{} MiB in the end", server.resident_kib()? / 1_024);
-    drop(unread);
     Ok(())
 }
 

@@ -81,6 +81,11 @@ impl Relay {
         }
     }
 
+    /// The client is gone: nobody waits for its calls any more.
+    pub fn part(&self) {
+        self.inner.gone.cancel();
+    }
+
     /// The client is gone: its participants leave, and its streams end.
     pub async fn clean_up(&self) {
         self.inner.gone.cancel();
@@ -314,6 +319,9 @@ impl ServerHandler for Relay {
             called = self.inner.call(tool, arguments) => called,
             () = context.ct.cancelled() => {
                 return Err(ErrorData::internal_error("the request was cancelled", None));
+            }
+            () = self.inner.gone.cancelled() => {
+                return Err(ErrorData::internal_error("the client is gone", None));
             }
         };
         match called {

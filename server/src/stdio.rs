@@ -1,9 +1,12 @@
 //! One client on stdin and stdout: joined to a server, or served here.
 
-use std::time::Duration;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
 
 use chat_core::Address;
 use rmcp::ServiceExt as _;
+use tokio::io::{AsyncRead, ReadBuf};
 use tokio_util::sync::CancellationToken;
 
 use crate::cli::{Connect, StdioArgs};
@@ -15,6 +18,10 @@ use crate::tools::of_toolsets;
 
 /// How long a server on the default address may take to say that it is there.
 const PATIENCE: Duration = Duration::from_millis(500);
+
+/// How long calls may take that the client had sent before it left. Then those that still wait, for
+/// events or under the eyes of the boss, are answered as they are.
+const PARTING: Duration = Duration::from_millis(250);
 
 /// How long the driver may take to end once the client is gone.
 const LAST_MOMENT: Duration = Duration::from_secs(2);
@@ -61,7 +68,8 @@ async fn server(args: &StdioArgs) -> Result<Option<Upstream>, StdioError> {
 async fn joined(upstream: Upstream, settings: &Settings) -> Result<(), StdioError> {
     tracing::info!(server = upstream.base(), "this client joins a server");
     let relay = Relay::new(upstream, of_toolsets(&settings.toolsets));
-    let ended = converse(relay.clone()).await;
+    let parting = relay.clone();
+    let ended = converse(relay.clone(), move || parting.part()).await;
     relay.clean_up().await;
     ended
 }
@@ -82,16 +90,31 @@ async fn alone(settings: &Settings) -> Result<(), StdioError> {
     };
     let tools = of_toolsets(&settings.toolsets);
     let chat = mcp::Chat::over_stdio(service.clone(), tools, &options, caller);
-    let ended = converse(chat).await;
-    service.node().stop(std::time::Instant::now() + LAST_MOMENT);
+    let parting = service.clone();
+    let stop = move || parting.node().stop(Instant::now() + LAST_MOMENT);
+    let ended = converse(chat, stop).await;
+    service.node().stop(Instant::now() + LAST_MOMENT);
     running.ended().await.map_err(ServeError::from)?;
     ended
 }
 
-/// Speaks MCP on stdin and stdout until stdin closes.
-async fn converse<H: rmcp::ServerHandler>(handler: H) -> Result<(), StdioError> {
-    let pipes = rmcp::transport::io::stdio_pipes();
-    let serving = match handler.serve(pipes).await {
+/// Speaks MCP on stdin and stdout until stdin closes, and then ends by `part` what still waits.
+async fn converse<H: rmcp::ServerHandler>(
+    handler: H,
+    part: impl FnOnce() + Send + 'static,
+) -> Result<(), StdioError> {
+    let (stdin, stdout) = rmcp::transport::io::stdio_pipes();
+    let ended = CancellationToken::new();
+    let stdin = Watched {
+        inner: stdin,
+        ended: ended.clone(),
+    };
+    tokio::spawn(async move {
+        ended.cancelled().await;
+        tokio::time::sleep(PARTING).await;
+        part();
+    });
+    let serving = match handler.serve((stdin, stdout)).await {
         Ok(serving) => serving,
         // It left before it said anything, which is its right.
         Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
@@ -100,5 +123,31 @@ async fn converse<H: rmcp::ServerHandler>(handler: H) -> Result<(), StdioError> 
     match serving.waiting().await {
         Ok(_) => Ok(()),
         Err(error) => Err(StdioError::Broken(error.to_string())),
+    }
+}
+
+/// Standard input, which tells when it has ended.
+struct Watched<R> {
+    inner: R,
+    ended: CancellationToken,
+}
+
+impl<R: AsyncRead + Unpin> AsyncRead for Watched<R> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        into: &mut ReadBuf<'_>,
+    ) -> Poll<std::io::Result<()>> {
+        let before = into.filled().len();
+        let polled = Pin::new(&mut self.inner).poll_read(context, into);
+        let is_over = match &polled {
+            Poll::Ready(Ok(())) => into.remaining() > 0 && into.filled().len() == before,
+            Poll::Ready(Err(_)) => true,
+            Poll::Pending => false,
+        };
+        if is_over {
+            self.ended.cancel();
+        }
+        polled
     }
 }

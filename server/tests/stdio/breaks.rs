@@ -170,6 +170,41 @@ fn an_excuse_is_said_and_cannot_pass_for_figures() {
     client.close();
 }
 
+/// Under a boss who is fully alert, with a call that is held back and one that waits for events.
+fn left_waiting(words: &[&str]) -> Client {
+    let mut client = Client::introduced(words);
+    for _ in 0..4 {
+        take(&mut client, "show_meme", &json!({}));
+    }
+    for (name, arguments) in [
+        ("show_meme", json!({})),
+        ("check", json!({ "wait_seconds": 50 })),
+    ] {
+        let params = json!({ "name": name, "arguments": arguments });
+        client.send_request("tools/call", &params);
+    }
+    // Both were taken: what comes behind them is answered, and they are not.
+    let (text, _) = take(&mut client, "check_stress_status", &json!({}));
+    assert_eq!(read(&text).boss, 5);
+    client
+}
+
+#[test]
+fn what_waits_when_stdin_closes_is_answered_as_it_is() {
+    let client = left_waiting(&["--connect", "never", "--boss_alertness", "100"]);
+    let answers = client.close_and_read();
+    assert_eq!(answers.len(), 2, "{answers:?}");
+    for answer in answers {
+        assert_eq!(answer["result"]["isError"], false, "{answer}");
+    }
+}
+
+#[test]
+fn a_client_that_joined_a_server_leaves_with_calls_that_wait() {
+    let server = Server::with(&["--boss_alertness", "100"]);
+    left_waiting(&["--connect", &server.url()]).close();
+}
+
 /// The one test of real time: it takes half a minute, and runs by itself.
 #[test]
 #[ignore = "slow: an answer is really held back for 20 s"]

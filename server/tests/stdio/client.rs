@@ -130,6 +130,15 @@ impl Client {
         }
     }
 
+    /// Closes stdin, and returns what is still answered until the process ends.
+    pub(crate) fn close_and_read(mut self) -> Vec<Value> {
+        drop(self.stdin.take());
+        let ended = self.child.wait().expect("it ends");
+        assert!(ended.success(), "{ended}");
+        let answers = std::iter::from_fn(|| self.lines.recv_timeout(PATIENCE).ok());
+        answers.filter(|line| line["id"].is_u64()).collect()
+    }
+
     /// Closes stdin, and waits for the process to end.
     pub(crate) fn close(mut self) {
         drop(self.stdin.take());

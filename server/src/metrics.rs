@@ -95,6 +95,63 @@ fn times() -> Histogram {
     Histogram::new(exponential_buckets(0.000_02, 4.0, 12))
 }
 
+impl Sizes {
+    fn register(&self, registry: &mut Registry) {
+        registry.register(
+            "participants",
+            "Registered participants",
+            self.participants.clone(),
+        );
+        registry.register("rooms", "Rooms, ended ones among them", self.rooms.clone());
+        registry.register(
+            "queue_length",
+            "Waiting for a partner",
+            self.queue_length.clone(),
+        );
+        registry.register(
+            "queue_first_wait_seconds",
+            "How long the first in that line has been waiting",
+            self.queue_first_wait_seconds.clone(),
+        );
+        registry.register(
+            "queue_recent_wait_seconds",
+            "How long recent waits for a partner were on average",
+            self.queue_recent_wait_seconds.clone(),
+        );
+        registry.register("streams", "Open event streams", self.streams.clone());
+        registry.register(
+            "waiting_checks",
+            "Checks that wait for something to come",
+            self.waiting_checks.clone(),
+        );
+        registry.register(
+            "held_answers",
+            "Answers of breaks that are held back, or may have to be",
+            self.held_answers.clone(),
+        );
+        registry.register(
+            "boss_alerts",
+            "Breaks that made a boss more alert",
+            self.boss_alerts.clone(),
+        );
+        registry.register(
+            "breaks_held",
+            "Breaks whose answers were held back, under a boss who was fully alert",
+            self.breaks_held.clone(),
+        );
+        registry.register(
+            "journal_pending",
+            "Commands that wait for the journal",
+            self.journal_pending.clone(),
+        );
+        registry.register(
+            "driver_queued",
+            "Calls that lie in the driver's channel",
+            self.driver_queued.clone(),
+        );
+    }
+}
+
 impl Default for Metrics {
     fn default() -> Self {
         let mut metrics = Self {
@@ -108,13 +165,14 @@ impl Default for Metrics {
             model_bytes: Counter::default(),
             sizes: Sizes::default(),
         };
-        metrics.register();
+        metrics.register_counts();
+        metrics.sizes.register(&mut metrics.registry);
         metrics
     }
 }
 
 impl Metrics {
-    fn register(&mut self) {
+    fn register_counts(&mut self) {
         let registry = &mut self.registry;
         registry.register("calls", "Calls by tool", self.calls.clone());
         registry.register("refusals", "Refused calls by code", self.refusals.clone());
@@ -142,59 +200,6 @@ impl Metrics {
             "model_bytes",
             "Bytes of text that models were sent to read",
             self.model_bytes.clone(),
-        );
-        let sizes = &self.sizes;
-        registry.register(
-            "participants",
-            "Registered participants",
-            sizes.participants.clone(),
-        );
-        registry.register("rooms", "Rooms, ended ones among them", sizes.rooms.clone());
-        registry.register(
-            "queue_length",
-            "Waiting for a partner",
-            sizes.queue_length.clone(),
-        );
-        registry.register(
-            "queue_first_wait_seconds",
-            "How long the first in that line has been waiting",
-            sizes.queue_first_wait_seconds.clone(),
-        );
-        registry.register(
-            "queue_recent_wait_seconds",
-            "How long recent waits for a partner were on average",
-            sizes.queue_recent_wait_seconds.clone(),
-        );
-        registry.register("streams", "Open event streams", sizes.streams.clone());
-        registry.register(
-            "waiting_checks",
-            "Checks that wait for something to come",
-            sizes.waiting_checks.clone(),
-        );
-        registry.register(
-            "held_answers",
-            "Answers of breaks that are held back, or may have to be",
-            sizes.held_answers.clone(),
-        );
-        registry.register(
-            "boss_alerts",
-            "Breaks that made a boss more alert",
-            sizes.boss_alerts.clone(),
-        );
-        registry.register(
-            "breaks_held",
-            "Breaks whose answers were held back, under a boss who was fully alert",
-            sizes.breaks_held.clone(),
-        );
-        registry.register(
-            "journal_pending",
-            "Commands that wait for the journal",
-            sizes.journal_pending.clone(),
-        );
-        registry.register(
-            "driver_queued",
-            "Calls that lie in the driver's channel",
-            sizes.driver_queued.clone(),
         );
     }
 

@@ -41,26 +41,26 @@ pub fn text(performed: &Performed) -> String {
 
 /// The texts that are read by pattern: nothing is before them, and no `next:` behind.
 fn exact(said: &Said) -> Option<String> {
-    match said {
-        Said::OnBreak {
-            message,
-            break_summary,
-            stress_level,
-            boss_alert_level,
-            ..
-        } => Some(breaks::of_break(
-            message,
-            break_summary,
-            *stress_level,
-            *boss_alert_level,
-        )),
-        Said::Mood {
-            stress_level,
-            boss_alert_level,
-            ..
-        } => Some(breaks::of_status(*stress_level, *boss_alert_level)),
-        _ => None,
+    if let Said::Mood {
+        stress_level,
+        boss_alert_level,
+        ..
+    } = said
+    {
+        return Some(breaks::of_status(*stress_level, *boss_alert_level));
     }
+    let Said::OnBreak {
+        message,
+        break_summary,
+        stress_level,
+        boss_alert_level,
+        ..
+    } = said
+    else {
+        return None;
+    };
+    let (stress, boss) = (*stress_level, *boss_alert_level);
+    Some(breaks::of_break(message, break_summary, stress, boss))
 }
 
 struct Voice {

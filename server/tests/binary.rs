@@ -310,7 +310,10 @@ fn waiters(server: &Server) -> (Vec<thread::JoinHandle<()>>, Sender<()>) {
             // Dropped, not sent: all are let go at once.
             let _ = gone.lock().expect("nobody panics with it").recv();
             let said = speaks.post("/send", &speaker, &json!({ "message": "the last word" }));
-            let (status, checked) = checks.join().unwrap().expect("a waiting check is answered");
+            let (status, checked) = checks
+                .join()
+                .expect("nobody panics")
+                .expect("a waiting check is answered");
             match said {
                 Some((200, said)) => {
                     assert_eq!(status, 200, "{checked}");

@@ -54,7 +54,12 @@ impl Ask {
     pub fn excuse(&self) -> Option<Arc<str>> {
         match self {
             Self::Minting(Command::TakeBreak { excuse, .. }, _) => excuse.clone(),
-            _ => None,
+            Self::Minting(..)
+            | Self::Command(_)
+            | Self::Block(_)
+            | Self::Report(..)
+            | Self::Read(_)
+            | Self::Mood => None,
         }
     }
 }

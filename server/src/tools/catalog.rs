@@ -237,22 +237,7 @@ fn output(tool: Tool) -> Map<String, Value> {
         Tool::LeaveChat | Tool::Typing | Tool::BlockUser | Tool::ReportUser => {
             vec![("success", json!({ "type": "boolean" }))]
         }
-        Tool::Break(_) => vec![
-            ("message", string()),
-            ("break_summary", string()),
-            ("stress_level", integer()),
-            ("boss_alert_level", integer()),
-            ("handle", string()),
-            ("user_id", string()),
-            ("inbox_uri", string()),
-        ],
-        Tool::CheckStressStatus => vec![
-            ("stress_level", integer()),
-            ("boss_alert_level", integer()),
-            ("handle", string()),
-            ("user_id", string()),
-            ("inbox_uri", string()),
-        ],
+        Tool::Break(_) | Tool::CheckStressStatus => rested(tool),
     };
     let mut properties: Map<_, _> = own
         .into_iter()
@@ -264,6 +249,20 @@ fn output(tool: Tool) -> Map<String, Value> {
     object.insert("type".into(), "object".into());
     object.insert("properties".into(), properties.into());
     object
+}
+
+/// What those of breaks say: how one is, and who one is to whoever came without a handle.
+fn rested(tool: Tool) -> Vec<(&'static str, Value)> {
+    let mut own = vec!["handle", "user_id", "inbox_uri"];
+    if matches!(tool, Tool::Break(_)) {
+        own.extend(["message", "break_summary"]);
+    }
+    let texts = own
+        .into_iter()
+        .map(|name| (name, json!({ "type": "string" })));
+    let figures =
+        ["stress_level", "boss_alert_level"].map(|name| (name, json!({ "type": "integer" })));
+    texts.chain(figures).collect()
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use super::event::{Event, Notice, Payload, events, notices, payload};
 use super::{User, public_id, timestamp};
 use crate::driver::{Facts, More};
 use crate::identity::{Handle, ReaderId};
-use crate::voice;
+use crate::voice::{self, Spoken};
 
 /// An accepted call's result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -236,10 +236,7 @@ fn done(reply: &Reply, facts: &Facts, asker: Asker<'_>) -> Said {
             status: "waiting",
             me: me(),
             position: *position,
-            queue_length: match facts.more {
-                More::Queue(length) => length,
-                More::Nothing | More::Members(_) | More::Holder(_) | More::Begins(_) => 0,
-            },
+            queue_length: queue_length(&facts.more),
             estimated_wait_seconds: estimated_wait.map(|wait| wait.as_secs_ceil()),
         },
         Reply::Matched { room, partner, .. } => Said::Matched {
@@ -254,10 +251,7 @@ fn done(reply: &Reply, facts: &Facts, asker: Asker<'_>) -> Said {
         Reply::LoggedIn { room, .. } => Said::LoggedIn {
             me: me(),
             room_id: room.to_string(),
-            users: match &facts.more {
-                More::Members(members) => members.iter().map(Member::from).collect(),
-                More::Nothing | More::Queue(_) | More::Holder(_) | More::Begins(_) => Vec::new(),
-            },
+            users: members(&facts.more),
         },
         Reply::Sent {
             room,
@@ -296,15 +290,33 @@ fn done(reply: &Reply, facts: &Facts, asker: Asker<'_>) -> Said {
             ..
         } => {
             let spoken = voice::spoken(*kind, *flavour, asker.excuse);
-            Said::OnBreak {
-                me: minted(facts, asker),
-                message: spoken.message,
-                break_summary: spoken.summary,
-                stress_level: *stress,
-                boss_alert_level: *boss_alert,
-            }
+            on_break(spoken, (*stress, *boss_alert), minted(facts, asker))
         }
         Reply::LeftChat | Reply::Arrived { .. } | Reply::Done => Said::Success { success: true },
+    }
+}
+
+fn on_break(spoken: Spoken, (stress, boss): (u8, u8), me: Option<Credentials>) -> Said {
+    Said::OnBreak {
+        me,
+        message: spoken.message,
+        break_summary: spoken.summary,
+        stress_level: stress,
+        boss_alert_level: boss,
+    }
+}
+
+fn members(more: &More) -> Vec<Member> {
+    match more {
+        More::Members(members) => members.iter().map(Member::from).collect(),
+        More::Nothing | More::Queue(_) | More::Holder(_) | More::Begins(_) => Vec::new(),
+    }
+}
+
+fn queue_length(more: &More) -> usize {
+    match more {
+        More::Queue(length) => *length,
+        More::Nothing | More::Members(_) | More::Holder(_) | More::Begins(_) => 0,
     }
 }
 

@@ -183,9 +183,8 @@ fn left_waiting(words: &[&str]) -> Client {
         let params = json!({ "name": name, "arguments": arguments });
         client.send_request("tools/call", &params);
     }
-    // Both were taken: what comes behind them is answered, and they are not.
-    let (text, _) = take(&mut client, "check_stress_status", &json!({}));
-    assert_eq!(read(&text).boss, 5);
+    // What comes behind them is answered, and they are not.
+    while read(&take(&mut client, "check_stress_status", &json!({})).0).boss < 5 {}
     client
 }
 
@@ -219,6 +218,7 @@ fn slow_under_the_eyes_of_the_boss_an_answer_takes_twenty_seconds() {
     let began = Instant::now();
     let held = client.send_request("tools/call", &params);
     // Meanwhile everything else is answered at once.
+    while read(&take(&mut client, "check_stress_status", &json!({})).0).boss < 5 {}
     for _ in 0..5 {
         let (text, _) = take(&mut client, "check_stress_status", &json!({}));
         assert_eq!(read(&text).boss, 5);

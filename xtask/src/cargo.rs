@@ -30,14 +30,18 @@ impl Build {
         }
     }
 
-    /// What Cargo wants to hear for it.
-    const fn flags(self) -> &'static [&'static str] {
+    /// What has Cargo build the simulator so.
+    const fn of_sim(self) -> &'static [&'static str] {
         match self {
-            Self::Debug => &[],
-            Self::Release => &["--release"],
+            Self::Debug => TESTED,
+            Self::Release => &["build", "--package", "sim", "--release"],
         }
     }
 }
+
+/// Builds the tests and programs of the whole workspace in debug, as the step `test` does. To build
+/// one package alone would choose fewer features of what they share, and compile all of that again.
+const TESTED: &[&str] = &["test", "--workspace", "--no-run"];
 
 impl Cargo {
     /// The Cargo that runs this program, called from `root`.
@@ -81,11 +85,26 @@ impl Cargo {
             .is_ok_and(|status| status.success())
     }
 
-    /// Builds the simulator, so that what runs it next does not wait for it unawares.
+    /// Builds the simulator.
     pub(crate) fn build_sim(&self, build: Build) -> Outcome {
-        let mut words = vec!["build", "--package", "sim"];
-        words.extend(build.flags());
-        self.run(&words)
+        self.run(build.of_sim())
+    }
+
+    /// Builds every program in debug, and returns where the one of this name is.
+    ///
+    /// # Errors
+    /// What came of it instead.
+    pub(crate) fn program(&self, name: &str) -> Result<PathBuf, Outcome> {
+        match self.run(TESTED) {
+            Outcome::Passed => Ok(self.built(Build::Debug, name)),
+            other @ (Outcome::Failed(_) | Outcome::Skipped(_)) => Err(other),
+        }
+    }
+
+    fn built(&self, build: Build, name: &str) -> PathBuf {
+        let name = format!("{name}{}", std::env::consts::EXE_SUFFIX);
+        let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
+        self.root.join(target).join(build.name()).join(name)
     }
 
     /// Runs `sim words…`, showing what it prints, and says how it ended.
@@ -130,11 +149,12 @@ impl Cargo {
     }
 
     fn sim_command(&self, build: Build, words: &[&str]) -> Command {
-        let mut all = vec!["run", "--quiet", "--package", "sim"];
-        all.extend(build.flags());
-        all.push("--");
-        all.extend(words);
-        self.command(&all)
+        let mut command = Command::new(self.built(build, "sim"));
+        command
+            .args(words)
+            .current_dir(&self.root)
+            .stdin(Stdio::null());
+        command
     }
 
     fn command(&self, words: &[&str]) -> Command {

@@ -51,16 +51,18 @@ pub(crate) fn check(cargo: &Cargo) -> Outcome {
     if let Err(why) = install(&desk) {
         return Outcome::Skipped(why);
     }
-    cargo
-        .run(&["build", "--package", "server"])
-        .and_then(|| on_a_server(cargo.root(), |url| judge(cargo.root(), &desk, url)))
+    let server = match cargo.program("talking-stick") {
+        Ok(server) => server,
+        Err(outcome) => return outcome,
+    };
+    on_a_server(&server, |url| judge(cargo.root(), &desk, url))
         // On a server of their own: the suite leaves somebody waiting for a partner.
-        .and_then(|| on_a_server(cargo.root(), |url| converse(&desk, url)))
+        .and_then(|| on_a_server(&server, |url| converse(&desk, url)))
 }
 
 /// What failed on a fresh server.
-fn on_a_server(root: &Path, check: impl FnOnce(&str) -> Vec<String>) -> Outcome {
-    match Server::start(root) {
+fn on_a_server(program: &Path, check: impl FnOnce(&str) -> Vec<String>) -> Outcome {
+    match Server::start(program) {
         Ok(server) => Outcome::of_findings(&check(&server.url)),
         Err(why) => Outcome::Failed(why),
     }
@@ -190,8 +192,8 @@ struct Server {
 }
 
 impl Server {
-    fn start(root: &Path) -> Result<Self, String> {
-        let mut child = Command::new(root.join("target/debug/talking-stick"))
+    fn start(program: &Path) -> Result<Self, String> {
+        let mut child = Command::new(program)
             .args(["--listen", "127.0.0.1:0", "--conformance-fixtures"])
             .args(["--log-level", "warn"])
             .stdin(Stdio::null())

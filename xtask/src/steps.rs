@@ -120,20 +120,17 @@ impl Step {
 fn test(cargo: &Cargo) -> Outcome {
     let frozen = [("INSTA_UPDATE", "no")];
     // Tests of real time are ignored at first, and run when nothing else does.
-    let slow = || {
-        cargo.run_with(
-            &frozen,
-            &["test", "--package", "server", "slow", "--", "--ignored"],
-        )
-    };
     if !cargo.has("nextest") {
-        let tested = cargo.run_with(&frozen, &["test", "--workspace"]);
-        return tested.and_then(slow);
+        let slow = ["test", "--workspace", "--tests", "--", "--ignored"];
+        return cargo
+            .run_with(&frozen, &["test", "--workspace"])
+            .and_then(|| cargo.run_with(&frozen, &slow));
     }
+    let slow = ["nextest", "run", "--workspace", "--run-ignored", "only"];
     cargo
         .run_with(&frozen, &["nextest", "run", "--workspace"])
         .and_then(|| cargo.run_with(&frozen, &["test", "--workspace", "--doc"]))
-        .and_then(slow)
+        .and_then(|| cargo.run_with(&frozen, &slow))
 }
 
 #[cfg(test)]

@@ -17,9 +17,8 @@ pub(crate) fn check(cargo: &Cargo) -> Outcome {
         Ok(stage) => stage,
         Err(outcome) => return outcome,
     };
-    let name = format!("talking-stick{}", std::env::consts::EXE_SUFFIX);
-    let server = cargo.root().join("target").join("debug").join(name);
-    cargo
-        .run(&["build", "--package", "server"])
-        .and_then(|| stage.play(&[("SERVER_PROGRAM", &server), ("SCREENSHOTS", &stage.left)]))
+    match cargo.program("talking-stick") {
+        Ok(server) => stage.play(&[("SERVER_PROGRAM", &server), ("SCREENSHOTS", &stage.left)]),
+        Err(outcome) => outcome,
+    }
 }

@@ -21,6 +21,6 @@ pub(crate) fn check(cargo: &Cargo) -> Outcome {
         return Outcome::Failed("the workspace's path is not Unicode".into());
     };
     let samples = [("SIM_REPORT_SAMPLES", folder)];
-    let written = cargo.run_with(&samples, &["test", "--package", "sim", "--test", "report"]);
+    let written = cargo.run_with(&samples, &["test", "--workspace", "--test", "report"]);
     written.and_then(|| stage.play(&[("REPORTS", &stage.left)]))
 }

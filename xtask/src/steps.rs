@@ -119,18 +119,12 @@ impl Step {
 /// documentation tests. A snapshot that differs is a failure and is never written.
 fn test(cargo: &Cargo) -> Outcome {
     let frozen = [("INSTA_UPDATE", "no")];
-    // Tests of real time are ignored at first, and run when nothing else does.
     if !cargo.has("nextest") {
-        let slow = ["test", "--workspace", "--tests", "--", "--ignored"];
-        return cargo
-            .run_with(&frozen, &["test", "--workspace"])
-            .and_then(|| cargo.run_with(&frozen, &slow));
+        return cargo.run_with(&frozen, &["test", "--workspace"]);
     }
-    let slow = ["nextest", "run", "--workspace", "--run-ignored", "only"];
     cargo
         .run_with(&frozen, &["nextest", "run", "--workspace"])
         .and_then(|| cargo.run_with(&frozen, &["test", "--workspace", "--doc"]))
-        .and_then(|| cargo.run_with(&frozen, &slow))
 }
 
 #[cfg(test)]

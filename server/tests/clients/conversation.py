@@ -50,8 +50,8 @@ class Listening(ClientExtension):
 class Agent:
     """One agent: a client, its handle, and how far it has read."""
 
-    def __init__(self, library, era, url):
-        self.library, self.era, self.url = library, era, url
+    def __init__(self, package, era, url):
+        self.package, self.era, self.url = package, era, url
         self.handle = self.uri = None
         self.after = 0
         self.read = []
@@ -84,7 +84,7 @@ class Agent:
             extensions=[Listening(self.pushed)],
             cache=None,
         )
-        if self.library == "sdk":
+        if self.package == "sdk":
             return mcp.Client(self.url, read_timeout_seconds=GUARD_SECONDS, **settings)
         settings["cache"] = False
         return fastmcp.Client(self.url, timeout=GUARD_SECONDS, **settings)
@@ -122,7 +122,7 @@ class Agent:
             await listens.wait()
 
     async def raw(self, tool, **arguments):
-        if self.library == "sdk":
+        if self.package == "sdk":
             result = await self.client.call_tool(tool, arguments)
         else:
             result = await self.client.call_tool_mcp(tool, arguments)
@@ -186,7 +186,7 @@ async def push(ann, ben, room):
             event = {}
             while event.get("message") != "pushed":
                 event = await ann.pushed.get()
-    if ann.library == "sdk":
+    if ann.package == "sdk":
         contents = (await ann.client.read_resource(f"{ann.uri}?after={ann.after}")).contents
     else:
         contents = await ann.client.read_resource(f"{ann.uri}?after={ann.after}")
@@ -236,9 +236,9 @@ async def leave(ann, ben, room):
     assert gone["reason"] == "left", gone
 
 
-async def main(library, era, url):
+async def main(package, era, url):
     name = uuid.uuid4().hex[:8]
-    ann, ben = Agent(library, era, url), Agent(library, era, url)
+    ann, ben = Agent(package, era, url), Agent(package, era, url)
     ann.name = ben.name = name
     await ann.connect()
     await ben.connect()
@@ -256,7 +256,7 @@ async def main(library, era, url):
     await leave(ann, ben, room)
     await ann.close()
     await ben.close()
-    print(f"{library}, {era}: queue, match, talk, push, stick, reconnect, leave")
+    print(f"{package}, {era}: queue, match, talk, push, stick, reconnect, leave")
 
 
 if __name__ == "__main__":

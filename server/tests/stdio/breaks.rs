@@ -204,9 +204,9 @@ fn a_client_that_joined_a_server_leaves_with_calls_that_wait() {
     left_waiting(&["--connect", &server.url()]).close();
 }
 
-/// The one test of real time: it takes half a minute, and runs by itself.
+/// The one test of real time: an answer is really held back. `slow_` is the mark by which nextest
+/// runs it when nothing else does.
 #[test]
-#[ignore = "slow: an answer is really held back for 20 s"]
 fn slow_under_the_eyes_of_the_boss_an_answer_takes_twenty_seconds() {
     let words = ["--connect", "never", "--boss_alertness", "100"];
     let mut client = Client::introduced(&words);

@@ -16,7 +16,7 @@ mod calling;
 mod fixtures;
 mod follows;
 mod handler;
-mod inbox;
+pub(crate) mod inbox;
 mod listener;
 pub(crate) mod listing;
 mod marks;

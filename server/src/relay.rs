@@ -24,8 +24,8 @@ use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::identity::{Handle, ReaderId};
-use crate::mcp::listing;
-use crate::seat::{Implicit, Seat};
+use crate::mcp::{inbox, listing};
+use crate::seat::Seat;
 use crate::tools::{Mint, Tool};
 
 pub use pushes::Pushes;
@@ -108,10 +108,7 @@ impl Inner {
     /// The handle of a call that passes none, as a server would know it on the spot.
     fn implicit(&self, tool: Tool, arguments: &Map<String, Value>) -> Option<Handle> {
         if !tool.mints() {
-            return match self.seat.implicit() {
-                Implicit::One(handle) => Some(handle),
-                Implicit::Nobody | Implicit::Several => None,
-            };
+            return self.seat.only();
         }
         let wanted = arguments.get("username").or(arguments.get("display_name"));
         let wanted = wanted.and_then(Value::as_str);
@@ -309,11 +306,7 @@ impl ServerHandler for Relay {
         request: CallToolRequestParams,
         context: Context,
     ) -> Result<CallToolResponse, ErrorData> {
-        let offered = |tool: &Tool| self.inner.tools.contains(tool);
-        let Some(tool) = request.name.parse().ok().filter(offered) else {
-            let told = format!("Unknown tool: {:.64}", request.name);
-            return Err(ErrorData::invalid_params(told, None));
-        };
+        let tool = listing::offered(&self.inner.tools, &request.name)?;
         let arguments = request.arguments.unwrap_or_default();
         let called = tokio::select! {
             called = self.inner.call(tool, arguments) => called,
@@ -373,7 +366,7 @@ impl ServerHandler for Relay {
         request: SubscribeRequestParams,
         _: Context,
     ) -> Result<(), ErrorData> {
-        let (reader, _) = inbox(&request.uri)?;
+        let (reader, _) = inbox::at(&request.uri)?;
         self.inner.pushes.subscribe(&reader);
         Ok(())
     }
@@ -383,7 +376,7 @@ impl ServerHandler for Relay {
         request: UnsubscribeRequestParams,
         _: Context,
     ) -> Result<(), ErrorData> {
-        let (reader, _) = inbox(&request.uri)?;
+        let (reader, _) = inbox::at(&request.uri)?;
         self.inner.pushes.unsubscribe(&reader);
         Ok(())
     }
@@ -398,7 +391,7 @@ impl ServerHandler for Relay {
     ) -> Option<SubscriptionFilter> {
         let uris = requested.resource_subscriptions.iter().flatten();
         let inboxes = uris
-            .filter(|uri| inbox(uri).is_ok())
+            .filter(|uri| inbox::at(uri).is_ok())
             .take(pushes::MAX_FOLLOWED);
         let mut accepted = SubscriptionFilter::default();
         accepted.resource_subscriptions = Some(inboxes.cloned().collect());
@@ -408,18 +401,11 @@ impl ServerHandler for Relay {
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
         let mut readers = Vec::new();
         for uri in context.accepted().resource_subscriptions.iter().flatten() {
-            readers.push(inbox(uri)?.0);
+            readers.push(inbox::at(uri)?.0);
         }
         let sink = context.sink().clone();
         let request = context.request_context();
         self.inner.pushes.listen(&readers, &sink, &request.ct).await;
         Ok(())
     }
-}
-
-fn inbox(uri: &str) -> Result<(ReaderId, Option<u64>), ErrorData> {
-    ReaderId::from_inbox_uri(uri).map_err(|why| {
-        let told = format!("Resource not found: {why}");
-        ErrorData::resource_not_found(told, Some(json!({ "uri": uri })))
-    })
 }

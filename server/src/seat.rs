@@ -27,30 +27,19 @@ struct Known {
     name: String,
 }
 
-/// Who calls without a handle.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Implicit {
-    /// The one participant of the place.
-    One(Handle),
-    /// Nobody was minted there yet.
-    Nobody,
-    /// Two or more were.
-    Several,
-}
-
 impl Seat {
     fn known(&self) -> MutexGuard<'_, Vec<Known>> {
         // Nothing that holds the lock can panic half way.
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Who is meant by a call without a handle.
+    /// Who is meant by a call without a handle: the one participant of the place, if there is
+    /// exactly one.
     #[must_use]
-    pub fn implicit(&self) -> Implicit {
+    pub fn only(&self) -> Option<Handle> {
         match &self.known()[..] {
-            [] => Implicit::Nobody,
-            [one] => Implicit::One(one.handle.clone()),
-            [_, _, ..] => Implicit::Several,
+            [one] => Some(one.handle.clone()),
+            [] | [_, _, ..] => None,
         }
     }
 
@@ -128,14 +117,27 @@ mod tests {
     #[test]
     fn one_is_meant_and_of_two_none() {
         let seat = Seat::default();
-        assert_eq!(seat.implicit(), Implicit::Nobody);
+        assert_eq!(seat.only(), None);
         seat.minted(&handle("a"), "Ann");
         seat.minted(&handle("a"), "Ann");
-        assert_eq!(seat.implicit(), Implicit::One(handle("a")));
+        assert_eq!(seat.only(), Some(handle("a")));
         seat.minted(&handle("b"), "Ben");
-        assert_eq!(seat.implicit(), Implicit::Several);
+        assert_eq!(seat.only(), None);
         seat.forget(&handle("a"));
-        assert_eq!(seat.implicit(), Implicit::One(handle("b")));
+        assert_eq!(seat.only(), Some(handle("b")));
+    }
+
+    #[test]
+    fn those_who_come_together_are_one_until_it_is_gone() {
+        let seat = Seat::default();
+        let first = |made: &str| seat.first(|| Ok::<_, ()>(handle(made))).unwrap();
+        assert_eq!(first("a"), handle("a"));
+        assert_eq!(first("b"), handle("a"));
+        seat.minted(&handle("a"), "Ann");
+        assert_eq!(first("c"), handle("c"));
+        seat.forget(&handle("a"));
+        assert_eq!(first("d"), handle("d"));
+        assert_eq!(first("e"), handle("d"));
     }
 
     #[test]

@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 
 use crate::driver::{Answered, EventStream, Facts, NodeClient, Request};
 use crate::identity::{Handle, MINTING_KEY_CHARS, Minting, ReaderId, Secrets, minting};
-use crate::seat::{Implicit, Seat};
+use crate::seat::Seat;
 use crate::tools::{Arguments, Ask, Asked, Mint, Tool, parse};
 use crate::wire::{self, Asker, Done, Newcomer, Refusal};
 
@@ -25,6 +25,27 @@ pub struct Origin {
     pub seat: Option<Arc<Seat>>,
     /// The handle that came beside the arguments, as by a header.
     pub handle: Option<Handle>,
+}
+
+impl Origin {
+    /// The handle that was passed, as an argument or beside the arguments.
+    ///
+    /// # Errors
+    /// When there are two that differ.
+    pub fn given(&self, argument: Option<&Handle>) -> Result<Option<Handle>, Refusal> {
+        match (argument, &self.handle) {
+            (Some(a), Some(b)) if a != b => Err(Refusal::invalid(
+                "the argument `handle` and the header Chat-Handle differ; pass one of them".into(),
+            )),
+            (given, beside) => Ok(given.or(beside.as_ref()).cloned()),
+        }
+    }
+
+    /// Who is meant where none was passed: the one who was minted in this place.
+    #[must_use]
+    pub fn only(&self) -> Option<Handle> {
+        self.seat.as_ref()?.only()
+    }
 }
 
 /// A call that was dealt with.
@@ -194,14 +215,10 @@ impl Service {
                 (Ok(_) | Err(_), _) => {}
             }
         }
-        let left_out = origin
-            .seat
-            .as_ref()
-            .is_some_and(|seat| seat.implicit() == Implicit::One(handle.clone()));
-        let reader = self.secrets.reader_of(handle);
+        let left_out = origin.only().as_ref() == Some(handle);
         let asker = Asker {
             handle,
-            reader: &reader,
+            secrets: &self.secrets,
             newcomer: match known.caller {
                 Caller::New { .. } => Newcomer::Yes,
                 Caller::Handle(_) => Newcomer::No,
@@ -224,28 +241,16 @@ impl Service {
 
     /// Who calls: by the handle it passed, by the place it calls from, or somebody new.
     fn identify(&self, asked: &Asked, origin: &Origin) -> Result<Known, Refusal> {
-        if let (Some(a), Some(b)) = (&asked.handle, &origin.handle)
-            && a != b
-        {
-            return Err(Refusal::invalid(
-                "the argument `handle` and the header Chat-Handle differ; pass one of them".into(),
-            ));
-        }
-        if let Some(handle) = asked.handle.as_ref().or(origin.handle.as_ref()) {
-            return Ok(self.known(handle.clone()));
+        if let Some(handle) = origin.given(asked.handle.as_ref())? {
+            return Ok(self.known(handle));
         }
         match &asked.ask {
             Ask::Minting(_, mint) => self.mint(mint, asked.key.as_deref(), origin),
             Ask::Mood => self.mint(&Mint::Unnamed, asked.key.as_deref(), origin),
-            Ask::Command(_) | Ask::Block(_) | Ask::Report(..) | Ask::Read(_) => {
-                let implicit = origin.seat.as_ref().map(|seat| seat.implicit());
-                match implicit {
-                    Some(Implicit::One(handle)) => Ok(self.known(handle)),
-                    Some(Implicit::Nobody | Implicit::Several) | None => {
-                        Err(Reject::HandleRequired.into())
-                    }
-                }
-            }
+            Ask::Command(_) | Ask::Block(_) | Ask::Report(..) | Ask::Read(_) => origin
+                .only()
+                .map(|handle| self.known(handle))
+                .ok_or_else(|| Reject::HandleRequired.into()),
         }
     }
 

@@ -207,7 +207,7 @@ async fn no_text_of_a_peer_passes_for_the_server_s() {
     let values = json!({ "room_id": matched["room_id"], "message": evil });
     ok(&service, &ben, Tool::SendMessage, values).await;
     let read = call(&service, &ann, Tool::Check, json!({})).await;
-    let text = voice::text(&read);
+    let text = voice::text(&read, &read.json());
     let marker = text.split(['<', '>']).nth(1).unwrap().to_owned();
     let lines: Vec<_> = text.lines().collect();
     let own = lines.iter().filter(|line| line.starts_with("next: "));
@@ -228,7 +228,7 @@ async fn an_empty_check_is_short() {
     ok(&service, &seat, Tool::Login, json!({ "username": "Ann" })).await;
     ok(&service, &seat, Tool::Check, json!({ "wait_seconds": 0 })).await;
     let empty = call(&service, &seat, Tool::Check, json!({ "wait_seconds": 0 })).await;
-    let text = voice::text(&empty);
+    let text = voice::text(&empty, &empty.json());
     assert_eq!(
         text,
         "You are Ann, in room_1.\nNothing new.\nnext: check {\"after\": 1}"

@@ -12,7 +12,6 @@ use super::older;
 use crate::door::{Fault, Refused};
 use crate::driver::{Facts, Me};
 use crate::identity::Handle;
-use crate::seat::Implicit;
 use crate::service::{Origin, Performed};
 use crate::tools::{Arguments, Ask, Asked, Tool, parse_check_event, parse_send};
 use crate::wire::{Refusal, Said, public_id};
@@ -122,19 +121,9 @@ fn caller_alone(posted: Posted) -> Result<(Origin, Handle), Refused> {
         refusal.message = "this route takes the handle alone".into();
         return Err(refusal.into());
     }
-    let given = argument.map(|text| Handle::given(&text));
-    if let (Some(a), Some(b)) = (&given, &origin.handle)
-        && a != b
-    {
-        let differ = "the argument `handle` and the header Chat-Handle differ; pass one of them";
-        return Err(Refusal::invalid(differ.into()).into());
-    }
-    let implicit = || match origin.seat.as_ref()?.implicit() {
-        Implicit::One(handle) => Some(handle),
-        Implicit::Nobody | Implicit::Several => None,
-    };
-    let handle = given.or_else(|| origin.handle.clone()).or_else(implicit);
-    match handle {
+    let argument = argument.map(|text| Handle::given(&text));
+    let handle = origin.given(argument.as_ref())?;
+    match handle.or_else(|| origin.only()) {
         Some(handle) => Ok((origin, handle)),
         None => Err(Refusal::from(Reject::HandleRequired).into()),
     }

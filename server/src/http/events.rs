@@ -21,7 +21,6 @@ use super::{Http, frames};
 use crate::door::Refused;
 use crate::driver::{Delivery, EventStream, Facts, More};
 use crate::identity::ReaderId;
-use crate::seat::Implicit;
 use crate::service::Origin;
 use crate::wire::Refusal;
 
@@ -87,11 +86,7 @@ fn reader(http: &Http, origin: &Origin, reader: Option<String>) -> Result<Reader
     if let Some(reader) = reader {
         return Ok(ReaderId::given(&reader));
     }
-    let implicit = || match origin.seat.as_ref()?.implicit() {
-        Implicit::One(handle) => Some(handle),
-        Implicit::Nobody | Implicit::Several => None,
-    };
-    let handle = origin.handle.clone().or_else(implicit);
+    let handle = origin.handle.clone().or_else(|| origin.only());
     let handle = handle.ok_or_else(|| Refusal::from(Reject::HandleRequired))?;
     Ok(http.service.secrets().reader_of(&handle))
 }

@@ -12,6 +12,7 @@ use serde_json::{Map, Value};
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
 use super::handler::{Chat, Whence};
+use super::listing;
 use crate::identity::Handle;
 use crate::service::Performed;
 use crate::tools::Tool;
@@ -24,7 +25,7 @@ impl Chat {
         request: CallToolRequestParams,
         context: &RequestContext<RoleServer>,
     ) -> Result<CallToolResult, ErrorData> {
-        let tool = self.offered(&request.name)?;
+        let tool = listing::offered(&self.tools, &request.name)?;
         let whence = self.whence(&context.extensions);
         let arguments = request.arguments.unwrap_or_default();
         let given = given_handle(&arguments);
@@ -33,14 +34,6 @@ impl Chat {
             self.follow(&performed, given, session);
         }
         Ok(result(&performed))
-    }
-
-    fn offered(&self, name: &str) -> Result<Tool, ErrorData> {
-        let offered = |tool: &Tool| self.tools.contains(tool);
-        name.parse()
-            .ok()
-            .filter(offered)
-            .ok_or_else(|| ErrorData::invalid_params(format!("Unknown tool: {name:.64}"), None))
     }
 
     /// Asks, and waits for the answer as long as somebody waits for it here. What is dropped
@@ -94,7 +87,7 @@ impl Chat {
         if let Some(handle) = given {
             session.follows.participates(&secrets.reader_of(&handle));
         }
-        if matches!(performed.tool, Tool::EnterQueue | Tool::Login) {
+        if performed.tool.mints() {
             for handle in session.seat.handles() {
                 session.follows.participates(&secrets.reader_of(&handle));
             }
@@ -109,12 +102,13 @@ fn given_handle(arguments: &Map<String, Value>) -> Option<Handle> {
 
 /// The result as the protocol carries it.
 fn result(performed: &Performed) -> CallToolResult {
-    let text = vec![ContentBlock::text(voice::text(performed))];
+    let json = performed.json();
+    let text = vec![ContentBlock::text(voice::text(performed, &json))];
     let mut result = match performed.outcome {
         Ok(_) => CallToolResult::success(text),
         Err(_) => CallToolResult::error(text),
     };
-    result.structured_content = Some(performed.json());
+    result.structured_content = Some(json);
     result
 }
 

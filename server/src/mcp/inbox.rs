@@ -13,7 +13,7 @@ use crate::wire::{self, Refusal};
 pub(super) const JSON: &str = "application/json";
 
 /// The inbox at this address, and the cursor that stands in it.
-pub(super) fn at(uri: &str) -> Result<(ReaderId, Option<Seq>), ErrorData> {
+pub(crate) fn at(uri: &str) -> Result<(ReaderId, Option<Seq>), ErrorData> {
     ReaderId::from_inbox_uri(uri)
         .map(|(reader, after)| (reader, after.map(Seq)))
         .map_err(|why| missing(uri, &why))
@@ -34,7 +34,7 @@ pub(super) async fn read(
     let nobody = Handle::given("");
     let asker = wire::Asker {
         handle: &nobody,
-        reader: &reader,
+        secrets: service.secrets(),
         newcomer: wire::Newcomer::No,
         excuse: None,
     };

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use rmcp::ErrorData;
 use rmcp::model::{
     Implementation, ResourceTemplate, ServerCapabilities, ServerConfig, Tool as Listed,
     ToolAnnotations,
@@ -27,6 +28,14 @@ pub(crate) fn tool(tool: Tool) -> Listed {
         return listed.with_annotations(ToolAnnotations::new().read_only(true));
     }
     listed
+}
+
+/// The tool of this name, if it is one of those that are offered.
+pub(crate) fn offered(tools: &[Tool], name: &str) -> Result<Tool, ErrorData> {
+    name.parse()
+        .ok()
+        .filter(|tool| tools.contains(tool))
+        .ok_or_else(|| ErrorData::invalid_params(format!("Unknown tool: {name:.64}"), None))
 }
 
 /// Who this server is, and what it can do.

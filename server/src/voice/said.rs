@@ -5,7 +5,7 @@ use super::fence::one_line;
 use crate::service::HandleUse;
 use crate::wire::{Event, Member, Notice, PastMessage, Payload, Said, User};
 
-impl Voice {
+impl Voice<'_> {
     /// What a result says; returns the call to make now.
     pub(super) fn said(&mut self, said: &Said, pass: HandleUse) -> String {
         match said {

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::event::{Event, Notice, Payload, events, notices, payload};
 use super::{User, public_id, timestamp};
 use crate::driver::{Facts, More};
-use crate::identity::{Handle, ReaderId};
+use crate::identity::{Handle, Secrets};
 use crate::voice::{self, Spoken};
 
 /// An accepted call's result.
@@ -171,8 +171,8 @@ pub const fn presence(view: PresenceView) -> &'static str {
 pub struct Asker<'a> {
     /// The handle that it called with, or was given.
     pub handle: &'a Handle,
-    /// The secret by which its inbox is read.
-    pub reader: &'a ReaderId,
+    /// By which the address of its inbox is made.
+    pub secrets: &'a Secrets,
     /// Whether it came without a handle.
     pub newcomer: Newcomer,
     /// What it said itself of its break.
@@ -216,7 +216,7 @@ fn credentials(facts: &Facts, asker: Asker<'_>) -> Credentials {
         handle: asker.handle.expose().into(),
         user_id: who.map(public_id).unwrap_or_default(),
         display_name: who.map(|who| who.name.to_string()).unwrap_or_default(),
-        inbox_uri: asker.reader.inbox_uri(),
+        inbox_uri: asker.secrets.reader_of(asker.handle).inbox_uri(),
     }
 }
 

@@ -227,9 +227,15 @@ impl Inner {
         if called_as.is_some() {
             return None;
         }
-        // A key would give the first outcome again; a handle would not register anybody.
+        // A key would give the first outcome again; a handle would not register anybody; and a
+        // break is not taken twice.
         arguments.remove("request_key");
         arguments.remove("handle");
+        let (tool, arguments) = if let Tool::Break(_) = tool {
+            (Tool::CheckStressStatus, Map::new())
+        } else {
+            (tool, arguments)
+        };
         self.registered().push(Registration {
             handle: handle.clone(),
             tool,

@@ -107,6 +107,23 @@ fn joined_to_a_server_it_is_the_same() {
     client.close();
 }
 
+/// The server forgot who it was: the client registers again, and takes no break by it.
+#[test]
+fn a_break_after_a_restart_is_one_break() {
+    let alert = ["--boss_alertness", "100"];
+    let server = Server::with(&alert);
+    let mut client = Client::introduced(&["--connect", &server.url()]);
+    let (text, _) = take(&mut client, "take_a_break", &json!({}));
+    assert_eq!(read(&text).boss, 1);
+    let address = server.kill();
+    let _again = Server::of(&[&["--listen", &address], &alert[..]].concat());
+    let (text, _) = take(&mut client, "take_a_break", &json!({}));
+    assert_eq!(read(&text).boss, 1);
+    let (text, _) = take(&mut client, "take_a_break", &json!({}));
+    assert_eq!(read(&text).boss, 2);
+    client.close();
+}
+
 /// Whose breaks they are: all of one agent, however many come before the first is answered.
 fn all_at_once(mut client: Client) {
     let calls: Vec<_> = BreakKind::ALL[..4]

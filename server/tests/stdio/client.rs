@@ -171,7 +171,7 @@ impl Server {
         Self::of(&[&["--listen", "127.0.0.1:0"], words].concat())
     }
 
-    fn of(words: &[&str]) -> Self {
+    pub(crate) fn of(words: &[&str]) -> Self {
         let mut child = binary()
             .args(words)
             .stdout(Stdio::piped())

@@ -35,26 +35,29 @@ impl Ledger {
     pub(crate) fn join(&mut self, person: usize, slot: usize, seq: u64) {
         let room = self.rooms[slot].room;
         let someone = &mut self.people[person];
+        if let Some(index) = someone.ended_around(room, seq) {
+            someone.memberships[index].begin(seq);
+            return;
+        }
         let latest = someone.latest_stay(room);
         if let Some(index) = latest {
             let stay = &mut someone.memberships[index];
             match (stay.joined, stay.left) {
-                (None, None) => {
-                    stay.begin(seq);
-                    return;
-                }
-                (None, Some(left)) if seq <= left => {
+                (None, left) if left.is_none_or(|left| seq <= left) => {
                     stay.begin(seq);
                     return;
                 }
                 // Known, or part of a stay that is over: an older join shows late.
                 (Some(joined), _) if joined >= seq => return,
                 // The leave between the two was not seen yet, and may never be.
-                (Some(_), None) => {
-                    stay.left = Some(seq - 1);
-                    stay.loose = true;
+                (Some(_), left) if left.is_none_or(|left| seq <= left) => {
+                    let later = stay.split_off(seq);
+                    someone.forget_stays(room);
+                    someone.memberships.push(later);
+                    self.belongs(person, slot);
+                    return;
                 }
-                (None | Some(_), Some(_)) => {}
+                (None | Some(_), _) => {}
             }
             someone.forget_stays(room);
         }

@@ -138,6 +138,80 @@ fn what_was_before_a_known_leave_is_of_the_stay_that_it_ended() {
     assert!(!broken(&then(6)).is_empty());
 }
 
+/// Of Ann's two stays Bob, who came late, tells the end of the second; Cat tells of both later.
+#[test]
+fn a_leave_in_the_midst_of_a_stay_makes_two_of_it() {
+    let then = |last: u64| {
+        let mut story = anyone_speaks();
+        story.joins(CAT, 1, &[]);
+        goes_in(&mut story, ANN);
+        goes_out(&mut story, ANN, LOBBY);
+        goes_in(&mut story, ANN);
+        story.joins(BOB, 5, &[BOB]);
+        goes_out(&mut story, ANN, LOBBY);
+        story.sees(BOB, member(6, ANN, Presence::Left));
+        story.sees(BOB, member(7, DAN, Presence::Joined));
+        story.sees(CAT, member(1, CAT, Presence::Joined));
+        let told = [
+            member(2, ANN, Presence::Joined),
+            member(3, ANN, Presence::Left),
+            member(4, ANN, Presence::Joined),
+            member(5, BOB, Presence::Joined),
+        ];
+        for event in told {
+            story.sees(CAT, event);
+            story.sees(ANN, event);
+        }
+        story.all_see(&[CAT, ANN], member(6, ANN, Presence::Left));
+        story.sees(CAT, member(last, DAN, Presence::Joined));
+        story.drains(&[ANN, BOB, CAT]);
+        story.ends()
+    };
+    assert_eq!(broken(&then(7)), Vec::<&str>::new());
+    assert!(!broken(&then(8)).is_empty());
+}
+
+/// Ann comes back while Bob is out: he tells of her second leave, but of the join before it only
+/// Cat does, later.
+#[test]
+fn a_leave_may_show_before_the_join_of_its_stay() {
+    let then = |anns: &[usize]| {
+        let mut story = anyone_speaks();
+        for agent in [BOB, CAT, ANN] {
+            goes_in(&mut story, agent);
+        }
+        goes_out(&mut story, ANN, LOBBY);
+        goes_out(&mut story, BOB, LOBBY);
+        goes_in(&mut story, ANN);
+        goes_in(&mut story, BOB);
+        goes_out(&mut story, ANN, LOBBY);
+        let events = [
+            member(1, BOB, Presence::Joined),
+            member(2, CAT, Presence::Joined),
+            member(3, ANN, Presence::Joined),
+            member(4, ANN, Presence::Left),
+            member(5, BOB, Presence::Left),
+            member(6, ANN, Presence::Joined),
+            member(7, BOB, Presence::Joined),
+            member(8, ANN, Presence::Left),
+            member(9, BOB, Presence::Away),
+        ];
+        for (agent, places) in [
+            (BOB, &[1, 2, 3, 4, 5, 7, 8, 9][..]),
+            (CAT, &[2, 3, 4, 5, 6, 7, 8, 9]),
+            (ANN, anns),
+        ] {
+            for place in places {
+                story.sees(agent, events[place - 1]);
+            }
+        }
+        story.drains(&[ANN, BOB, CAT]);
+        story.ends()
+    };
+    assert_eq!(broken(&then(&[3, 4, 6, 7, 8])), Vec::<&str>::new());
+    assert_eq!(broken(&then(&[3, 4, 6, 8])), ["no_lost_messages"]);
+}
+
 /// A call that names no room is served in the one its caller is in by then: here the room of a
 /// match that the caller was not told of, although it knows of another room.
 #[test]

@@ -105,6 +105,23 @@ impl Membership {
         later
     }
 
+    /// It ended at this place. If it was known to end later, that was the end of another stay,
+    /// which lies after this one and which nobody has told of yet: it has a join and a leave.
+    pub(crate) fn end(&mut self, seq: u64) -> Option<Self> {
+        let known = self.left.filter(|_| !self.loose);
+        self.left = Some(seq);
+        self.loose = false;
+        let left = known.filter(|&left| left > seq + 1)?;
+        let mut later = Self::new(self.room, self.slot);
+        later.left = Some(left);
+        later.gaps.clone_from(&self.gaps);
+        if self.seen.upto() > seq {
+            later.low = seq + 1;
+            later.seen = self.seen.split_off(seq + 1);
+        }
+        Some(later)
+    }
+
     /// The stay is over; where in the room's order, nobody will tell.
     pub(crate) fn end_somewhere(&mut self) {
         if self.left.is_none() {
@@ -350,6 +367,14 @@ impl Person {
             let ended = !m.loose && m.left.is_some_and(|left| seq <= left);
             m.room == room && m.joined.is_none() && ended
         })
+    }
+
+    /// The first stay in a room that is known to have begun after this place.
+    pub(crate) fn first_after(&self, room: Room, seq: u64) -> Option<usize> {
+        let begins_after = |m: &Membership| m.joined.is_some_and(|joined| joined > seq);
+        self.memberships
+            .iter()
+            .position(|m| m.room == room && begins_after(m))
     }
 
     /// The latest stay in a room.

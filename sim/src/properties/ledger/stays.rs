@@ -85,13 +85,31 @@ impl Ledger {
         }
     }
 
+    /// Somebody left at this place. If no known stay can have ended there, it was one of which
+    /// nobody has seen the join.
+    fn leave(&mut self, person: usize, slot: usize, seq: u64) {
+        let room = self.rooms[slot].room;
+        let someone = &mut self.people[person];
+        if someone.stay_at(room, seq).is_some() {
+            self.part(person, slot, seq);
+            return;
+        }
+        let index = someone.first_after(room, seq);
+        let index = index.unwrap_or(someone.memberships.len());
+        let mut stay = Membership::new(room, slot);
+        stay.left = Some(seq);
+        someone.memberships.insert(index, stay);
+        self.belongs(person, slot);
+    }
+
     /// Somebody's stay ended at this place.
     pub(crate) fn part(&mut self, person: usize, slot: usize, seq: u64) {
         let room = self.rooms[slot].room;
         let someone = &mut self.people[person];
-        if let Some(index) = someone.stay_at(room, seq) {
-            someone.memberships[index].left = Some(seq);
-            someone.memberships[index].loose = false;
+        if let Some(index) = someone.stay_at(room, seq)
+            && let Some(later) = someone.memberships[index].end(seq)
+        {
+            someone.memberships.insert(index + 1, later);
         }
     }
 
@@ -105,10 +123,7 @@ impl Ledger {
             // It may belong to a stay that is no longer remembered.
             stay.begin(seq);
         }
-        let later = someone
-            .memberships
-            .iter()
-            .position(|m| m.room == room && m.joined.is_some_and(|joined| joined > seq));
+        let later = someone.first_after(room, seq);
         let index = later.unwrap_or(someone.memberships.len());
         // It ended somewhere before the next one began.
         stay.left = later.and_then(|i| Some(someone.memberships[i].joined? - 1));
@@ -133,7 +148,7 @@ impl Ledger {
                 let person = self.person(user);
                 match change {
                     Presence::Joined => self.join(person, slot, seq),
-                    Presence::Left => self.part(person, slot, seq),
+                    Presence::Left => self.leave(person, slot, seq),
                     Presence::Away | Presence::Back => {}
                 }
             }
@@ -224,6 +239,10 @@ impl Ledger {
                 stay.gaps.push((lack.seq, lack.seq));
             }
         }
+        // Of a stay that is over, and of which nothing came, nothing will.
+        let was_had = |stay: &Membership| stay.joined.is_some() || stay.low > 0;
+        let stays = &mut self.people[person].memberships;
+        stays.retain(|stay| was_had(stay) || stay.left.is_none());
         lacks
     }
 

@@ -34,7 +34,7 @@ impl Dice {
 
 #[cfg(test)]
 mod tests {
-    use super::{Dice, Position};
+    use super::{Dice, Position, Rng as _};
 
     #[test]
     fn one_position_has_one_course_of_draws() {
@@ -45,6 +45,21 @@ mod tests {
         assert_eq!(draws(1, 7), draws(1, 7));
         assert_ne!(draws(1, 7), draws(1, 8));
         assert_ne!(draws(1, 7), draws(2, 7));
+    }
+
+    /// With as many numbers as make for it, nearly every second draw is thrown away.
+    #[test]
+    fn what_would_make_some_numbers_likelier_is_drawn_again() {
+        let n = (1 << 63) + 1;
+        let mut generator = Dice::of(5, Position(9)).0;
+        let wide = [(); 64].map(|()| u128::from(generator.next_u64()) * u128::from(n));
+        let fair = |wide: &u128| (*wide % (1 << 64)) >= (1 << 63) - 1;
+        let numbers: Vec<_> = wide.iter().filter(|wide| fair(wide)).collect();
+        assert!((16..48).contains(&numbers.len()));
+        let mut dice = Dice::of(5, Position(9));
+        for number in numbers {
+            assert_eq!(u128::from(dice.below(n)), number >> 64);
+        }
     }
 
     #[test]

@@ -110,4 +110,25 @@ mod tests {
         draft.undo();
         assert!(draft.is_empty());
     }
+
+    #[test]
+    fn damage_is_seen() {
+        let of = |text: &str, length, appends: &[(u32, u32)]| Draft {
+            text: text.into(),
+            length,
+            appends: appends.to_vec(),
+        };
+        assert_eq!(of("äxy", 3, &[(0, 1), (2, 2)]).validate(), Ok(()));
+        for (damaged, part) in [
+            (of("äxy", 3, &[(0, 1), (2, 1)]), "does not consist"),
+            (of("äxy", 3, &[(0, 1), (1, 2)]), "does not consist"),
+            (of("äxy", 1, &[(0, 1), (2, 2)]), "does not consist"),
+            (of("äxy", 9, &[(0, 1), (9, 2)]), "does not consist"),
+            (of("äxy", 2, &[(2, 2)]), "is more than"),
+            (of("äxy", 4, &[(0, 1), (2, 2)]), "is more than"),
+        ] {
+            let said = damaged.validate().expect_err(&format!("{damaged:?}"));
+            assert!(said.contains(part), "{damaged:?}: {said}");
+        }
+    }
 }

@@ -160,3 +160,45 @@ impl Figures {
         self.moves[how as usize] += 1;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_figure_counts_its_own() {
+        let mut figures = Figures::default();
+        for _ in 0..3 {
+            figures.count_fired(TimerKind::Lease);
+            figures.count_move(StickMove::Expired);
+        }
+        let fired = TimerKind::ALL.iter().map(|kind| figures.fired(*kind));
+        assert_eq!(
+            (figures.fired(TimerKind::Lease), fired.sum::<u64>()),
+            (3, 3)
+        );
+        let moved = StickMove::ALL.iter().map(|how| figures.moved(*how));
+        assert_eq!(
+            (figures.moved(StickMove::Expired), moved.sum::<u64>()),
+            (3, 3)
+        );
+    }
+
+    #[test]
+    fn whatever_ends_a_turn_but_a_push_ends_a_wait() {
+        use Because::{Away, Kick, Leave, Mute, Push, Reset};
+        let names = [Push, Reset, Leave, Away, Mute, Kick]
+            .map(|why| (why.released().name(), why.withdrawn().map(StickMove::name)));
+        assert_eq!(
+            names,
+            [
+                ("released_by_push", None),
+                ("released_by_reset", Some("withdrawn_by_reset")),
+                ("released_by_leave", Some("withdrawn_by_leave")),
+                ("released_by_away", Some("withdrawn_by_away")),
+                ("released_by_mute", Some("withdrawn_by_mute")),
+                ("released_by_kick", Some("withdrawn_by_kick")),
+            ]
+        );
+    }
+}

@@ -82,3 +82,13 @@ pub struct RequestKey(pub u128);
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
 pub struct Address(pub u64);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_is_named_by_its_room_and_its_place() {
+        assert_eq!(MessageId(RoomId(3), RoomSeq(18)).to_string(), "msg_3_18");
+    }
+}

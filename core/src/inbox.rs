@@ -165,3 +165,71 @@ impl Inbox {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::{Body, Who};
+    use crate::id::{RoomId, RoomSeq, UserId};
+    use crate::time::Time;
+
+    fn filled(events: u64) -> Inbox {
+        let mut inbox = Inbox::default();
+        let who = Arc::new(Who {
+            id: UserId(1),
+            chosen_id: None,
+            name: "ann".into(),
+        });
+        for seq in 1..=events {
+            let event = Event {
+                room: RoomId(1),
+                room_seq: RoomSeq(seq),
+                at: Time(seq),
+                body: Body::Away(Arc::clone(&who)),
+            };
+            inbox.push(Arc::new(event), 1_000);
+        }
+        inbox
+    }
+
+    #[test]
+    fn one_that_was_long_gives_its_memory_back_once_it_is_read() {
+        let mut inbox = filled(100);
+        inbox.acknowledge(Seq(90));
+        assert!(inbox.events.capacity() >= 100);
+        inbox.acknowledge(Seq(100));
+        assert!(inbox.events.capacity() <= 16);
+        // A short one keeps its own: it will be as long again.
+        let mut inbox = filled(12);
+        let before = inbox.events.capacity();
+        assert!((12..=16).contains(&before));
+        inbox.acknowledge(Seq(12));
+        assert_eq!(inbox.events.capacity(), before);
+    }
+
+    #[test]
+    fn every_event_can_be_shared_again() {
+        let mut inbox = filled(3);
+        let places: Vec<_> = inbox.events_mut().map(|event| event.room_seq).collect();
+        assert_eq!(places, [1, 2, 3].map(RoomSeq));
+    }
+
+    #[test]
+    fn damage_is_seen() {
+        let lost = LostRange {
+            room: RoomId(1),
+            from: RoomSeq(1),
+            to: RoomSeq(2),
+        };
+        let damaged = |change: fn(&mut Inbox, LostRange)| {
+            let mut inbox = filled(3);
+            change(&mut inbox, lost.clone());
+            inbox.validate()
+        };
+        let said = |change| damaged(change).expect_err("it is damaged");
+        assert_eq!(damaged(|inbox, _| inbox.delivered = Seq(3)), Ok(()));
+        assert!(said(|inbox, _| inbox.delivered = Seq(4)).contains("the end is 3"));
+        assert_eq!(said(|inbox, _| inbox.gone = u64::MAX - 2), "has no end");
+        assert!(said(|inbox, lost| inbox.lost.push(lost)).contains("none are gone"));
+    }
+}

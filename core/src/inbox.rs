@@ -223,7 +223,7 @@ mod tests {
         };
         let damaged = |change: fn(&mut Inbox, LostRange)| {
             let mut inbox = filled(3);
-            change(&mut inbox, lost.clone());
+            change(&mut inbox, lost);
             inbox.validate()
         };
         let said = |change| damaged(change).expect_err("it is damaged");

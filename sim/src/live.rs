@@ -38,7 +38,7 @@ mod wire;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use chat_core::Time;
+use chat_core::{Config, Time};
 
 use crate::history::Observer;
 use crate::metrics::Metrics;
@@ -74,6 +74,8 @@ pub struct Options {
     pub protocol: Protocol,
     /// By what arrivals are multiplied.
     pub scale: RateScale,
+    /// What the server is judged by.
+    pub server: Config,
 }
 
 /// Why nothing was run.
@@ -155,7 +157,7 @@ pub fn ready(plan: &Plan, options: &Options) -> Result<Ready, LiveError> {
         Err(Unfit::Silent(why)) => return Err(LiveError::Unreachable { target, why }),
         Err(Unfit::Strange(why)) => return Err(LiveError::Strange { target, why }),
     };
-    let prepared = prepare(plan, options.scale, &tools);
+    let prepared = prepare(plan, options, &tools);
     let mut lacking = prepared.lacking.clone();
     let nobody = match &prepared.plan.workload {
         Workload::Phases { personas, .. } => personas.is_empty(),

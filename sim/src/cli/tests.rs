@@ -127,6 +127,14 @@ fn what_makes_no_sense_is_refused() {
         ("sim run a.yaml --target http://h --rate-scale 0", "0.001"),
         ("sim run a.yaml --target http://h --seeds 2", "one seed"),
         (
+            "sim run a.yaml --target http://h --limit lease",
+            "stick_lease=60s",
+        ),
+        (
+            "sim run a.yaml --target http://h --limit max_tea=1",
+            "max_tea",
+        ),
+        (
             "sim run a.yaml b.yaml --target http://h --stages",
             "one file",
         ),

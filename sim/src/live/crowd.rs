@@ -4,6 +4,12 @@
 //! The load is open: users start when the plan says, whatever the server does. Everything here
 //! happens on one thread; the tasks that speak to the server tell it what they read, over one
 //! channel, so that what was told first comes first.
+//!
+//! Here are the agenda and the phases of a run; `acting.rs` does what users ask for, and
+//! `hearing.rs` hands them what comes back.
+
+mod acting;
+mod hearing;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -14,23 +20,17 @@ use std::time::Duration;
 use chat_core::{Span, Time, mix};
 use rustc_hash::FxHashMap;
 
-use super::ask::Ask;
-use super::caller::{News, Told, Want};
-use super::client::{Client, InFlight, Reading, Stream};
+use super::client::Client;
 use super::clock::Clock;
-use super::event::Event;
 use super::gauge::Gauge;
-use super::listening::Opening;
 use super::pool::Pool;
-use super::reply::Page;
-use super::target::Protocol;
 use crate::draw::{Actor, Draw};
-use crate::history::{Observer as _, Path, Wire, WorldRecord};
+use crate::history::{Observer as _, WorldRecord};
 use crate::plan::{Plan, Workload};
-use crate::protocol::{Agent, Answer, CallId};
+use crate::protocol::{Agent, CallId};
 use crate::report::Timeline;
 use crate::runner::Progress;
-use crate::user::{Action, Credential, Script, VirtualUser};
+use crate::user::{Script, VirtualUser};
 use crate::world::START;
 use crate::world::arrivals::{self, Arrival};
 
@@ -362,325 +362,6 @@ impl<'a, 'o> Crowd<'a, 'o> {
             self.phase = Phase::Over;
             self.timeline.ended_at = now.since(START);
             self.gauge.observe_world(&WorldRecord::Ended { at: now });
-        }
-    }
-
-    /// Does what the user asks for, and writes its clock down.
-    fn settle(&mut self, agent: u32) {
-        while let Some(action) = self.clients[agent as usize].user.poll_action() {
-            self.act(agent, action);
-        }
-        let client = &mut self.clients[agent as usize];
-        if let Some(due) = client.user.poll_timeout()
-            && due < client.timer_at
-        {
-            client.timer_at = due;
-            self.at(due, Wake::Timer(agent));
-        }
-        let client = &mut self.clients[agent as usize];
-        if !client.done && client.user.is_done() {
-            client.done = true;
-            self.busy -= 1;
-            self.end_if_quiet(self.clock.now());
-        }
-    }
-
-    /// A user's clock often moves later before it is due. It is then written down again.
-    fn timer_is_stale(&mut self, agent: u32, at: Time) -> bool {
-        let client = &mut self.clients[agent as usize];
-        if client.timer_at != at {
-            return true;
-        }
-        client.timer_at = Time::MAX;
-        match client.user.poll_timeout() {
-            Some(due) if due > at => {
-                client.timer_at = due;
-                self.at(due, Wake::Timer(agent));
-                true
-            }
-            Some(_) => false,
-            None => true,
-        }
-    }
-
-    fn act(&mut self, agent: u32, action: Action) {
-        let client = &mut self.clients[agent as usize];
-        match action {
-            Action::Request {
-                call,
-                attempt,
-                who,
-                key,
-                op,
-            } => {
-                let (secret, key, handle) = match who {
-                    // A handle is made from the key of the call that asks for it: all attempts
-                    // have one, whatever their habits.
-                    Credential::New { secret } => {
-                        let key = key.unwrap_or(u128::from(mix(3, secret)) << 64);
-                        (secret, Some(key), None)
-                    }
-                    Credential::Handle { secret } => {
-                        let known = client.seat(secret).credentials.as_ref();
-                        (secret, key, known.map(|known| Arc::clone(&known.handle)))
-                    }
-                };
-                let room = client.user.current_room();
-                let session = Arc::clone(&client.seat(secret).session);
-                let want = Want::Call(Ask {
-                    handle,
-                    key,
-                    op,
-                    room: room.filter(|_| self.pool.net.writer.protocol != Protocol::Http),
-                });
-                let ticket = self.pool.send(&session, want);
-                self.gauge.requests.sent += 1;
-                client.in_flight.push(InFlight {
-                    call,
-                    attempt,
-                    ticket,
-                });
-                let what = For::Call {
-                    agent,
-                    call,
-                    attempt,
-                    secret,
-                };
-                self.requests.insert(ticket, what);
-            }
-            Action::Cancel { call, attempt } => {
-                let ticket = client.take(call, attempt);
-                self.forget(ticket);
-            }
-            Action::OpenStream { stream, who, after } => self.open(agent, stream, who, after),
-            Action::CloseStream { stream } => {
-                if client.stream.as_ref().is_some_and(|s| s.number == stream) {
-                    self.close(agent);
-                }
-            }
-            Action::DropAll { length } => {
-                let (at, who) = (self.clock.now(), Agent(agent));
-                self.gauge.observe_wire(&Wire::Disconnected {
-                    at,
-                    agent: who,
-                    length,
-                });
-                let lost = std::mem::take(&mut client.in_flight);
-                for one in lost {
-                    self.forget(Some(one.ticket));
-                }
-                self.close(agent);
-            }
-        }
-    }
-
-    /// Nobody waits for this request any more.
-    fn forget(&mut self, ticket: Option<u64>) {
-        if let Some(ticket) = ticket {
-            self.requests.remove(&ticket);
-            self.pool.cancel(ticket);
-        }
-    }
-
-    fn open(&mut self, agent: u32, number: u32, who: Credential, after: u64) {
-        let (Credential::New { secret } | Credential::Handle { secret }) = who;
-        self.close(agent);
-        let client = &mut self.clients[agent as usize];
-        let seat = client.seat(secret);
-        let Some(credentials) = seat.credentials.clone() else {
-            return;
-        };
-        let session = Arc::clone(&seat.session);
-        let task = self.pool.listen(Opening {
-            agent,
-            stream: number,
-            handle: credentials.handle,
-            inbox: credentials.inbox.clone(),
-            after,
-            session: Arc::clone(&session),
-        });
-        client.stream = Some(Stream {
-            number,
-            task,
-            inbox: credentials.inbox,
-            session,
-            cursor: after,
-            reading: Reading::Idle,
-        });
-    }
-
-    fn close(&mut self, agent: u32) {
-        if let Some(stream) = self.clients[agent as usize].stream.take() {
-            match stream.reading {
-                Reading::Idle => {}
-                Reading::Page { ticket } | Reading::PageAndMore { ticket } => {
-                    self.forget(Some(ticket));
-                }
-            }
-        }
-    }
-
-    fn hear(&mut self, told: Told) {
-        let now = self.clock.now();
-        self.gauge.delayed(told.at, now);
-        self.steps += 1;
-        match told.news {
-            News::Answered { ticket, mut reply } => {
-                if let Some((agent, call, attempt, secret)) = self.settled(ticket) {
-                    self.gauge.requests.answered += 1;
-                    let client = &mut self.clients[agent as usize];
-                    if let Some(credentials) = reply.credentials.take() {
-                        client.seat(secret).credentials = Some(credentials);
-                    }
-                    // Who has a handle is not told by a break who it is.
-                    if let Ok(Answer::OnBreak { user, .. }) = &mut reply.outcome
-                        && let Some(me) = client.user.identity()
-                    {
-                        *user = me;
-                    }
-                    self.deliver(agent, &reply.events, Path::Check, now);
-                    let user = &mut self.clients[agent as usize].user;
-                    user.handle_answer(now, call, attempt, &reply.outcome, &mut self.gauge);
-                    self.settle(agent);
-                }
-            }
-            News::Read { ticket, page } => self.read(ticket, page, now),
-            News::Failed { ticket, why } => {
-                self.gauge.requests.failed += 1;
-                self.last_failure = Some(why.0);
-                if let Some(For::Stream { agent, stream }) = self.requests.get(&ticket).copied() {
-                    self.requests.remove(&ticket);
-                    self.pool.settled(ticket);
-                    self.closed(agent, stream, None, now);
-                } else {
-                    // For all that the client knows, the answer is on its way: it waits its time.
-                    self.settled(ticket);
-                }
-            }
-            News::Opened { agent, stream } => {
-                if self.has_stream(agent, stream) {
-                    let user = &mut self.clients[agent as usize].user;
-                    user.handle_stream_opened(now, stream, &mut self.gauge);
-                    self.grew(agent, stream);
-                    self.settle(agent);
-                }
-            }
-            News::Pushed {
-                agent,
-                stream,
-                event,
-            } => {
-                if self.has_stream(agent, stream) {
-                    self.deliver(agent, &[event], Path::Stream, now);
-                    self.settle(agent);
-                }
-            }
-            News::Grew { agent, stream } => self.grew(agent, stream),
-            News::Closed {
-                agent,
-                stream,
-                refusal,
-            } => self.closed(agent, stream, refusal, now),
-        }
-    }
-
-    /// A request for a call is over. Whose it was, unless nobody waits for it any more.
-    fn settled(&mut self, ticket: u64) -> Option<(u32, CallId, u32, u64)> {
-        self.pool.settled(ticket);
-        let Some(For::Call {
-            agent,
-            call,
-            attempt,
-            secret,
-        }) = self.requests.remove(&ticket)
-        else {
-            return None;
-        };
-        self.clients[agent as usize].take(call, attempt);
-        Some((agent, call, attempt, secret))
-    }
-
-    fn has_stream(&self, agent: u32, number: u32) -> bool {
-        let stream = &self.clients[agent as usize].stream;
-        stream.as_ref().is_some_and(|s| s.number == number)
-    }
-
-    fn closed(
-        &mut self,
-        agent: u32,
-        number: u32,
-        refusal: Option<crate::protocol::Refusal>,
-        now: Time,
-    ) {
-        if self.has_stream(agent, number) {
-            self.close(agent);
-            let user = &mut self.clients[agent as usize].user;
-            user.handle_stream_closed(now, number, refusal, &mut self.gauge);
-            self.settle(agent);
-        }
-    }
-
-    /// The inbox grew, says a stream that carries no events itself: it is read.
-    fn grew(&mut self, agent: u32, number: u32) {
-        if self.pool.net.writer.protocol == Protocol::Http || !self.has_stream(agent, number) {
-            return;
-        }
-        let Some(stream) = &mut self.clients[agent as usize].stream else {
-            return;
-        };
-        let Some(inbox) = stream.inbox.clone() else {
-            return;
-        };
-        stream.reading = match stream.reading {
-            Reading::Idle => {
-                let after = stream.cursor;
-                let ticket = self
-                    .pool
-                    .send(&stream.session, Want::Inbox { inbox, after });
-                self.gauge.requests.sent += 1;
-                let stream = number;
-                self.requests.insert(ticket, For::Stream { agent, stream });
-                Reading::Page { ticket }
-            }
-            Reading::Page { ticket } | Reading::PageAndMore { ticket } => {
-                Reading::PageAndMore { ticket }
-            }
-        };
-    }
-
-    /// A page of an inbox was read for a stream.
-    fn read(&mut self, ticket: u64, page: Option<Page>, now: Time) {
-        self.pool.settled(ticket);
-        let Some(For::Stream { agent, stream }) = self.requests.remove(&ticket) else {
-            return;
-        };
-        self.gauge.requests.answered += 1;
-        if !self.has_stream(agent, stream) {
-            return;
-        }
-        let Some(page) = page else {
-            self.closed(agent, stream, None, now);
-            return;
-        };
-        let mut goes_on = page.more;
-        if let Some(open) = &mut self.clients[agent as usize].stream {
-            goes_on |= matches!(open.reading, Reading::PageAndMore { .. });
-            open.reading = Reading::Idle;
-            open.cursor = open.cursor.max(page.cursor);
-        }
-        self.deliver(agent, &page.events, Path::Stream, now);
-        if goes_on {
-            self.grew(agent, stream);
-        }
-        self.settle(agent);
-    }
-
-    /// Hands events to the user, one by one.
-    fn deliver(&mut self, agent: u32, events: &[Event], path: Path, now: Time) {
-        let user = &mut self.clients[agent as usize].user;
-        for event in events {
-            let sent_at = event.sent_at.unwrap_or(now);
-            user.handle_event(now, event.seq, sent_at, &event.saw(), path, &mut self.gauge);
         }
     }
 }

@@ -1,7 +1,9 @@
 //! Those who make requests, as many as are under way at once at most, and the streams.
 
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
+use std::thread::available_parallelism;
 
 use rustc_hash::FxHashMap;
 use tokio::runtime::{Builder, Runtime};
@@ -41,7 +43,10 @@ impl Pool {
     /// # Errors
     /// When the machine gives none.
     pub(super) fn new(writer: Writer, clock: Clock) -> std::io::Result<Self> {
+        // One core is the owner's.
+        let cores = available_parallelism().map_or(1, NonZeroUsize::get);
         let runtime = Builder::new_multi_thread()
+            .worker_threads((cores - 1).max(1))
             .thread_name("sim-net")
             .enable_all()
             .build()?;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use chat_core::{Config, Span};
 
+use super::Options;
 use super::ask;
 use super::survey::Tools;
 use crate::draw::{Quantiles, Shape};
@@ -112,14 +113,15 @@ fn name(fault: &Fault) -> &'static str {
 }
 
 /// Prepares a plan for a server with these tools.
-pub(super) fn prepare(plan: &Plan, scale: RateScale, tools: &Tools) -> Prepared {
+pub(super) fn prepare(plan: &Plan, options: &Options, tools: &Tools) -> Prepared {
     let mut plan = plan.clone();
     let ignored = ignore(&mut plan);
+    plan.server = options.server.clone();
     let (mut lacking, mut left_out) = (BTreeSet::new(), Vec::new());
     match &mut plan.workload {
         Workload::Phases { phases, personas } => {
             for phase in phases {
-                scale_phase(phase, scale);
+                scale_phase(phase, options.scale);
             }
             personas.retain(|persona| {
                 let lacks = lacks(&persona.flow, tools);
@@ -193,8 +195,6 @@ fn ignore(plan: &mut Plan) -> Vec<String> {
     if plan.thresholds.iter().any(|t| t.metric == "commit_latency") {
         name("thresholds on commit_latency");
     }
-    // What a server is told nothing else does is what its protocol says.
-    plan.server = Config::default();
     plan.capacity = usual;
     plan.network = usual_network();
     plan.network.latency = Arc::new(Quantiles::new(Shape::Fixed(LATENCY.0)));
@@ -275,6 +275,15 @@ mod tests {
         crate::scenario::parse("test.yaml", text).unwrap()
     }
 
+    fn options(scale: &str) -> Options {
+        Options {
+            target: "http://127.0.0.1:1".parse().unwrap(),
+            protocol: crate::live::Protocol::Http,
+            scale: scale.parse().unwrap(),
+            server: Config::default(),
+        }
+    }
+
     const TWO: &str = "
 name: two
 duration: 10s
@@ -297,7 +306,7 @@ thresholds: { commit_latency: [\"max<1s\"], stuck: [\"count==0\"] }
     fn what_is_of_the_simulator_is_left_out_and_named() {
         let plan = plan(TWO);
         assert_eq!(needed_faults(&plan), ["crash"]);
-        let prepared = prepare(&plan, RateScale::default(), &Tools::unknown());
+        let prepared = prepare(&plan, &options("1"), &Tools::unknown());
         let named = [
             "server",
             "network",
@@ -315,8 +324,7 @@ thresholds: { commit_latency: [\"max<1s\"], stuck: [\"count==0\"] }
 
     #[test]
     fn arrivals_are_scaled() {
-        let scale: RateScale = "2.5".parse().unwrap();
-        let prepared = prepare(&plan(TWO), scale, &Tools::unknown());
+        let prepared = prepare(&plan(TWO), &options("2.5"), &Tools::unknown());
         let Workload::Phases { phases, .. } = prepared.plan.workload else {
             panic!("it has phases")
         };
@@ -338,7 +346,7 @@ thresholds: { commit_latency: [\"max<1s\"], stuck: [\"count==0\"] }
     #[test]
     fn personas_that_need_what_is_not_there_do_not_come() {
         let tools = Tools::these(["enter_queue", "send_message", "check", "login"]);
-        let prepared = prepare(&plan(TWO), RateScale::default(), &tools);
+        let prepared = prepare(&plan(TWO), &options("1"), &tools);
         assert_eq!(prepared.left_out, ["idler"]);
         assert!(prepared.lacking.contains(&"chimaek".to_owned()));
         assert!(prepared.lacking.contains(&"check_stress_status".to_owned()));

@@ -59,7 +59,8 @@ pub enum What<'a> {
     },
     /// The event stream is open.
     StreamOpened,
-    /// The event stream broke, or the client closed it.
+    /// The event stream broke, or the client closed it, or gave up one that was still being
+    /// opened: the server may have had it open, and have seen it close.
     StreamClosed,
     /// The client forgot its handle: `user` will never be heard of again from here.
     Forgot,

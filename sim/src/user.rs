@@ -301,10 +301,14 @@ impl VirtualUser {
         o: &mut impl Observer,
     ) {
         let retry_after = refusal.and_then(|refusal| refusal.retry_after);
-        match self.link.broke(now, stream, &self.client, retry_after) {
-            Was::Closed => return,
-            Was::Opening => {}
-            Was::Open => self.record(now, What::StreamClosed, o),
+        match (
+            self.link.broke(now, stream, &self.client, retry_after),
+            refusal,
+        ) {
+            (Was::Closed, _) => return,
+            // The server never had it open.
+            (Was::Opening, Some(_)) => {}
+            (Was::Opening, None) | (Was::Open, _) => self.record(now, What::StreamClosed, o),
         }
         if refusal.is_some_and(|refusal| refusal.code == "unknown_handle") {
             self.forget(now, o);
@@ -322,7 +326,7 @@ impl VirtualUser {
             self.expire(now, call, since, o);
         }
         if self.link.due() <= now {
-            self.renew_stream(now);
+            self.renew_stream(now, o);
         }
         match self.doing {
             Doing::Thinking { until } if until <= now => {

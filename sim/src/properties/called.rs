@@ -146,12 +146,17 @@ impl Judge {
         }
     }
 
-    fn speech(&mut self, person: usize, room: Option<Room>, said: Said) -> Ask {
-        let room = self.ledger.meant(person, room);
-        let floor = room
+    fn speech(&mut self, person: usize, named: Option<Room>, said: Said) -> Ask {
+        let meant = self.ledger.meant(person, named);
+        let floor = meant
             .and_then(|room| self.ledger.room_known(room))
             .map_or(0, |slot| self.ledger.rooms[slot].head);
-        Ask::Speak { room, said, floor }
+        Ask::Speak {
+            named,
+            meant,
+            said,
+            floor,
+        }
     }
 
     fn draft_called(&mut self, person: usize, room: Option<Room>, key: Key) {

@@ -21,7 +21,8 @@ impl Judge {
             Ask::Speak {
                 said,
                 floor,
-                room: meant,
+                meant,
+                named: _,
             } => (said, if meant == Some(room) { floor } else { 0 }),
             Ask::EnterQueue | Ask::LeaveQueue | Ask::Other => (Said::Anything, 0),
         };

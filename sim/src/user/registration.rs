@@ -139,8 +139,9 @@ impl VirtualUser {
     }
 
     /// A stream that broke is opened anew; so is one that was asked for and never opened.
-    pub(super) fn renew_stream(&mut self, now: Time) {
+    pub(super) fn renew_stream(&mut self, now: Time, o: &mut impl Observer) {
         if let Some(stream) = self.link.give_up_opening(now) {
+            self.record(now, What::StreamClosed, o);
             self.actions.push_back(Action::CloseStream { stream });
         }
         self.open_stream(now);
@@ -164,7 +165,7 @@ impl VirtualUser {
 
     fn drop_link(&mut self, now: Time, o: &mut impl Observer) -> Was {
         let was = self.link.close();
-        if was == Was::Open {
+        if was != Was::Closed {
             self.record(now, What::StreamClosed, o);
         }
         was

@@ -16,6 +16,7 @@ fn gone_for_good_is_done() {
         desk.take()[3..],
         [
             "0 called 1 send",
+            "0 stream closed",
             "0 abandoned 1 send",
             "0 vanished",
             "0 > open 1 after 0 as 0",
@@ -55,6 +56,34 @@ fn away_for_a_while_nothing_is_sent() {
 }
 
 #[test]
+fn a_stream_that_was_still_being_opened_counts_as_closed() {
+    let away = Step::Disconnect(Some(Span::secs(3)));
+    let mut desk = Desk::new(flow(vec![enter(), away]));
+    desk.start();
+    desk.answer(0, 0, &matched(1));
+    assert!(desk.take().contains(&"0 stream closed".into()));
+    // Nobody answers the next one: it is given up, and asked for again.
+    desk.until(3_500);
+    assert_eq!(
+        desk.take(),
+        [
+            "3000 finished",
+            "3000 > open 2 after 0 as 0",
+            "3500 stream closed",
+            "3500 > close 2",
+            "3500 > open 3 after 0 as 0",
+        ]
+    );
+    // One that was refused was never open.
+    desk.closed(3, Some("overloaded"));
+    assert!(desk.take().is_empty());
+    desk.until(4_500);
+    assert_eq!(desk.take(), ["4500 > open 4 after 0 as 0"]);
+    desk.closed(4, None);
+    assert_eq!(desk.take(), ["4500 stream closed"]);
+}
+
+#[test]
 fn whoever_is_stopped_is_late() {
     let mut desk = Desk::registered(flow(vec![enter(), think(1_000), send("hi")]), matched(1));
     let stop = |desk: &mut Desk, until_ms: u64| {
@@ -91,6 +120,7 @@ fn a_script_by_hand_goes_away_and_comes_back() {
             "0 stream closed",
             "0 > drop all",
             "100 > open 2 after 0 as 0",
+            "100 stream closed",
             "100 vanished",
             "100 > drop all",
         ]

@@ -58,8 +58,10 @@ fn an_opening_that_nothing_is_heard_of_is_tried_anew() {
         desk.take(),
         [
             "500 > open 2 after 0 as 0",
+            "1500 stream closed",
             "1500 > close 2",
             "1500 > open 3 after 0 as 0",
+            "3500 stream closed",
             "3500 > close 3",
             "3500 > open 4 after 0 as 0",
         ]

@@ -15,9 +15,13 @@ pub(crate) enum Ask {
     LeaveQueue,
     /// A send or a push.
     Speak {
-        room: Option<Room>,
+        /// The room that the call names. One that names none may be served in a room of which its
+        /// caller was not told yet.
+        named: Option<Room>,
+        /// The room that is meant, as far as anyone knew when the call left.
+        meant: Option<Room>,
         said: Said,
-        /// The highest place of the room that anyone knew of when the call left.
+        /// The highest place of that room that anyone knew of when the call left.
         floor: u64,
     },
     /// Anything else.
@@ -185,12 +189,12 @@ impl Client {
     /// Finds what explains a message, and counts it against that call.
     pub(crate) fn explain(&mut self, message: &Unexplained, copies: u32) -> Explanation {
         let fits = |call: &Call, exactly: bool| match call.ask {
-            Ask::Speak { room, said, .. } => {
+            Ask::Speak { named, said, .. } => {
                 call.by == Some(message.sender)
                     && call.id <= message.before
-                    && room.is_none_or(|room| room == message.room)
+                    && named.is_none_or(|room| room == message.room)
                     && said.allows(message.text)
-                    && (!exactly || (room.is_some() && said != Said::Anything))
+                    && (!exactly || (named.is_some() && said != Said::Anything))
             }
             Ask::EnterQueue | Ask::LeaveQueue | Ask::Other => false,
         };

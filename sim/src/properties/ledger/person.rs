@@ -90,6 +90,38 @@ impl Membership {
         }
     }
 
+    /// Another stay began at this place, in the midst of what was taken for one: this one ended
+    /// somewhere before. What was had from there on, and where that ended, is the other's.
+    pub(crate) fn split_off(&mut self, seq: u64) -> Self {
+        let mut later = Self::new(self.room, self.slot);
+        later.low = seq;
+        later.joined = Some(seq);
+        later.seen = self.seen.split_off(seq);
+        later.left = self.left.filter(|&left| left >= seq);
+        later.loose = later.left.is_some() && self.loose;
+        later.gaps.clone_from(&self.gaps);
+        self.left = Some(seq - 1);
+        self.loose = true;
+        later
+    }
+
+    /// It ended at this place. If it was known to end later, that was the end of another stay,
+    /// which lies after this one and which nobody has told of yet: it has a join and a leave.
+    pub(crate) fn end(&mut self, seq: u64) -> Option<Self> {
+        let known = self.left.filter(|_| !self.loose);
+        self.left = Some(seq);
+        self.loose = false;
+        let left = known.filter(|&left| left > seq + 1)?;
+        let mut later = Self::new(self.room, self.slot);
+        later.left = Some(left);
+        later.gaps.clone_from(&self.gaps);
+        if self.seen.upto() > seq {
+            later.low = seq + 1;
+            later.seen = self.seen.split_off(seq + 1);
+        }
+        Some(later)
+    }
+
     /// The stay is over; where in the room's order, nobody will tell.
     pub(crate) fn end_somewhere(&mut self) {
         if self.left.is_none() {
@@ -318,12 +350,31 @@ impl Person {
     }
 
     /// The stay in a room to which this place belongs: one that is known to hold it before one of
-    /// which nobody knows yet where it began.
+    /// which nobody knows yet where it began. Of these it is the first that ended later.
     pub(crate) fn stay_at(&self, room: Room, seq: u64) -> Option<usize> {
         let may_hold = |m: &Membership| m.room == room && m.holds(seq);
         let holds = |m: &Membership| may_hold(m) && m.joined.is_some();
         let surely = self.memberships.iter().rposition(holds);
-        surely.or_else(|| self.memberships.iter().rposition(may_hold))
+        surely
+            .or_else(|| self.ended_around(room, seq))
+            .or_else(|| self.memberships.iter().rposition(may_hold))
+    }
+
+    /// The first stay in a room of which nobody knows where it began, only that it ended at this
+    /// place or later.
+    pub(crate) fn ended_around(&self, room: Room, seq: u64) -> Option<usize> {
+        self.memberships.iter().position(|m| {
+            let ended = !m.loose && m.left.is_some_and(|left| seq <= left);
+            m.room == room && m.joined.is_none() && ended
+        })
+    }
+
+    /// The first stay in a room that is known to have begun after this place.
+    pub(crate) fn first_after(&self, room: Room, seq: u64) -> Option<usize> {
+        let begins_after = |m: &Membership| m.joined.is_some_and(|joined| joined > seq);
+        self.memberships
+            .iter()
+            .position(|m| m.room == room && begins_after(m))
     }
 
     /// The latest stay in a room.

@@ -90,6 +90,23 @@ impl Seen {
         }
     }
 
+    /// What was had from this place on, of an order that begins there; the rest stays here.
+    pub(crate) fn split_off(&mut self, first: u64) -> Self {
+        let mut later = Self::from(first);
+        later.upto = later.upto.max(self.upto);
+        for &(from, to) in &self.holes {
+            if to >= first {
+                later.holes.push((from.max(first), to));
+            }
+        }
+        self.upto = self.upto.min(first - 1);
+        self.holes.retain_mut(|(from, to)| {
+            *to = (*to).min(first - 1);
+            from <= to
+        });
+        later
+    }
+
     fn open(&mut self, from: u64, to: u64) {
         if self.holes.len() == MAX_HOLES {
             self.holes.remove(0);

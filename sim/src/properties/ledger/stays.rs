@@ -35,26 +35,29 @@ impl Ledger {
     pub(crate) fn join(&mut self, person: usize, slot: usize, seq: u64) {
         let room = self.rooms[slot].room;
         let someone = &mut self.people[person];
+        if let Some(index) = someone.ended_around(room, seq) {
+            someone.memberships[index].begin(seq);
+            return;
+        }
         let latest = someone.latest_stay(room);
         if let Some(index) = latest {
             let stay = &mut someone.memberships[index];
             match (stay.joined, stay.left) {
-                (None, None) => {
-                    stay.begin(seq);
-                    return;
-                }
-                (None, Some(left)) if seq <= left => {
+                (None, left) if left.is_none_or(|left| seq <= left) => {
                     stay.begin(seq);
                     return;
                 }
                 // Known, or part of a stay that is over: an older join shows late.
                 (Some(joined), _) if joined >= seq => return,
                 // The leave between the two was not seen yet, and may never be.
-                (Some(_), None) => {
-                    stay.left = Some(seq - 1);
-                    stay.loose = true;
+                (Some(_), left) if left.is_none_or(|left| seq <= left) => {
+                    let later = stay.split_off(seq);
+                    someone.forget_stays(room);
+                    someone.memberships.push(later);
+                    self.belongs(person, slot);
+                    return;
                 }
-                (None | Some(_), Some(_)) => {}
+                (None | Some(_), _) => {}
             }
             someone.forget_stays(room);
         }
@@ -82,13 +85,31 @@ impl Ledger {
         }
     }
 
+    /// Somebody left at this place. If no known stay can have ended there, it was one of which
+    /// nobody has seen the join.
+    fn leave(&mut self, person: usize, slot: usize, seq: u64) {
+        let room = self.rooms[slot].room;
+        let someone = &mut self.people[person];
+        if someone.stay_at(room, seq).is_some() {
+            self.part(person, slot, seq);
+            return;
+        }
+        let index = someone.first_after(room, seq);
+        let index = index.unwrap_or(someone.memberships.len());
+        let mut stay = Membership::new(room, slot);
+        stay.left = Some(seq);
+        someone.memberships.insert(index, stay);
+        self.belongs(person, slot);
+    }
+
     /// Somebody's stay ended at this place.
     pub(crate) fn part(&mut self, person: usize, slot: usize, seq: u64) {
         let room = self.rooms[slot].room;
         let someone = &mut self.people[person];
-        if let Some(index) = someone.stay_at(room, seq) {
-            someone.memberships[index].left = Some(seq);
-            someone.memberships[index].loose = false;
+        if let Some(index) = someone.stay_at(room, seq)
+            && let Some(later) = someone.memberships[index].end(seq)
+        {
+            someone.memberships.insert(index + 1, later);
         }
     }
 
@@ -102,10 +123,7 @@ impl Ledger {
             // It may belong to a stay that is no longer remembered.
             stay.begin(seq);
         }
-        let later = someone
-            .memberships
-            .iter()
-            .position(|m| m.room == room && m.joined.is_some_and(|joined| joined > seq));
+        let later = someone.first_after(room, seq);
         let index = later.unwrap_or(someone.memberships.len());
         // It ended somewhere before the next one began.
         stay.left = later.and_then(|i| Some(someone.memberships[i].joined? - 1));
@@ -130,7 +148,7 @@ impl Ledger {
                 let person = self.person(user);
                 match change {
                     Presence::Joined => self.join(person, slot, seq),
-                    Presence::Left => self.part(person, slot, seq),
+                    Presence::Left => self.leave(person, slot, seq),
                     Presence::Away | Presence::Back => {}
                 }
             }
@@ -221,6 +239,10 @@ impl Ledger {
                 stay.gaps.push((lack.seq, lack.seq));
             }
         }
+        // Of a stay that is over, and of which nothing came, nothing will.
+        let was_had = |stay: &Membership| stay.joined.is_some() || stay.low > 0;
+        let stays = &mut self.people[person].memberships;
+        stays.retain(|stay| was_had(stay) || stay.left.is_none());
         lacks
     }
 

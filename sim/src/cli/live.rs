@@ -15,7 +15,7 @@ pub struct LiveArgs {
     /// Run against the server there, in real time
     #[arg(long, value_name = "URL", help_heading = "Live servers")]
     pub target: Option<Target>,
-    /// 2026-07-28 (MCP, the default), 2025-11-25 (MCP with sessions) or http
+    /// 2026-07-28 (MCP, the default), 2025-11-25 or http
     #[arg(
         long,
         value_name = "NAME",
@@ -31,10 +31,10 @@ pub struct LiveArgs {
         help_heading = "Live servers"
     )]
     pub rate_scale: Option<RateScale>,
-    /// Run at higher and higher rates, and find the highest that is good enough
+    /// Find the highest rate at which it still passes
     #[arg(long, requires = "target", help_heading = "Live servers")]
     pub stages: bool,
-    /// What the server was started with, to judge it by: as in turn_limit=none
+    /// What the server was told: turn_limit=none
     #[arg(
         long = "limit",
         value_name = "KEY=VALUE",

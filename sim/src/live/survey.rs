@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::caller::{Net, Session};
 use super::target::Protocol;
-use super::wire::{Broken, Wire};
+use super::wire::{Broken, Wire, reach};
 
 /// How long the server may take over each question.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -80,6 +80,7 @@ impl From<Broken> for Unfit {
 /// Asks what the server has.
 pub(super) async fn survey(net: &Net) -> Result<Tools, Unfit> {
     let asked = async {
+        reach(&net.writer.target).await?;
         match net.writer.protocol {
             Protocol::Http => of_http(net).await,
             Protocol::Mcp20260728 => of_mcp(net, None).await,

@@ -143,6 +143,15 @@ impl Line {
     }
 }
 
+/// Whether anything listens there.
+///
+/// # Errors
+/// When nothing does.
+pub(super) async fn reach(target: &Target) -> Result<(), Broken> {
+    let stream = TcpStream::connect(target.address()).await;
+    stream.map(drop).map_err(Broken::of)
+}
+
 async fn connect(
     target: &Target,
 ) -> Result<(SendRequest<Full<Bytes>>, Connection<Io, Full<Bytes>>), Broken> {

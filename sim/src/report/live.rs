@@ -38,6 +38,48 @@ pub(super) fn about(live: &LiveResult) -> Vec<Line> {
     lines
 }
 
+/// The same and the load as a browser's page lists them, each under its name.
+pub(super) fn facts(live: &LiveResult) -> Vec<(&'static str, String)> {
+    let delay = &live.scheduling_delay;
+    let starts = live.starts;
+    let mut facts = vec![
+        ("Server", format!("{} by {}", live.target, live.protocol)),
+        (
+            "Load",
+            format!(
+                "{} calls/s offered, {} achieved, {} requests, {} failed",
+                short(live.offered_per_second),
+                short(live.achieved_per_second),
+                count(live.requests.sent),
+                count(live.requests.failed)
+            ),
+        ),
+        (
+            "Starts",
+            format!(
+                "{} of {}, {} late, {} dropped",
+                count(starts.started),
+                count(starts.planned),
+                count(starts.late),
+                count(starts.dropped)
+            ),
+        ),
+        (
+            "Driver",
+            format!(
+                "{} late (p50), {} (p99)",
+                milliseconds(delay.p50),
+                milliseconds(delay.p99)
+            ),
+        ),
+    ];
+    for (name, items) in [("Ignored", &live.ignored), ("Lacks", &live.lacking)] {
+        facts.push((name, items.join(", ")));
+    }
+    facts.push(("Notes", live.remarks.join("; ")));
+    facts
+}
+
 /// What was offered and what was achieved, how late the driver was, and the stages.
 pub(super) fn figures(run: &FinishedRun) -> Vec<Line> {
     let Some(live) = &run.result().live else {

@@ -257,6 +257,29 @@ pub enum Verb {
     Mood,
 }
 
+impl Verb {
+    /// Whether the call gives a handle to whoever has none.
+    #[must_use]
+    pub const fn registers(&self) -> bool {
+        match self {
+            Self::EnterQueue { .. } | Self::Login { .. } | Self::Break { .. } => true,
+            Self::LeaveQueue
+            | Self::Send(_)
+            | Self::Check { .. }
+            | Self::TalkingStick
+            | Self::Append(_)
+            | Self::Undo
+            | Self::Reset
+            | Self::Push
+            | Self::LeaveChat
+            | Self::Typing
+            | Self::Block
+            | Self::Report { .. }
+            | Self::Mood => false,
+        }
+    }
+}
+
 /// A user of the steps form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScriptUser {

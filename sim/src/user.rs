@@ -45,7 +45,7 @@ use chat_core::Time;
 
 use crate::draw::{Actor, Draw};
 use crate::history::{Observer, Path, Record, What};
-use crate::plan::{Argument, Client, Habits, Persona, Step, Verb};
+use crate::plan::{Argument, Client, Habits, Persona, Step};
 use crate::protocol::{Agent, CallId, Outcome, Refusal, Room, Saw, User};
 
 pub use action::{Action, Credential};
@@ -389,12 +389,7 @@ impl VirtualUser {
         }
         match step {
             // Without a handle one can do no more than ask for one.
-            Step::Call(verb)
-                if self.user.is_none()
-                    && !matches!(verb, Verb::EnterQueue { .. } | Verb::Login { .. }) =>
-            {
-                None
-            }
+            Step::Call(verb) if self.user.is_none() && !verb.registers() => None,
             Step::Call(verb) => {
                 self.leave_out.extend_from_slice(leave_out);
                 let op = self.op(verb);

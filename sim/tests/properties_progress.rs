@@ -166,6 +166,30 @@ mod stick_progress {
         assert!(broken(&gap(Room(77))).contains(&"stick_progress"));
     }
 
+    /// Found by exploring `stick_contention`, seed 701974: the answer to the claim came after the
+    /// reset had left that took it back.
+    #[test]
+    fn a_claim_may_be_withdrawn_before_its_answer_comes() {
+        let then = |resets: bool| {
+            let mut story =
+                Story::two_in_lobby_with(|plan| plan.server.stick_lease = Span::secs(4));
+            story.heals();
+            story.takes_stick(ANN, 3, 1, &[ANN, BOB]);
+            let claim = story.calls(BOB, talking_stick());
+            let room = Some(LOBBY);
+            let reset = resets.then(|| story.calls(BOB, Op::Reset { room }));
+            story.answers(claim, stick(1, 1));
+            if let Some(reset) = reset {
+                story.answers(reset, draft(0));
+            }
+            story.later(Span::secs(60));
+            story.drains(&[ANN, BOB]);
+            story.ends()
+        };
+        assert!(!broken(&then(true)).contains(&"stick_progress"));
+        assert!(broken(&then(false)).contains(&"stick_progress"));
+    }
+
     #[test]
     fn who_withdrew_or_went_away_waits_for_nothing() {
         let mut story = bob_is_next(Span::secs(1));

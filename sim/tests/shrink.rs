@@ -227,6 +227,25 @@ fn what_the_network_did_is_kept_where_it_matters() {
     assert!(shrunk.after.steps <= 4, "{yaml}");
 }
 
+/// A boss who was as alert as can be, seen by somebody who came by a break and has no other call.
+fn full_alarm(record: &Record<'_>) -> bool {
+    matches!(&record.what, What::Answered { op, outcome: Ok(Answer::OnBreak { boss_alert: 5, .. }), .. }
+        if op.verb() == "break")
+}
+
+#[test]
+fn breaks_of_whoever_came_by_one_are_written_as_steps() {
+    let mut plan = scenario("breaks");
+    plan.duration = chat_core::Span::secs(6 * 3_600);
+    let shrunk = shrunk(&plan, "planted", |plan, seed, progress, also| {
+        run_by_rule(full_alarm, plan, seed, progress, also)
+    });
+    let shrunk = shrunk.unwrap();
+    let yaml = shrunk.to_yaml();
+    assert_eq!((shrunk.after.users, shrunk.after.steps), (1, 5), "{yaml}");
+    assert!(yaml.contains("boss_alertness: 100"), "{yaml}");
+}
+
 #[test]
 fn a_run_that_breaks_off_is_shrunk_too() {
     sim::caught::stay_silent();

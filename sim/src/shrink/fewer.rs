@@ -55,6 +55,10 @@ impl<M: Measured> Lab<'_, M> {
     pub(super) fn rough_cut(&mut self, plan: &mut Plan) {
         // Else one request less changes how long all later ones take.
         self.attempt(plan, |plan| plan.capacity = at_once(&plan.capacity));
+        // Else one entry less changes how the dice fall for all later ones.
+        if (1..100).contains(&plan.server.boss_alertness) {
+            self.attempt(plan, |plan| plan.server.boss_alertness = 100);
+        }
         let Workload::Steps { users, .. } = &plan.workload else {
             return;
         };

@@ -74,11 +74,7 @@ impl VirtualUser {
     /// Makes a call of the flow, and waits for its answer unless the `parallel` habit strikes.
     fn call(&mut self, now: Time, meant: Time, verb: &Verb, o: &mut impl Observer) {
         let registered = self.user.is_some();
-        let registers = matches!(
-            verb,
-            Verb::EnterQueue { .. } | Verb::Login { .. } | Verb::Break { .. }
-        );
-        if !registered && !registers {
+        if !registered && !verb.registers() {
             // Without a handle there is nothing left to do.
             self.doing = Doing::Settling;
             return;

@@ -17,6 +17,9 @@ const HEAVY: [&str; 1] = ["scenarios/scale.yaml"];
 /// How long one call of the simulator may take: a mutant that hangs must not hold up the rest.
 const PATIENCE: Duration = Duration::from_mins(20);
 
+/// How many more failures are looked at for one that can be shrunk.
+const MORE: usize = 8;
+
 /// How far a hunt goes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Effort {
@@ -34,7 +37,7 @@ pub(crate) struct Find {
     pub(crate) seed: u64,
     /// Seeds tried, up to and including the one that showed it.
     pub(crate) seeds: u64,
-    /// Steps of the shrunk scenario, if it was shrunk.
+    /// Steps of the shrunk scenario, or of a later one that could be shrunk, if any was.
     pub(crate) steps: Option<u64>,
 }
 
@@ -88,11 +91,39 @@ fn explore(
     if !wanted.is_empty() {
         words.extend(["--property".to_owned(), wanted.join(",")]);
     }
-    let found = finds_of_explore(&sim_json(tree, &words, effort)?)?;
+    let mut found = finds_of_explore(&sim_json(tree, &words, effort)?)?;
+    if let Some(first) = found.first_mut()
+        && first.steps.is_none()
+    {
+        first.steps = shrunk_later(tree, &words, first.seed, effort)?;
+    }
     if !found.is_empty() || wanted.is_empty() {
         return Ok(found);
     }
     finds_of_explore(&sim_json(tree, &anything, effort)?)
+}
+
+/// The steps of the first failure after this seed that can be shrunk: not every run still fails
+/// when it is written as steps.
+fn shrunk_later(
+    tree: &Tree<'_>,
+    words: &[String],
+    mut seed: u64,
+    effort: Effort,
+) -> Result<Option<u64>, String> {
+    for _ in 0..MORE {
+        let from = ["--seed".to_owned(), (seed + 1).to_string()];
+        let words = [words, &from].concat();
+        let found = finds_of_explore(&sim_json(tree, &words, effort)?)?;
+        let Some(first) = found.first() else {
+            break;
+        };
+        if first.steps.is_some() {
+            return Ok(first.steps);
+        }
+        seed = first.seed;
+    }
+    Ok(None)
 }
 
 /// `sim run`, a few seeds of each scenario at a time, and more of them each time.

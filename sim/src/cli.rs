@@ -3,6 +3,7 @@
 mod compare;
 mod exhaust;
 mod explore;
+mod live;
 
 use std::ffi::{OsStr, OsString};
 use std::num::NonZeroU64;
@@ -11,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use chat_core::Span;
-use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::error::ErrorKind;
 use clap::{Args, CommandFactory as _, Parser, Subcommand};
 
 use crate::trace::Follow;
@@ -19,10 +20,10 @@ use crate::trace::Follow;
 pub use compare::{CompareArgs, Percent};
 pub use exhaust::{ExhaustArgs, Which};
 pub use explore::ExploreArgs;
+pub use live::LiveArgs;
 
 /// Words of the design that later versions will know.
 const COMING_COMMANDS: [&str; 1] = ["replay"];
-const COMING_OPTIONS: [&str; 3] = ["--protocol", "--rate-scale", "--target"];
 
 /// What a user asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,6 +55,8 @@ Examples:
   sim validate scenarios/*.yaml               check scenarios, run nothing
   sim exhaust --depth 7                       every interleaving of a tiny world
   sim compare before.json after.json          what differs, and which way
+  sim scenarios/steady.yaml --target http://127.0.0.1:8894
+                                              the same users on a live server
 
 Environment:
   SIM_SEEDS, SIM_JOBS                         stand for --seeds and --jobs
@@ -64,7 +67,8 @@ Exit codes:
   1   a safety property was violated
   2   the command line or a scenario is wrong; nothing ran
   3   a liveness property was violated
-  4   could not judge, as when an expect_sometimes was not reached
+  4   could not judge, as when an expect_sometimes was not reached, or no server
+      was at --target
   99  only a threshold was crossed";
 
 const RUN_EXAMPLES: &str = "\
@@ -73,12 +77,23 @@ Examples:
   sim run scenarios/*.yaml --seeds 200 --jobs 4 --junit target/sim.xml
   sim run scenarios/burst.yaml --report burst.html
   sim run scenarios/burst.yaml --seed 7 --trace burst.jsonl --follow user_7
+  sim run scenarios/steady.yaml --target http://127.0.0.1:8894
+  sim run scenarios/steady.yaml --target http://127.0.0.1:8894 \\
+      --protocol http --rate-scale 20
+  sim run scenarios/steady.yaml --target http://127.0.0.1:8894 --stages
 
 The trace hash of a seed is the same on every machine, with any --jobs.
 --report writes one file that needs no network; a run that violates a property
 writes one unasked below target/sim, and names it.
 --trace takes one file and one seed, and writes a JSON object per line.
-SIM_SEEDS and SIM_JOBS stand for --seeds and --jobs.";
+SIM_SEEDS and SIM_JOBS stand for --seeds and --jobs.
+
+With --target, the same users go to a live server, in real time, one seed at a
+time; nothing can be repeated there. What is about the simulated server is left
+out and named, and a fault that a live server cannot have must be optional.
+Names of rooms and users end in letters of the run, but the queue is one for
+all: use a server of its own. For load, start it without limits on rates, as
+with `talking-stick --limit rate_limit=none`.";
 
 const SHRINK_EXAMPLES: &str = "\
 Examples:
@@ -192,6 +207,9 @@ pub struct RunArgs {
     /// Show the verdict only, one line for each scenario
     #[arg(long, short)]
     pub quiet: bool,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "a comment here would be a heading of the help")]
+    pub live: LiveArgs,
 }
 
 /// What to shrink.
@@ -241,7 +259,7 @@ where
         let message = format!("`sim {word}` is not available yet");
         return Err(Cli::command().error(ErrorKind::InvalidSubcommand, message));
     }
-    let cli = Cli::try_parse_from(arguments).map_err(name_coming_option)?;
+    let cli = Cli::try_parse_from(arguments)?;
     let invocation = match cli.command {
         None => Invocation::Run(cli.run),
         Some(Command::Run(run)) => Invocation::Run(run),
@@ -265,19 +283,6 @@ fn coming_command(word: &OsStr) -> Option<&'static str> {
         .find(|coming| word == *coming && !Path::new(word).exists())
 }
 
-/// Says of an option that the design knows that it is on its way, not unheard of.
-fn name_coming_option(error: clap::Error) -> clap::Error {
-    let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg) else {
-        return error;
-    };
-    let known = COMING_OPTIONS.iter().any(|coming| option == coming);
-    if error.kind() != ErrorKind::UnknownArgument || !known {
-        return error;
-    }
-    let message = format!("`{option}` is not available yet");
-    Cli::command().error(ErrorKind::UnknownArgument, message)
-}
-
 /// What clap's own rules cannot say.
 fn check_run(run: &RunArgs) -> Result<(), clap::Error> {
     let wrong = |message: &str| Err(Cli::command().error(ErrorKind::ArgumentConflict, message));
@@ -287,6 +292,7 @@ fn check_run(run: &RunArgs) -> Result<(), clap::Error> {
     if run.trace.is_some() && run.seeds.is_some_and(|seeds| seeds.get() > 1) {
         return wrong("--trace follows one run: leave --seeds (or SIM_SEEDS) at 1");
     }
+    live::check(run).or_else(|message| wrong(&message))?;
     let named = [
         ("--json", &run.json),
         ("--junit", &run.junit),

@@ -3,6 +3,7 @@
 mod compare;
 mod exhaust;
 mod exploring;
+mod live_run;
 mod scenario_run;
 mod shrinking;
 
@@ -15,11 +16,15 @@ use miette::{GraphicalReportHandler, GraphicalTheme};
 
 use crate::cli::{Invocation, RunArgs, ValidateArgs};
 use crate::engine::Engine;
+use crate::live::needed_faults;
 use crate::output;
 use crate::plan::Plan;
 use crate::report::{self, Detail, FinishedRun, Paint, VERSION, View};
 use crate::result::RunResult;
 use crate::runner::{Measured, worst};
+
+/// The exit code of a run that could not be judged.
+const UNJUDGED: u8 = 4;
 
 /// The exit code of a wrong command line, a wrong scenario, or a file that cannot be written.
 const WRONG: u8 = 2;
@@ -113,7 +118,7 @@ fn run<M: Measured>(arguments: &RunArgs, engine: &Engine<M>, console: &mut Conso
     let Some(plans) = load_all(&arguments.files, engine, console) else {
         return WRONG;
     };
-    if !prepare_all(arguments, console) {
+    if !prepare_all(arguments, console) || !can_be_live(arguments, &plans, console) {
         return WRONG;
     }
     let view = View {
@@ -124,11 +129,16 @@ fn run<M: Measured>(arguments: &RunArgs, engine: &Engine<M>, console: &mut Conso
     let mut runs: Vec<FinishedRun> = Vec::new();
     let mut code = 0;
     for (path, plan) in arguments.files.iter().zip(plans) {
-        let finished = match scenario_run::run(arguments, path, plan, engine, console) {
+        let finished = match arguments.live.options() {
+            None => scenario_run::run(arguments, path, plan, engine, console)
+                .map_err(|problem| (WRONG, problem)),
+            Some(options) => live_run::run(arguments, path, &plan, &options, engine, console),
+        };
+        let finished = match finished {
             Ok(finished) => finished,
-            Err(problem) => {
+            Err((code, problem)) => {
                 console.complain(&format!("error: {problem}\n"));
-                return WRONG;
+                return code;
             }
         };
         let gap = if runs.is_empty() || view.detail == Detail::Quiet {
@@ -149,6 +159,27 @@ fn run<M: Measured>(arguments: &RunArgs, engine: &Engine<M>, console: &mut Conso
         show(arguments, console, &summary(&runs, code, &view));
     }
     worst(code, write_all(arguments, &runs, code, console))
+}
+
+/// Whether a live server can have all that the scenarios say they need.
+fn can_be_live(arguments: &RunArgs, plans: &[Plan], console: &mut Console<'_>) -> bool {
+    if arguments.live.target.is_none() {
+        return true;
+    }
+    let mut all = true;
+    for (path, plan) in arguments.files.iter().zip(plans) {
+        let needed = needed_faults(plan);
+        if !needed.is_empty() {
+            console.complain(&format!(
+                "error: {} needs faults that only the simulated server can have: {}\n  \
+                 mark them `optional: true` to run without them\n",
+                path.display(),
+                needed.join(", ")
+            ));
+            all = false;
+        }
+    }
+    all
 }
 
 fn detail(arguments: &RunArgs) -> Detail {

@@ -5,6 +5,7 @@ use std::path::Path;
 use chat_core::Time;
 
 use crate::history::Observer;
+use crate::live::RunLive;
 use crate::plan::Plan;
 use crate::runner::{Measured, Progress, SeedOutcome};
 
@@ -18,6 +19,8 @@ pub struct Engine<M: Measured> {
     /// Runs one seed of a plan to its end, and tells the observer of everything if there is one.
     /// It computes the same with or without one.
     pub run: RunSeed<M>,
+    /// Runs one seed against a live server.
+    pub live: RunLive<M>,
     /// The instant at which every virtual world begins: reports count from it.
     pub start: Time,
 }

@@ -13,6 +13,7 @@ pub mod engine;
 pub mod exhaust;
 pub mod explore;
 pub mod history;
+pub mod live;
 pub mod metrics;
 pub mod names;
 pub mod output;

@@ -15,7 +15,7 @@ use sim::commands::{Console, execute};
 use sim::engine::Engine;
 use sim::metrics::Metrics;
 use sim::report::Paint;
-use sim::{scenario, world};
+use sim::{live, scenario, world};
 
 /// A world allocates and frees small things by the million; this allocator keeps those of one
 /// kind together.
@@ -81,6 +81,7 @@ fn engine() -> Engine<Metrics> {
         load: |path| scenario::load(path).map_err(miette::Report::new),
         schema: scenario::schema,
         run: world::run,
+        live: live::run,
         start: world::START,
     }
 }

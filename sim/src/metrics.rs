@@ -10,7 +10,7 @@
 //! - `stick_turns`, `matches`: for each user who asked, how many it had.
 
 mod charts;
-mod distribution;
+pub(crate) mod distribution;
 mod figures;
 mod latency;
 mod measured;

@@ -399,6 +399,19 @@ pub struct Fault {
     pub at: Span,
     /// What.
     pub kind: FaultKind,
+    /// Whether a run that cannot have it is worth anything.
+    pub need: Need,
+}
+
+/// Whether a run needs a fault. The simulator can do every one; nobody can crash a live server
+/// from outside.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Need {
+    /// Without it, the run would not show what it is for.
+    #[default]
+    Required,
+    /// It is left out where it cannot be had.
+    Optional,
 }
 
 /// Whom a fault strikes.

@@ -15,6 +15,7 @@ mod json;
 mod junit;
 mod lanes;
 mod line;
+mod live;
 mod live_line;
 mod numbers;
 #[cfg(test)]
@@ -190,6 +191,8 @@ fn violated(run: &FinishedRun, view: &View<'_>) -> Vec<Block> {
         failure::opening(run, view),
         lanes::lanes(run),
         shrunk::section(run),
+        live::figures(run),
+        live::stages(run),
     ];
     if view.detail == Detail::Verbose {
         blocks.push(header::about(run));
@@ -206,6 +209,8 @@ fn middle(run: &FinishedRun, view: &View<'_>) -> Vec<Block> {
         figures::figures(run, view.detail),
         figures::all_metrics(run.result(), view.detail),
         accounts::accounts(run, view.detail),
+        live::figures(run),
+        live::stages(run),
     ]
 }
 

@@ -57,6 +57,86 @@ pub struct RunResult {
     pub repro: Option<Repro>,
     /// The smallest scenario that fails in the same way, if one was looked for and found.
     pub shrunk: Option<ShrunkResult>,
+    /// What there is to say of a run against a live server besides.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub live: Option<LiveResult>,
+}
+
+/// What is only said of a run against a live server.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LiveResult {
+    /// The server, as the command line named it.
+    pub target: String,
+    /// The protocol that it was spoken to in.
+    pub protocol: &'static str,
+    /// By what arrivals were multiplied.
+    pub rate_scale: f64,
+    /// What names of rooms and users of this run end in.
+    pub suffix: String,
+    /// Users who were to come, who came, who came later than planned, and who never did.
+    pub starts: Starts,
+    /// Requests that were sent, answered, and came to nothing; retries and reads included.
+    pub requests: Requests,
+    /// Calls a second until the heal: those that users meant to make, and those answered.
+    pub offered_per_second: f64,
+    /// See `offered_per_second`.
+    pub achieved_per_second: f64,
+    /// How late the driver itself was, in milliseconds: from when it meant to act, or had an
+    /// answer before it, to when it did.
+    pub scheduling_delay: MetricResult,
+    /// Latencies from when calls left, not from when they were meant to.
+    pub uncorrected: BTreeMap<&'static str, MetricResult>,
+    /// What of the scenario is about the simulated server alone.
+    pub ignored: Vec<String>,
+    /// What the scenario asks for and the server lacks.
+    pub lacking: Vec<String>,
+    /// Personas that did not come because of that.
+    pub left_out: Vec<String>,
+    /// What else there is to know, such as that the driver was the bottleneck.
+    pub remarks: Vec<String>,
+    /// Every stage that was run to find the highest rate, in the order of their runs.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stages: Vec<StageResult>,
+}
+
+/// A run at one rate, among several.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct StageResult {
+    /// By what arrivals were multiplied.
+    pub rate_scale: f64,
+    /// Users who came.
+    pub users: u64,
+    /// Calls a second that users meant to make.
+    pub offered_per_second: f64,
+    /// Calls a second that were answered.
+    pub achieved_per_second: f64,
+    /// The 99th percentiles, in milliseconds.
+    pub message_p99: f64,
+    /// See `message_p99`.
+    pub request_p99: f64,
+    /// How late the driver itself was, the 99th percentile in milliseconds.
+    pub delay_p99: f64,
+    /// What it came to.
+    pub verdict: Verdict,
+}
+
+/// Users who came, or did not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "the names say it")]
+pub struct Starts {
+    pub planned: u64,
+    pub started: u64,
+    pub late: u64,
+    pub dropped: u64,
+}
+
+/// Requests to a live server.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "the names say it")]
+pub struct Requests {
+    pub sent: u64,
+    pub answered: u64,
+    pub failed: u64,
 }
 
 /// What a failure was shrunk to.

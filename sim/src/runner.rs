@@ -23,7 +23,7 @@ use crate::sometimes::Tally;
 
 pub(crate) use in_order::{Ended, in_order};
 pub use merged::{FailingSeed, Merged, Summary};
-pub use progress::{Progress, ProgressNow};
+pub use progress::{LiveNow, Progress, ProgressNow};
 pub(crate) use verdict::class_of;
 pub use verdict::{unreached, worst};
 pub use worst::{Seek, Worst};
@@ -120,6 +120,18 @@ pub fn run_seeds<M: Measured>(
         ControlFlow::Continue(())
     };
     in_order(seeds.count.get(), seeds.jobs, &run_one, &mut take, tick);
+    merged
+}
+
+/// What one seed came to, as if it had been run here: of worlds that are run elsewhere.
+pub fn of_one_seed<M: Measured>(outcome: SeedOutcome<M>) -> Merged<M> {
+    let seed = outcome.seed;
+    let mut merged = Merged::new(Seeds {
+        first: seed,
+        count: NonZeroU64::MIN,
+        jobs: NonZeroUsize::MIN,
+    });
+    merged.add(seed, Ok(outcome));
     merged
 }
 

@@ -46,7 +46,7 @@ use chat_core::Time;
 use crate::draw::{Actor, Draw};
 use crate::history::{Observer, Path, Record, What};
 use crate::plan::{Argument, Client, Habits, Persona, Step};
-use crate::protocol::{Agent, CallId, Outcome, Refusal, Saw, User};
+use crate::protocol::{Agent, CallId, Outcome, Refusal, Room, Saw, User};
 
 pub use action::{Action, Credential};
 use awaiting::Awaiting;
@@ -198,9 +198,14 @@ impl VirtualUser {
 
     /// The user arrives, and begins its flow.
     pub fn start(&mut self, now: Time, o: &mut impl Observer) {
+        self.start_meant(now, now, o);
+    }
+
+    /// The user arrives now, where the plan meant it to at `meant`.
+    pub fn start_meant(&mut self, now: Time, meant: Time, o: &mut impl Observer) {
         if let (Doing::Idle, Script::Flow(persona)) = (self.doing, &self.script) {
             self.cursor.restart(&persona.flow);
-            self.doing = Doing::Ready { meant: now };
+            self.doing = Doing::Ready { meant };
             self.go_on(now, o);
         }
     }
@@ -443,6 +448,12 @@ impl VirtualUser {
     #[must_use]
     pub fn identity(&self) -> Option<User> {
         self.user
+    }
+
+    /// The room that it is in, the last it entered of several; else the last that it knew.
+    #[must_use]
+    pub fn current_room(&self) -> Option<Room> {
+        self.rooms.current()
     }
 
     /// Goes on as far as it can at this moment.

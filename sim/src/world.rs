@@ -8,7 +8,7 @@
 //! under way, `server.rs` is the Node with its disk and the time it takes, `faults.rs` makes things go wrong, `script.rs` performs the steps form, and `watch.rs` is told of it all.
 
 mod agenda;
-mod arrivals;
+pub(crate) mod arrivals;
 mod clients;
 mod faults;
 mod network;
@@ -17,7 +17,7 @@ mod script;
 mod server;
 mod slots;
 mod streams;
-mod watch;
+pub(crate) mod watch;
 
 use std::sync::Arc;
 

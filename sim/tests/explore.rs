@@ -38,6 +38,7 @@ fn engine() -> Engine<Metrics> {
         load: |path| load(path).map_err(miette::Report::new),
         schema: sim::scenario::schema,
         run: world::run,
+        live: |_, _, _, _| unreachable!("no live run is asked for"),
         start: world::START,
     }
 }

@@ -5,14 +5,14 @@
 //! suite and the clients by npm and pip, at fixed versions, into a folder of this program's own.
 
 use std::fs;
-use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::time::Instant;
 
 use crate::cargo::Cargo;
 use crate::outcome::Outcome;
 use crate::programs::{node, run, there_or_installed};
+use crate::server::Server;
 
 /// Where the conversations are, and the files of that folder that they are made of.
 const CONVERSATIONS: &str = "server/tests/clients";
@@ -62,8 +62,8 @@ pub(crate) fn check(cargo: &Cargo) -> Outcome {
 
 /// What failed on a fresh server.
 fn on_a_server(program: &Path, check: impl FnOnce(&str) -> Vec<String>) -> Outcome {
-    match Server::start(program) {
-        Ok(server) => Outcome::of_findings(&check(&server.url)),
+    match Server::start(program, &["--conformance-fixtures"]) {
+        Ok(server) => Outcome::of_findings(&check(&format!("{}/mcp", server.url()))),
         Err(why) => Outcome::Failed(why),
     }
 }
@@ -183,47 +183,4 @@ fn desk(cargo: &Cargo) -> Result<PathBuf, String> {
             .map_err(|error| format!("cannot copy {}: {error}", from.display()))?;
     }
     Ok(desk)
-}
-
-/// The real server on a port of its own. Dropped, it is ended.
-struct Server {
-    child: Child,
-    url: String,
-}
-
-impl Server {
-    fn start(program: &Path) -> Result<Self, String> {
-        let mut child = Command::new(program)
-            .args(["--listen", "127.0.0.1:0", "--conformance-fixtures"])
-            .args(["--log-level", "warn"])
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .spawn()
-            .map_err(|error| format!("the server did not start: {error}"))?;
-        let out = child.stdout.take();
-        let mut server = Self {
-            child,
-            url: String::new(),
-        };
-        let mut line = String::new();
-        if let Some(out) = out {
-            BufReader::new(out)
-                .read_line(&mut line)
-                .map_err(|error| format!("the server said nothing: {error}"))?;
-        }
-        let at = line
-            .split_whitespace()
-            .find(|word| word.starts_with("http://"));
-        let at = at.ok_or_else(|| format!("the server did not say where it is: {line:?}"))?;
-        server.url = format!("{at}/mcp");
-        Ok(server)
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        // One that has ended by itself is no worse.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
 }

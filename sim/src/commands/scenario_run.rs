@@ -26,7 +26,7 @@ use crate::trace::{Recorder, TraceWriter};
 /// Lines of a story.
 const STORY: usize = 12;
 
-type TraceFile = TraceWriter<BufWriter<File>>;
+pub(super) type TraceFile = TraceWriter<BufWriter<File>>;
 
 /// Runs the scenario. The error says why its trace could not be written.
 pub(super) fn run<M: Measured>(
@@ -94,7 +94,7 @@ fn run_all<M: Measured>(
     })
 }
 
-fn open_trace<M: Measured>(
+pub(super) fn open_trace<M: Measured>(
     arguments: &RunArgs,
     engine: &Engine<M>,
 ) -> Result<Option<TraceFile>, String> {
@@ -106,7 +106,10 @@ fn open_trace<M: Measured>(
     Ok(Some(writer))
 }
 
-fn close_trace(arguments: &RunArgs, trace: Option<Mutex<TraceFile>>) -> Result<(), String> {
+pub(super) fn close_trace(
+    arguments: &RunArgs,
+    trace: Option<Mutex<TraceFile>>,
+) -> Result<(), String> {
     let (Some(path), Some(trace)) = (&arguments.trace, trace) else {
         return Ok(());
     };
@@ -193,7 +196,7 @@ fn diagrams<M: Measured>(run: &FinishedRun, engine: &Engine<M>) -> Vec<Diagram> 
 }
 
 /// Writes the report of a violation where a person finds it, and says where.
-fn look(run: &FinishedRun, console: &mut Console<'_>) -> Option<String> {
+pub(super) fn look(run: &FinishedRun, console: &mut Console<'_>) -> Option<String> {
     let violation = run.headline()?;
     let name = format!("{}-{}.html", violation.property, violation.seed);
     let path = console.unasked.join(name);

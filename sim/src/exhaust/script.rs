@@ -20,8 +20,8 @@ use super::tiny::Tiny;
 use super::worlds::{World, plan};
 use crate::caught::caught;
 use crate::plan::{
-    Argument, Client, Delivery, Fault, FaultKind, Net, Plan, ScriptStep, ScriptUser, Step, Text,
-    Verb, Workload,
+    Argument, Client, Delivery, Fault, FaultKind, Need, Net, Plan, ScriptStep, ScriptUser, Step,
+    Text, Verb, Workload,
 };
 
 /// How long each step of a path takes.
@@ -124,6 +124,7 @@ impl Writer {
                         down_for: DOWN,
                         lose_unsynced: true,
                     },
+                    need: Need::Required,
                 });
                 for user in (0..).take(self.away.len()) {
                     self.go_away(user);

@@ -13,7 +13,7 @@ const DIGITS: u8 = 2;
 
 /// A distribution of whole numbers.
 #[derive(Clone, Debug)]
-pub(super) struct Distribution {
+pub(crate) struct Distribution {
     histogram: Histogram<u64>,
     sum: u64,
     max: u64,
@@ -21,7 +21,7 @@ pub(super) struct Distribution {
 }
 
 impl Distribution {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         #[expect(
             clippy::expect_used,
             reason = "the bounds are constants that the histogram accepts"
@@ -35,18 +35,18 @@ impl Distribution {
         }
     }
 
-    pub(super) fn record(&mut self, value: u64) {
+    pub(crate) fn record(&mut self, value: u64) {
         self.histogram.saturating_record(value);
         self.sum = self.sum.saturating_add(value);
         self.max = self.max.max(value);
     }
 
     /// Something began and never came to its end.
-    pub(super) fn never_ended(&mut self, times: u64) {
+    pub(crate) fn never_ended(&mut self, times: u64) {
         self.unfinished += times;
     }
 
-    pub(super) fn merge(&mut self, other: &Self) {
+    pub(crate) fn merge(&mut self, other: &Self) {
         // Both have the same bounds, so that nothing can be out of range.
         let added = self.histogram.add(&other.histogram);
         debug_assert!(added.is_ok());
@@ -55,20 +55,20 @@ impl Distribution {
         self.unfinished += other.unfinished;
     }
 
-    pub(super) fn count(&self) -> u64 {
+    pub(crate) fn count(&self) -> u64 {
         self.histogram.len()
     }
 
     /// The value below which `percent` of all lie, never more than the largest.
-    pub(super) fn percentile(&self, percent: f64) -> f64 {
+    pub(crate) fn percentile(&self, percent: f64) -> f64 {
         self.histogram.value_at_percentile(percent).min(self.max) as f64
     }
 
-    pub(super) fn max(&self) -> f64 {
+    pub(crate) fn max(&self) -> f64 {
         self.max as f64
     }
 
-    pub(super) fn mean(&self) -> f64 {
+    pub(crate) fn mean(&self) -> f64 {
         if self.count() == 0 {
             0.0
         } else {
@@ -77,7 +77,7 @@ impl Distribution {
     }
 
     /// The figures, each divided by `unit`.
-    pub(super) fn result(&self, unit: f64) -> MetricResult {
+    pub(crate) fn result(&self, unit: f64) -> MetricResult {
         let percentile = |percent| self.percentile(percent) / unit;
         MetricResult {
             count: self.count(),

@@ -73,7 +73,10 @@ pub(super) fn figures(run: &FinishedRun, detail: Detail) -> Vec<Line> {
     }
     let mut heading = Line::new()
         .with(Style::Strong, "FIGURES")
-        .text(" (virtual)");
+        .text(match result.live {
+            None => " (virtual)",
+            Some(_) => " (live)",
+        });
     for (name, column) in ["p50", "p95", "p99", "max"].into_iter().zip(COLUMNS) {
         heading = heading.right(Style::Faint, name, column);
     }

@@ -5,7 +5,7 @@ use unicode_width::UnicodeWidthStr as _;
 
 use super::line::{Line, PAGE, Style, fit, flow, paragraph};
 use super::numbers::{count, plural};
-use super::{FinishedRun, View};
+use super::{FinishedRun, View, live};
 use crate::plan::{Plan, Workload};
 use crate::result::RunResult;
 
@@ -43,6 +43,10 @@ pub(super) fn about(run: &FinishedRun) -> Vec<Line> {
         lines.extend(paragraph("", &run.plan.about, 0));
     }
     lines.extend(agents(run));
+    if let Some(live) = &run.result().live {
+        lines.extend(live::about(live));
+        return lines;
+    }
     let network = network(&run.plan);
     if !network.is_empty() {
         lines.extend(flow("", &network, " · ", 0));
@@ -76,6 +80,9 @@ fn agents(run: &FinishedRun) -> Vec<Line> {
         };
         let comma = if i + 1 < names.len() { "," } else { "" };
         items.push(format!("{lead}{name}{comma}"));
+    }
+    if result.live.is_some() {
+        return flow("", &items, " ", 0);
     }
     if let Some(last) = items.last_mut() {
         last.push_str(" ·");

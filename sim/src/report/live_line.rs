@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::line::{Line, Paint, Style};
-use super::numbers::{count, instant, plural, short};
+use super::numbers::{count, instant, milliseconds, plural, short};
 use crate::exhaust::Watched;
 use crate::runner::ProgressNow;
 
@@ -17,7 +17,15 @@ pub fn live_line(name: &str, seeds: u64, now: &ProgressNow, wall: Duration) -> S
     };
     let mut words = format!(" · {far} · {}", plural(now.users, "user", "users"));
     let seconds = wall.as_secs_f64();
-    if seconds > 0.0 && now.steps > 0 {
+    if let Some(live) = &now.live {
+        words.push_str(&format!(
+            " · {}/s of {} · p99 {} · {} failed",
+            short(live.answered as f64),
+            short(live.offered as f64),
+            milliseconds(live.p99_us / 1_000.0),
+            count(live.failed)
+        ));
+    } else if seconds > 0.0 && now.steps > 0 {
         words.push_str(&format!(" · {} steps/s", short(now.steps as f64 / seconds)));
     }
     let mut out = String::new();
@@ -49,6 +57,7 @@ mod tests {
             users: 208,
             steps: 61_204,
             seeds_done: 7,
+            live: None,
         };
         let second = Duration::from_secs(1);
         assert_eq!(

@@ -235,6 +235,7 @@ fn result(plan: &Plan) -> RunResult {
         violations: Vec::new(),
         violations_left_out: 0,
         shrunk: None,
+        live: None,
         repro: Some(Repro {
             command: repeat_command(FILE, plan.seed, 1),
             whole: None,

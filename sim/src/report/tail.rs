@@ -25,17 +25,24 @@ pub(super) fn passed(run: &FinishedRun) -> Vec<Line> {
             .with(Style::Good, "PASS")
             .text(&format!(" · {} · exit 0", speed(result))),
     ];
-    lines.extend(command_lines(
-        "next:",
-        &further_command(&run.file, result),
-        6,
-    ));
-    lines.push(hash(result));
+    let next = match (&result.live, &result.repro) {
+        (Some(live), Some(repro)) if live.stages.is_empty() => {
+            format!("{} --stages", repro.command)
+        }
+        (Some(_), _) => return lines,
+        (None, _) => further_command(&run.file, result),
+    };
+    lines.extend(command_lines("next:", &next, 6));
+    lines.extend(hash(result));
     lines
 }
 
 /// `33.4s in 50ms (668×) · 61,204 steps, 1.2M/s`
 pub(super) fn speed(result: &RunResult) -> String {
+    if let Some(live) = &result.live {
+        let requests = plural(live.requests.answered, "answer", "answers");
+        return format!("{} · {requests}", pace(result));
+    }
     let steps = plural(result.steps, "step", "steps");
     if result.wall_ms <= 0.0 {
         return format!("{} · {steps}", pace(result));
@@ -47,15 +54,17 @@ pub(super) fn speed(result: &RunResult) -> String {
 /// `33.4s in 50ms (668×)`
 fn pace(result: &RunResult) -> String {
     let took = milliseconds(result.virtual_ms);
-    if result.wall_ms <= 0.0 {
+    if result.wall_ms <= 0.0 || result.live.is_some() {
         return took;
     }
     let ratio = times(result.virtual_ms / result.wall_ms);
     format!("{took} in {} ({ratio})", milliseconds(result.wall_ms))
 }
 
-fn hash(result: &RunResult) -> Line {
-    Line::plain("trace hash ").with(Style::Faint, &result.trace_hash)
+/// What is the same in every run with this seed; of a live server, nothing is.
+fn hash(result: &RunResult) -> Option<Line> {
+    let line = Line::plain("trace hash ").with(Style::Faint, &result.trace_hash);
+    result.live.is_none().then_some(line)
 }
 
 /// What else went wrong, what held, how to see it again, and the verdict.
@@ -86,7 +95,7 @@ pub(super) fn failed(run: &FinishedRun, detail: Detail) -> Vec<Line> {
             .with(Style::Bad, "FAIL")
             .text(&format!(" {verdict} · exit {}", result.exit_code)),
     );
-    lines.push(hash(result));
+    lines.extend(hash(result));
     lines
 }
 

@@ -272,6 +272,7 @@ impl<M: Measured> Merged<M> {
             violations_left_out: self.violations.left_out,
             repro: None,
             shrunk: None,
+            live: None,
         };
         Summary {
             result,

@@ -1,6 +1,7 @@
 //! How far the runs are, for the live line. It tells, and decides nothing.
 
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use chat_core::Span;
 
@@ -11,10 +12,24 @@ pub struct Progress {
     users: AtomicU64,
     steps: AtomicU64,
     seeds_done: AtomicU64,
+    live: Mutex<Option<LiveNow>>,
+}
+
+/// How a live run does at one moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct LiveNow {
+    /// Calls a second that users meant to make, of late.
+    pub offered: u64,
+    /// Calls a second that were answered.
+    pub answered: u64,
+    /// The 99th percentile of all calls' latency so far, in microseconds.
+    pub p99_us: f64,
+    /// Requests that came to nothing so far.
+    pub failed: u64,
 }
 
 /// The counters at one moment.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ProgressNow {
     /// Virtual time of the seed that told last, since its beginning.
     pub virtual_time: Span,
@@ -24,6 +39,8 @@ pub struct ProgressNow {
     pub steps: u64,
     /// Seeds that are done.
     pub seeds_done: u64,
+    /// Of a live run.
+    pub live: Option<LiveNow>,
 }
 
 impl Progress {
@@ -33,6 +50,13 @@ impl Progress {
         self.virtual_us.store(virtual_time.0, Ordering::Relaxed);
         self.users.fetch_add(more_users, Ordering::Relaxed);
         self.steps.fetch_add(more_steps, Ordering::Relaxed);
+    }
+
+    /// A live run has come to `time`, and so many users are there.
+    pub fn tell_live(&self, time: Span, users: u64, now: LiveNow) {
+        self.virtual_us.store(time.0, Ordering::Relaxed);
+        self.users.store(users, Ordering::Relaxed);
+        *self.live.lock().unwrap_or_else(PoisonError::into_inner) = Some(now);
     }
 
     pub(super) fn finish_seed(&self) {
@@ -47,6 +71,7 @@ impl Progress {
             users: self.users.load(Ordering::Relaxed),
             steps: self.steps.load(Ordering::Relaxed),
             seeds_done: self.seeds_done.load(Ordering::Relaxed),
+            live: *self.live.lock().unwrap_or_else(PoisonError::into_inner),
         }
     }
 }

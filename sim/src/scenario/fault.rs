@@ -8,7 +8,7 @@ use super::fields::Fields;
 use super::forms::{count, expected, list, listed, possible_ratio, some_time, span, truth};
 use super::node::{Node, Value};
 use super::script::Users;
-use crate::plan::{Fault, FaultKind, OperatorAct, Victims};
+use crate::plan::{Fault, FaultKind, Need, OperatorAct, Victims};
 
 /// The keys that say what goes wrong; each fault has exactly one of them.
 pub(super) const KINDS: [&str; 8] = [
@@ -65,8 +65,10 @@ fn fault(node: &Node, users: Users<'_>) -> Read<Fault> {
     if key != "crash" {
         fields.refuse(&["down_for", "lose_unsynced"], "it goes with `crash`")?;
     }
-    // The simulator can do every fault; a live run asks the file again which may be left out.
-    fields.get("optional").map(truth).transpose()?;
+    let need = match fields.get("optional").map(truth).transpose()? {
+        Some(true) => Need::Optional,
+        Some(false) | None => Need::Required,
+    };
     let kind = match key {
         "crash" => crash(node, &fields)?,
         "partition" => {
@@ -88,7 +90,7 @@ fn fault(node: &Node, users: Users<'_>) -> Read<Fault> {
         },
         _ => FaultKind::Operator(operator(node, users)?),
     };
-    Ok(Fault { at, kind })
+    Ok(Fault { at, kind, need })
 }
 
 fn crash(node: &Node, fields: &Fields<'_>) -> Read<FaultKind> {

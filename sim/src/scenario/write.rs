@@ -13,8 +13,8 @@ use super::workload::MODES;
 use crate::draw::{Quantiles, Ratio, Shape};
 use crate::names::PROPERTIES;
 use crate::plan::{
-    ArrivalMode, Arrivals, Capacity, Client, Delivery, Fault, FaultKind, Habits, Net, Network,
-    OperatorAct, Persona, Phase, Plan, Race, Schedule, ScriptStep, ScriptUser, Step, Text,
+    ArrivalMode, Arrivals, Capacity, Client, Delivery, Fault, FaultKind, Habits, Need, Net,
+    Network, OperatorAct, Persona, Phase, Plan, Race, Schedule, ScriptStep, ScriptUser, Step, Text,
     Threshold, Verb, Victims, Workload,
 };
 
@@ -515,7 +515,11 @@ fn fault(fault: &Fault, users: &[ScriptUser]) -> String {
         FaultKind::ClockJump { by } => format!("clock_jump: {by}"),
         FaultKind::Operator(act) => format!("operator: {}", operator(act, users)),
     };
-    format!("{{ at: {}, {what} }}", fault.at)
+    let optional = match fault.need {
+        Need::Required => "",
+        Need::Optional => ", optional: true",
+    };
+    format!("{{ at: {}, {what}{optional} }}", fault.at)
 }
 
 fn operator(act: &OperatorAct, users: &[ScriptUser]) -> String {

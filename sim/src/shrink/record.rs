@@ -340,7 +340,11 @@ fn named(fault: &Fault, struck: Option<Vec<u32>>) -> Option<Fault> {
         | FaultKind::FailDisk { .. }
         | FaultKind::ClockJump { .. } => fault.kind.clone(),
     };
-    Some(Fault { at: fault.at, kind })
+    Some(Fault {
+        at: fault.at,
+        kind,
+        need: fault.need,
+    })
 }
 
 /// The fault as long as it lasted: until the heal, if that came before its end. The steps go on

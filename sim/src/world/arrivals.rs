@@ -7,15 +7,15 @@ use crate::plan::{ArrivalMode, Arrivals, Phase, Plan, Workload};
 
 /// Somebody comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Arrival {
+pub(crate) struct Arrival {
     /// When, since the beginning.
-    pub(super) at: Span,
+    pub(crate) at: Span,
     /// Which persona, by its place in the plan.
-    pub(super) persona: usize,
+    pub(crate) persona: usize,
 }
 
 /// All arrivals of a plan, in order. The steps form has none: its users are there from the start.
-pub(super) fn plan(plan: &Plan, draw: &mut Draw) -> Vec<Arrival> {
+pub(crate) fn plan(plan: &Plan, draw: &mut Draw) -> Vec<Arrival> {
     let Workload::Phases { phases, personas } = &plan.workload else {
         return Vec::new();
     };

@@ -11,7 +11,7 @@ use crate::protocol::Agent;
 use crate::sometimes::{Point, Sightings, Tally};
 
 /// Told of every record. It changes nothing in the world.
-pub(super) struct Watch<'o> {
+pub(crate) struct Watch<'o> {
     judge: Judge,
     metrics: Metrics,
     sightings: Sightings,
@@ -21,7 +21,7 @@ pub(super) struct Watch<'o> {
 }
 
 impl<'o> Watch<'o> {
-    pub(super) fn new(plan: &Plan, also: Option<&'o mut (dyn Observer + '_)>) -> Self {
+    pub(crate) fn new(plan: &Plan, also: Option<&'o mut (dyn Observer + '_)>) -> Self {
         Self {
             judge: Judge::new(plan),
             metrics: Metrics::new(plan),
@@ -31,21 +31,21 @@ impl<'o> Watch<'o> {
         }
     }
 
-    pub(super) fn reach(&mut self, point: Point) {
+    pub(crate) fn reach(&mut self, point: Point) {
         self.sightings.tally_mut().reach(point);
     }
 
     /// What of the core's behaviour was reached, to count in it.
-    pub(super) fn coverage(&mut self) -> &mut Coverage {
+    pub(crate) fn coverage(&mut self) -> &mut Coverage {
         self.sightings.tally_mut().coverage_mut()
     }
 
-    pub(super) fn record_commit(&mut self, took: Span) {
+    pub(crate) fn record_commit(&mut self, took: Span) {
         self.metrics.record_commit(took);
     }
 
     /// When the user's `await` ran out of time.
-    pub(super) fn stuck_at(&self, agent: usize) -> Time {
+    pub(crate) fn stuck_at(&self, agent: usize) -> Time {
         let of = |entry: &&(Agent, Time)| entry.0.0 as usize == agent;
         self.stuck
             .iter()
@@ -53,7 +53,7 @@ impl<'o> Watch<'o> {
             .map_or(super::START, |entry| entry.1)
     }
 
-    pub(super) fn finish(self, now: Time) -> (Judgement, Metrics, Tally) {
+    pub(crate) fn finish(self, now: Time) -> (Judgement, Metrics, Tally) {
         (
             self.judge.finish(now),
             self.metrics,

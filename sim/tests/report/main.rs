@@ -134,6 +134,7 @@ impl Desk {
             load: |path| scenario::load(path).map_err(miette::Report::new),
             schema: scenario::schema,
             run,
+            live: |_, _, _, _| unreachable!("no live run is asked for"),
             start: world::START,
         };
         let (mut out, mut err) = (Vec::new(), Vec::new());

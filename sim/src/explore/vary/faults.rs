@@ -3,7 +3,7 @@
 use chat_core::Span;
 
 use super::dice::{Dice, ratio};
-use crate::plan::{Fault, FaultKind, OperatorAct, Plan, Victims};
+use crate::plan::{Fault, FaultKind, Need, OperatorAct, Plan, Victims};
 
 /// Draws the faults: some of the scenario's own, at other moments, and some more. All of them end
 /// within the plan's duration.
@@ -37,7 +37,11 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
         let at = Span::millis(dice.before(within).as_millis());
         let kind = within_time(kind, Span(end.0 - at.0));
         dice.say(format!("{at} {}", words(&kind)));
-        plan.faults.push(Fault { at, kind });
+        plan.faults.push(Fault {
+            at,
+            kind,
+            need: Need::Required,
+        });
     }
     plan.faults.sort_by_key(|fault| fault.at);
 }

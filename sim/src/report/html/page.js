@@ -25,8 +25,9 @@ function verdictHeader(run) {
 
 function facts(run) {
   const personas = run.personas.map(([name, n]) => (n === '' ? name : `${n} ${name}`)).join(', ');
-  const all = [
-    ['Scenario', run.file], ['Agents', `${run.users}${personas ? `: ${personas}` : ''}`], ['Server', run.server.join(' ')],
+  const agents = ['Agents', `${run.users}${personas ? `: ${personas}` : ''}`];
+  const all = run.live ? [['Scenario', run.file], agents, ...run.live, ['Real time', run.wall]] : [
+    ['Scenario', run.file], agents, ['Server', run.server.join(' ')],
     ['Network', run.network.length > 0 ? run.network.join(' · ') : 'loses and doubles nothing'],
     ['Virtual time', `${run.virtual_time}, ${run.steps} steps`], ['Real time', run.wall], ['Trace hash', h('code', {}, run.trace_hash)],
   ];

@@ -14,6 +14,7 @@ use crate::report::checks::{Standing, in_order, standing};
 use crate::report::failure::{failing_seed, sentences, what_failed};
 use crate::report::figures::{amount, measured, title};
 use crate::report::header::{network, server};
+use crate::report::live;
 use crate::report::numbers::{count, figure, milliseconds};
 use crate::report::tail::speed;
 use crate::report::{FinishedRun, Rerun};
@@ -50,6 +51,9 @@ struct Run<'a> {
     /// All that depends on the machine; nothing else on the page does.
     wall: String,
     trace_hash: &'a str,
+    /// Of a live run, in place of what is about the simulated server.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    live: Option<Vec<(&'static str, String)>>,
     rerun: Option<String>,
     properties: Vec<Property<'a>>,
     thresholds: Vec<Threshold<'a>>,
@@ -166,6 +170,7 @@ fn run(run: &FinishedRun) -> Run<'_> {
             String::new()
         },
         trace_hash: &result.trace_hash,
+        live: result.live.as_ref().map(live::facts),
         rerun: run.story.as_ref().map(|story| match story.rerun {
             Rerun::Same => "run again: same hash".to_owned(),
             Rerun::Different { trace_hash } => {

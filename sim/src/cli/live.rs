@@ -1,0 +1,135 @@
+//! What of a run's arguments is about a live server.
+
+use std::str::FromStr;
+
+use chat_core::Config;
+use clap::Args;
+use serde_json::Value;
+
+use super::RunArgs;
+use crate::live::{Options, Protocol, RateScale, Target};
+
+/// A live server, and how it is loaded.
+#[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
+pub struct LiveArgs {
+    /// Run against the server there, in real time
+    #[arg(long, value_name = "URL", help_heading = "Live servers")]
+    pub target: Option<Target>,
+    /// 2026-07-28 (MCP, the default), 2025-11-25 or http
+    #[arg(
+        long,
+        value_name = "NAME",
+        requires = "target",
+        help_heading = "Live servers"
+    )]
+    pub protocol: Option<Protocol>,
+    /// Multiply arrivals by this (1)
+    #[arg(
+        long,
+        value_name = "F",
+        requires = "target",
+        help_heading = "Live servers"
+    )]
+    pub rate_scale: Option<RateScale>,
+    /// Find the highest rate at which it still passes
+    #[arg(long, requires = "target", help_heading = "Live servers")]
+    pub stages: bool,
+    /// What the server was told: turn_limit=none
+    #[arg(
+        long = "limit",
+        value_name = "KEY=VALUE",
+        requires = "target",
+        help_heading = "Live servers"
+    )]
+    pub limits: Vec<ServerLimit>,
+}
+
+/// A limit that the server was started with, as it takes them itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerLimit {
+    key: String,
+    value: Value,
+    text: String,
+}
+
+impl FromStr for ServerLimit {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (key, value) = text
+            .split_once('=')
+            .ok_or("write a key, `=` and a value, as in stick_lease=60s")?;
+        let limit = Self {
+            key: key.trim().to_owned(),
+            value: serde_saphyr::from_str(value).map_err(|error| error.to_string())?,
+            text: text.to_owned(),
+        };
+        config(std::slice::from_ref(&limit))?;
+        Ok(limit)
+    }
+}
+
+/// The defaults with these limits.
+fn config(limits: &[ServerLimit]) -> Result<Config, String> {
+    let keys = limits
+        .iter()
+        .map(|one| (one.key.clone(), one.value.clone()));
+    let config = serde_json::from_value::<Config>(Value::Object(keys.collect()));
+    let config = config.map_err(|error| error.to_string())?;
+    config.check().map_err(|error| error.to_string())?;
+    Ok(config)
+}
+
+impl LiveArgs {
+    /// The server, if one is named, with arrivals multiplied as told.
+    #[must_use]
+    pub fn options(&self) -> Option<Options> {
+        Some(Options {
+            target: self.target.clone()?,
+            protocol: self.protocol.unwrap_or_default(),
+            scale: self.rate_scale.unwrap_or_default(),
+            // Each was checked when it was read; together they can only be wrong together.
+            server: config(&self.limits).unwrap_or_default(),
+        })
+    }
+
+    /// The words that name the same server again.
+    #[must_use]
+    pub fn words(&self) -> String {
+        let Some(target) = &self.target else {
+            return String::new();
+        };
+        let mut words = format!(" --target {target}");
+        if let Some(protocol) = self.protocol {
+            words += &format!(" --protocol {}", protocol.name());
+        }
+        if let Some(scale) = self.rate_scale {
+            words += &format!(" --rate-scale {scale}");
+        }
+        for limit in &self.limits {
+            words += &format!(" --limit {}", limit.text);
+        }
+        words
+    }
+}
+
+/// What clap's own rules cannot say.
+///
+/// # Errors
+/// A sentence that says what is wrong.
+pub(super) fn check(run: &RunArgs) -> Result<(), String> {
+    if run.live.target.is_none() {
+        return Ok(());
+    }
+    if run.seeds.is_some_and(|seeds| seeds.get() > 1) {
+        return Err("--target runs one seed: leave --seeds (or SIM_SEEDS) at 1".to_owned());
+    }
+    config(&run.live.limits)?;
+    if run.live.stages && run.trace.is_some() {
+        return Err("--trace follows one run: leave --stages out".to_owned());
+    }
+    if run.live.stages && run.files.len() > 1 {
+        return Err("--stages runs one scenario many times: name one file".to_owned());
+    }
+    Ok(())
+}

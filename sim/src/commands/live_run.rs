@@ -1,0 +1,244 @@
+//! Runs one scenario file against a live server: once, or at higher and higher rates.
+
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use super::scenario_run::{TraceFile, close_trace, look, open_trace};
+use super::{Console, UNJUDGED, WRONG};
+use crate::cli::RunArgs;
+use crate::engine::Engine;
+use crate::live::{self, LiveError, LiveOutcome, Options, RateScale, Ready};
+use crate::plan::Plan;
+use crate::report::{FinishedRun, live_line, repeat_command};
+use crate::result::{LiveResult, Repro, RunResult, StageResult, Verdict};
+use crate::runner::{Measured, Progress, of_one_seed};
+
+/// How often the live line is drawn.
+const DRAW_EVERY: Duration = Duration::from_millis(100);
+
+/// Stages at most, and how many of them halve the distance between the last rate that was good
+/// enough and the first that was not.
+const MOST_STAGES: usize = 16;
+const BISECTIONS: usize = 3;
+
+/// An exit code, and why.
+type Problem = (u8, String);
+
+fn unjudged(error: &LiveError) -> Problem {
+    (UNJUDGED, error.to_string())
+}
+
+/// Runs the scenario; with `--stages`, at several rates.
+pub(super) fn run<M: Measured>(
+    arguments: &RunArgs,
+    path: &Path,
+    plan: &Plan,
+    options: &Options,
+    engine: &Engine<M>,
+    console: &mut Console<'_>,
+) -> Result<FinishedRun, Problem> {
+    let mut run = if arguments.live.stages {
+        staged(arguments, path, plan, options, engine, console)?
+    } else {
+        once(arguments, path, plan, options, engine, console)?
+    };
+    (console.live)(None);
+    run.look = look(&run, console);
+    Ok(run)
+}
+
+fn once<M: Measured>(
+    arguments: &RunArgs,
+    path: &Path,
+    plan: &Plan,
+    options: &Options,
+    engine: &Engine<M>,
+    console: &mut Console<'_>,
+) -> Result<FinishedRun, Problem> {
+    let ready = live::ready(plan, options).map_err(|error| unjudged(&error))?;
+    let trace = open_trace(arguments, engine).map_err(|problem| (WRONG, problem))?;
+    let trace = trace.map(Mutex::new);
+    let seed = arguments.seed.unwrap_or(plan.seed);
+    let began = (console.clock)();
+    let outcome = watched(&ready, seed, engine, trace.as_ref(), began, console);
+    let LiveOutcome { outcome, live } = outcome.map_err(|error| unjudged(&error))?;
+    let wall = (console.clock)().saturating_sub(began);
+    close_trace(arguments, trace).map_err(|problem| (WRONG, problem))?;
+    let plan = ready.plan().clone();
+    let mut summary = of_one_seed(outcome).finish(&plan, wall);
+    summary.result.live = Some(live);
+    let file = path.display().to_string();
+    summary.result.repro = Some(Repro {
+        command: repeat_command(&file, seed, 1) + &arguments.live.words(),
+        whole: None,
+        file: file.clone(),
+    });
+    Ok(FinishedRun {
+        file,
+        summary,
+        plan,
+        story: None,
+        shrunk: None,
+        diagrams: Vec::new(),
+        look: None,
+    })
+}
+
+/// Runs on another thread, and shows how it does on this one.
+fn watched<M: Measured>(
+    ready: &Ready,
+    seed: u64,
+    engine: &Engine<M>,
+    trace: Option<&Mutex<TraceFile>>,
+    began: Duration,
+    console: &mut Console<'_>,
+) -> Result<LiveOutcome<M>, LiveError> {
+    let (progress, here) = (Progress::default(), thread::current());
+    let run = || {
+        let outcome = match trace {
+            None => (engine.live)(ready, seed, &progress, None),
+            Some(trace) => {
+                let mut trace = trace.lock().unwrap_or_else(PoisonError::into_inner);
+                (engine.live)(ready, seed, &progress, Some(&mut *trace))
+            }
+        };
+        here.unpark();
+        outcome
+    };
+    thread::scope(|scope| {
+        let running = scope.spawn(run);
+        while !running.is_finished() {
+            let wall = (console.clock)().saturating_sub(began);
+            let line = live_line(&ready.plan().name, 1, &progress.now(), wall);
+            (console.live)(Some(&line));
+            thread::park_timeout(DRAW_EVERY);
+        }
+        match running.join() {
+            Ok(outcome) => outcome,
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    })
+}
+
+/// Finds the highest rate at which the scenario passes: doubles until it does not, or halves until
+/// it does, and then bisects. Shows the run at that rate.
+fn staged<M: Measured>(
+    arguments: &RunArgs,
+    path: &Path,
+    plan: &Plan,
+    options: &Options,
+    engine: &Engine<M>,
+    console: &mut Console<'_>,
+) -> Result<FinishedRun, Problem> {
+    let mut search = Search::default();
+    let (mut stages, mut best): (Vec<StageResult>, Option<FinishedRun>) = (Vec::new(), None);
+    let mut scale = options.scale;
+    loop {
+        let mut words = arguments.clone();
+        words.live.rate_scale = Some(scale);
+        words.live.stages = false;
+        let options = Options {
+            scale,
+            ..options.clone()
+        };
+        let run = once(&words, path, plan, &options, engine, console)?;
+        let result = run.result();
+        let verdict = result.verdict;
+        if let Some(live) = &result.live {
+            stages.push(stage(result, live));
+        }
+        // The run shown is the best; while none passes, the latest.
+        let passed = verdict == Verdict::Pass;
+        let none_passed = search.good.is_none();
+        if passed || none_passed || verdict == Verdict::Safety {
+            best = Some(run);
+        }
+        // A server that breaks a rule is not measured any further.
+        let next = search.next(scale, passed);
+        match next.filter(|_| verdict != Verdict::Safety && stages.len() < MOST_STAGES) {
+            Some(next) => scale = next,
+            None => break,
+        }
+    }
+    let mut run = best.ok_or_else(|| (UNJUDGED, "no stage was run".to_owned()))?;
+    if let Some(live) = &mut run.summary.result.live {
+        live.stages = stages;
+    }
+    Ok(run)
+}
+
+fn stage(result: &RunResult, live: &LiveResult) -> StageResult {
+    let p99 = |name: &str| result.metrics.get(name).map_or(0.0, |metric| metric.p99);
+    StageResult {
+        rate_scale: live.rate_scale,
+        users: result.users,
+        offered_per_second: live.offered_per_second,
+        achieved_per_second: live.achieved_per_second,
+        message_p99: p99("message_latency"),
+        request_p99: p99("request_latency"),
+        delay_p99: live.scheduling_delay.p99,
+        verdict: result.verdict,
+    }
+}
+
+/// What is known of rates so far.
+#[derive(Clone, Copy, Debug, Default)]
+struct Search {
+    /// The highest that was good enough.
+    good: Option<u32>,
+    /// The lowest that was not.
+    bad: Option<u32>,
+    bisections: usize,
+}
+
+impl Search {
+    /// The rate to try after this one.
+    fn next(&mut self, scale: RateScale, passed: bool) -> Option<RateScale> {
+        let milli = scale.as_milli();
+        if passed {
+            self.good = self.good.max(Some(milli));
+        } else {
+            self.bad = Some(self.bad.map_or(milli, |bad| bad.min(milli)));
+        }
+        match (self.good, self.bad) {
+            (Some(good), None) => Some(RateScale::milli(good.saturating_mul(2))),
+            (None, Some(bad)) => (bad > 1).then(|| RateScale::milli(bad / 2)),
+            (Some(good), Some(bad)) => {
+                self.bisections += 1;
+                let middle = good.midpoint(bad);
+                let goes_on = self.bisections <= BISECTIONS && middle > good && middle < bad;
+                goes_on.then(|| RateScale::milli(middle))
+            }
+            (None, None) => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The rates that are tried where everything up to `limit` passes.
+    fn tried(limit: u32) -> Vec<u32> {
+        let (mut search, mut scale, mut tried) = (Search::default(), RateScale::default(), vec![]);
+        loop {
+            tried.push(scale.as_milli());
+            match search.next(scale, scale.as_milli() <= limit) {
+                Some(next) if tried.len() < MOST_STAGES => scale = next,
+                Some(_) | None => return tried,
+            }
+        }
+    }
+
+    #[test]
+    fn rates_double_and_then_close_in() {
+        assert_eq!(
+            tried(5_200),
+            [1_000, 2_000, 4_000, 8_000, 6_000, 5_000, 5_500]
+        );
+        assert_eq!(tried(300), [1_000, 500, 250, 375, 312, 281]);
+        assert_eq!(tried(0).last(), Some(&1));
+    }
+}

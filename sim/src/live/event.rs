@@ -1,0 +1,300 @@
+//! Events of an inbox as servers write them, and as clients see them.
+
+use std::borrow::Cow;
+
+use chat_core::{Span, Time};
+use serde::Deserialize;
+
+use super::clock::{Clock, timestamp};
+use super::names::Names;
+use crate::protocol::{EndReason, LostRange, Moderated, Presence, Room, Saw, StickChange, User};
+
+/// An event as it is written.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct EventJson<'a> {
+    seq: Option<u64>,
+    #[serde(rename = "type", borrow)]
+    kind: Cow<'a, str>,
+    #[serde(borrow)]
+    timestamp: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    room_id: Option<Cow<'a, str>>,
+    room_seq: Option<u64>,
+    #[serde(borrow)]
+    partner: Option<WhoJson<'a>>,
+    #[serde(borrow)]
+    sender: Option<WhoJson<'a>>,
+    #[serde(borrow)]
+    user: Option<WhoJson<'a>>,
+    #[serde(borrow)]
+    message: Option<Cow<'a, str>>,
+    epoch: Option<u64>,
+    #[serde(borrow)]
+    reason: Option<Cow<'a, str>>,
+    place: Option<u32>,
+    lease_seconds: Option<u64>,
+    from_seq: Option<u64>,
+    to_seq: Option<u64>,
+    lost: Option<u64>,
+    #[serde(borrow)]
+    rooms: Vec<LostJson<'a>>,
+}
+
+/// A participant as it is written.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct WhoJson<'a> {
+    #[serde(borrow)]
+    pub(super) user_id: Cow<'a, str>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct LostJson<'a> {
+    #[serde(borrow)]
+    room_id: Cow<'a, str>,
+    from_room_seq: u64,
+    to_room_seq: u64,
+}
+
+/// An event on its way to a client.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Event {
+    /// Its place in the inbox.
+    pub(super) seq: u64,
+    /// By the server's clock; none where the server says nothing.
+    pub(super) sent_at: Option<Time>,
+    /// All but what is borrowed.
+    shape: Saw<'static>,
+    text: Box<str>,
+    rooms: Box<[LostRange]>,
+}
+
+impl Event {
+    /// Reads an event. What has no place in the inbox is none: notices are said in passing.
+    pub(super) fn read(json: &EventJson<'_>, names: &Names, clock: &Clock) -> Option<Self> {
+        let seq = json.seq?;
+        let at = json.timestamp.as_deref().and_then(timestamp);
+        let rooms = json.rooms.iter().map(|lost| LostRange {
+            room: names.room(&lost.room_id),
+            from: lost.from_room_seq,
+            to: lost.to_room_seq,
+        });
+        Some(Self {
+            seq,
+            sent_at: at.map(|at| clock.of_server(at)),
+            // Of an unknown kind no more is known than its place: it is passed over, and told.
+            shape: shape(json, names).unwrap_or(Saw::Gap {
+                from: seq,
+                to: seq,
+                lost: 1,
+                rooms: &[],
+            }),
+            text: json.message.as_deref().unwrap_or_default().into(),
+            rooms: rooms.collect(),
+        })
+    }
+
+    /// What the client sees.
+    pub(super) fn saw(&self) -> Saw<'_> {
+        match self.shape {
+            Saw::Message {
+                room,
+                room_seq,
+                sender,
+                epoch,
+                ..
+            } => Saw::Message {
+                room,
+                room_seq,
+                sender,
+                text: &self.text,
+                epoch,
+            },
+            Saw::Gap { from, to, lost, .. } => Saw::Gap {
+                from,
+                to,
+                lost,
+                rooms: &self.rooms,
+            },
+            Saw::Found { .. }
+            | Saw::Ended { .. }
+            | Saw::PartnerAway { .. }
+            | Saw::PartnerBack { .. }
+            | Saw::Member { .. }
+            | Saw::Stick { .. }
+            | Saw::Moderation { .. } => self.shape,
+        }
+    }
+}
+
+/// What it says besides a message's text and a gap's rooms. None if that is not complete.
+fn shape(json: &EventJson<'_>, names: &Names) -> Option<Saw<'static>> {
+    if json.kind == "gap" {
+        let (from, to) = (json.from_seq?, json.to_seq?);
+        return Some(Saw::Gap {
+            from,
+            to,
+            lost: json.lost.unwrap_or_else(|| (to + 1).saturating_sub(from)),
+            rooms: &[],
+        });
+    }
+    let (room, room_seq) = (names.room(json.room_id.as_deref()?), json.room_seq?);
+    let who = |who: &Option<WhoJson<'_>>| who.as_ref().map(|who| names.user(&who.user_id));
+    match &*json.kind {
+        "chatroom.found" => Some(Saw::Found {
+            room,
+            room_seq,
+            partner: who(&json.partner)?,
+        }),
+        "message.received" => Some(Saw::Message {
+            room,
+            room_seq,
+            sender: who(&json.sender)?,
+            text: "",
+            epoch: json.epoch,
+        }),
+        "partner.disconnected" => Some(Saw::Ended {
+            room,
+            room_seq,
+            reason: reason(json.reason.as_deref()?)?,
+        }),
+        "partner.away" => Some(Saw::PartnerAway { room, room_seq }),
+        "partner.reconnected" => Some(Saw::PartnerBack { room, room_seq }),
+        kind => {
+            let user = who(&json.user);
+            of_member(kind, (room, room_seq), user)
+                .or_else(|| of_stick(kind, (room, room_seq), user?, json))
+                .or_else(|| of_moderation(kind, (room, room_seq), user))
+        }
+    }
+}
+
+fn reason(text: &str) -> Option<EndReason> {
+    Some(match text {
+        "left" => EndReason::Left,
+        "timeout" => EndReason::Timeout,
+        "blocked" => EndReason::Blocked,
+        "turn_limit" => EndReason::TurnLimit,
+        "closed" => EndReason::Closed,
+        _ => return None,
+    })
+}
+
+fn of_member(
+    kind: &str,
+    (room, room_seq): (Room, u64),
+    user: Option<User>,
+) -> Option<Saw<'static>> {
+    let change = match kind {
+        "user.joined" => Presence::Joined,
+        "user.left" => Presence::Left,
+        "user.away" => Presence::Away,
+        "user.back" => Presence::Back,
+        _ => return None,
+    };
+    Some(Saw::Member {
+        room,
+        room_seq,
+        user: user?,
+        change,
+    })
+}
+
+fn of_stick(
+    kind: &str,
+    (room, room_seq): (Room, u64),
+    user: User,
+    json: &EventJson<'_>,
+) -> Option<Saw<'static>> {
+    let change = match kind {
+        "stick.claimed" => StickChange::Claimed { place: json.place? },
+        "stick.granted" => StickChange::Granted {
+            epoch: json.epoch?,
+            lease: Span::secs(json.lease_seconds.unwrap_or_default()),
+        },
+        "stick.released" => StickChange::Released { epoch: json.epoch? },
+        "stick.expired" => StickChange::Expired { epoch: json.epoch? },
+        _ => return None,
+    };
+    Some(Saw::Stick {
+        room,
+        room_seq,
+        user,
+        change,
+    })
+}
+
+fn of_moderation(
+    kind: &str,
+    (room, room_seq): (Room, u64),
+    user: Option<User>,
+) -> Option<Saw<'static>> {
+    let act = match kind {
+        "moderation.muted" => Moderated::Muted,
+        "moderation.kicked" => Moderated::Kicked,
+        "moderation.closed" => Moderated::Closed,
+        _ => return None,
+    };
+    Some(Saw::Moderation {
+        room,
+        room_seq,
+        user,
+        act,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn read(value: &Value) -> Option<Event> {
+        let text = value.to_string();
+        let json: EventJson<'_> = serde_json::from_str(&text).unwrap();
+        Event::read(&json, &Names::new(0), &Clock::start())
+    }
+
+    #[test]
+    fn a_message_says_who_where_and_what() {
+        let event = read(&json!({
+            "seq": 9, "type": "message.received", "timestamp": "2026-01-01T00:00:00.000Z",
+            "room_id": "room_3", "room_seq": 4, "message_id": "msg_3_4", "message": "a\nb",
+            "sender": { "user_id": "user_2", "display_name": "Ben" }, "epoch": 7
+        }));
+        let event = event.unwrap();
+        let expected = Saw::Message {
+            room: Room(3),
+            room_seq: 4,
+            sender: User(2),
+            text: "a\nb",
+            epoch: Some(7),
+        };
+        assert_eq!((event.seq, event.saw()), (9, expected));
+    }
+
+    #[test]
+    fn every_kind_is_read_as_itself() {
+        let who = json!({ "user_id": "user_1" });
+        for kind in crate::names::EVENTS {
+            let event = json!({
+                "seq": 1, "type": kind, "room_id": "room_1", "room_seq": 1, "user": who,
+                "partner": who, "sender": who, "message": "m", "reason": "left", "place": 1,
+                "epoch": 1, "lease_seconds": 4, "from_seq": 1, "to_seq": 1, "lost": 1, "rooms": [],
+            });
+            assert_eq!(read(&event).unwrap().saw().kind(), kind);
+        }
+    }
+
+    #[test]
+    fn what_nobody_knows_is_a_gap_and_what_has_no_place_is_nothing() {
+        let odd = read(&json!({ "seq": 3, "type": "tea.served", "room_id": "room_1" })).unwrap();
+        assert_eq!(odd.saw().kind(), "gap");
+        assert_eq!(
+            read(&json!({ "type": "user.typing", "room_id": "room_1" })),
+            None
+        );
+    }
+}

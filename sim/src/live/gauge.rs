@@ -1,0 +1,168 @@
+//! What a live run measures beside what every run does: how late the driver itself was, what
+//! latency is without the correction for that, and what was sent.
+
+use chat_core::{Span, Time};
+
+use crate::history::{Observer, Record, What, Wire, WorldRecord};
+use crate::metrics::Metrics;
+use crate::metrics::distribution::Distribution;
+use crate::plan::Plan;
+use crate::protocol::Op;
+use crate::result::{MetricResult, Requests, Starts};
+use crate::runner::LiveNow;
+use crate::world::watch::Watch;
+
+/// An arrival that started so much later than planned, in microseconds, was late.
+const LATE: u64 = 10_000;
+
+/// Told of every record, and of every deadline that was met or missed.
+pub(super) struct Gauge<'o> {
+    pub(super) watch: Watch<'o>,
+    /// The same, with calls measured from when they left.
+    uncorrected: Metrics,
+    /// From when the driver meant to do something, or could have, to when it did.
+    delay: Distribution,
+    pub(super) starts: Starts,
+    pub(super) requests: Requests,
+    /// Calls that were meant to leave, and those that were answered; all, and until the heal.
+    calls: Calls,
+    until_heal: Option<(Time, Calls)>,
+    /// From the intended start to the answer, of calls that wait for nothing.
+    latency: Distribution,
+    /// When progress was told last, and the calls until then.
+    told: (Time, Calls),
+}
+
+/// Calls, retries not counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Calls {
+    pub(super) offered: u64,
+    pub(super) answered: u64,
+}
+
+/// How often progress is told.
+const TELL_EVERY: Span = Span::millis(200);
+
+impl<'o> Gauge<'o> {
+    pub(super) fn new(plan: &Plan, also: Option<&'o mut (dyn Observer + '_)>) -> Self {
+        Self {
+            watch: Watch::new(plan, also),
+            uncorrected: Metrics::new(plan),
+            delay: Distribution::new(),
+            starts: Starts::default(),
+            requests: Requests::default(),
+            calls: Calls::default(),
+            until_heal: None,
+            latency: Distribution::new(),
+            told: (Time(0), Calls::default()),
+        }
+    }
+
+    /// The safety phase is over.
+    pub(super) fn heal(&mut self, now: Time) {
+        self.until_heal = Some((now, self.calls));
+    }
+
+    /// How long the safety phase lasted, and the calls in it; the whole run, if it never ended.
+    pub(super) fn planned_part(&self, now: Time) -> (Time, Calls) {
+        self.until_heal.unwrap_or((now, self.calls))
+    }
+
+    /// What the live line shows, if it is time for that.
+    pub(super) fn progress(&mut self, now: Time) -> Option<LiveNow> {
+        let (before, calls) = self.told;
+        let passed = now.since(before);
+        if passed < TELL_EVERY {
+            return None;
+        }
+        self.told = (now, self.calls);
+        let each_second = |n: u64| n * 1_000_000 / passed.0.max(1);
+        Some(LiveNow {
+            offered: each_second(self.calls.offered - calls.offered),
+            answered: each_second(self.calls.answered - calls.answered),
+            p99_us: self.latency.percentile(99.0),
+            failed: self.requests.failed,
+        })
+    }
+
+    /// The driver does now what it could have done at `due`.
+    pub(super) fn delayed(&mut self, due: Time, now: Time) {
+        self.delay.record(now.since(due).0);
+    }
+
+    /// Somebody starts now whom the plan meant to start at `due`.
+    pub(super) fn started(&mut self, due: Time, now: Time) {
+        self.starts.started += 1;
+        self.starts.late += u64::from(now.since(due).0 > LATE);
+    }
+
+    /// How late the driver was, in milliseconds.
+    pub(super) fn delay(&self) -> MetricResult {
+        self.delay.result(1_000.0)
+    }
+
+    /// A metric with calls measured from when they left.
+    pub(super) fn uncorrected(&self, name: &str) -> MetricResult {
+        let (mut all, _) = self.uncorrected.results();
+        all.remove(name).unwrap_or_default()
+    }
+}
+
+impl Observer for Gauge<'_> {
+    fn observe(&mut self, record: &Record<'_>) {
+        self.watch.observe(record);
+        let what = match record.what {
+            What::Called {
+                call, op, keyed, ..
+            } => {
+                self.calls.offered += 1;
+                What::Called {
+                    call,
+                    op,
+                    intended: record.at,
+                    keyed,
+                }
+            }
+            What::Answered {
+                call,
+                op,
+                called_at,
+                intended,
+                outcome,
+            } => {
+                self.calls.answered += 1;
+                if !matches!(op, Op::Check { .. } | Op::Break { .. }) {
+                    self.latency.record(record.at.since(intended).0);
+                }
+                What::Answered {
+                    call,
+                    op,
+                    called_at,
+                    intended: called_at,
+                    outcome,
+                }
+            }
+            What::Received { .. } => record.what,
+            // No latency depends on these.
+            What::Retried { .. }
+            | What::AnsweredAgain { .. }
+            | What::Abandoned { .. }
+            | What::StreamOpened
+            | What::StreamClosed
+            | What::Forgot
+            | What::Vanished
+            | What::Finished
+            | What::Drained
+            | What::Stuck { .. } => return,
+        };
+        self.uncorrected.observe(&Record { what, ..*record });
+    }
+
+    fn observe_world(&mut self, record: &WorldRecord<'_>) {
+        self.watch.observe_world(record);
+    }
+
+    fn observe_wire(&mut self, wire: &Wire<'_>) {
+        self.watch.observe_wire(wire);
+    }
+}

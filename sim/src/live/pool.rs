@@ -1,0 +1,135 @@
+//! Those who make requests, as many as are under way at once at most, and the streams.
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
+use std::thread::available_parallelism;
+
+use rustc_hash::FxHashMap;
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+use tokio::task::AbortHandle;
+
+use super::caller::{Job, Net, Session, Told, Want, serve};
+use super::clock::Clock;
+use super::listening::{Opening, listen};
+use super::request::Writer;
+
+/// One who makes requests.
+#[derive(Debug)]
+struct Caller {
+    jobs: UnboundedSender<Job>,
+    task: AbortHandle,
+}
+
+/// The tasks of a run. Dropped, all of them end, and their connections with them.
+#[derive(Debug)]
+pub(super) struct Pool {
+    runtime: Runtime,
+    pub(super) net: Arc<Net>,
+    told: Receiver<Told>,
+    callers: Vec<Option<Caller>>,
+    /// Those who have nothing to do, and places that nobody has.
+    idle: Vec<usize>,
+    vacant: Vec<usize>,
+    /// Who does what is under way.
+    busy: FxHashMap<u64, usize>,
+    tickets: u64,
+}
+
+impl Pool {
+    /// Threads for tasks to one server.
+    ///
+    /// # Errors
+    /// When the machine gives none.
+    pub(super) fn new(writer: Writer, clock: Clock) -> std::io::Result<Self> {
+        // One core is the owner's.
+        let cores = available_parallelism().map_or(1, NonZeroUsize::get);
+        let runtime = Builder::new_multi_thread()
+            .worker_threads((cores - 1).max(1))
+            .thread_name("sim-net")
+            .enable_all()
+            .build()?;
+        let (tell, told) = channel();
+        Ok(Self {
+            runtime,
+            net: Arc::new(Net {
+                writer,
+                clock,
+                told: tell,
+            }),
+            told,
+            callers: Vec::new(),
+            idle: Vec::new(),
+            vacant: Vec::new(),
+            busy: FxHashMap::default(),
+            tickets: 0,
+        })
+    }
+
+    /// What the network told.
+    pub(super) const fn told(&self) -> &Receiver<Told> {
+        &self.told
+    }
+
+    /// Has a request made, and gives its number.
+    pub(super) fn send(&mut self, session: &Arc<Session>, want: Want) -> u64 {
+        self.tickets += 1;
+        let ticket = self.tickets;
+        let place = self.idle.pop().unwrap_or_else(|| self.hire());
+        self.busy.insert(ticket, place);
+        if let Some(caller) = &self.callers[place] {
+            let session = Arc::clone(session);
+            // It listens for as long as it is not ended here.
+            let _ = caller.jobs.send(Job {
+                ticket,
+                session,
+                want,
+            });
+        }
+        ticket
+    }
+
+    fn hire(&mut self) -> usize {
+        let (jobs, todo) = unbounded_channel();
+        let task = self.runtime.spawn(serve(Arc::clone(&self.net), todo));
+        let caller = Some(Caller {
+            jobs,
+            task: task.abort_handle(),
+        });
+        if let Some(place) = self.vacant.pop() {
+            self.callers[place] = caller;
+            return place;
+        }
+        self.callers.push(caller);
+        self.callers.len() - 1
+    }
+
+    /// The request is over: whoever made it is free. Whether anybody still waited for it.
+    pub(super) fn settled(&mut self, ticket: u64) -> bool {
+        let place = self.busy.remove(&ticket);
+        self.idle.extend(place);
+        place.is_some()
+    }
+
+    /// Nobody waits for this request any more: its connection is dropped.
+    pub(super) fn cancel(&mut self, ticket: u64) {
+        if let Some(place) = self.busy.remove(&ticket)
+            && let Some(caller) = self.callers[place].take()
+        {
+            caller.task.abort();
+            self.vacant.push(place);
+        }
+    }
+
+    /// Opens a stream, and gives what ends it.
+    pub(super) fn listen(&self, opening: Opening) -> AbortHandle {
+        let task = self.runtime.spawn(listen(Arc::clone(&self.net), opening));
+        task.abort_handle()
+    }
+
+    /// Runs a task to its end.
+    pub(super) fn wait<F: Future>(&self, task: F) -> F::Output {
+        self.runtime.block_on(task)
+    }
+}

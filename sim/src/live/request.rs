@@ -1,0 +1,262 @@
+//! Requests as the protocols write them.
+
+use std::sync::Arc;
+
+use http_body_util::Full;
+use hyper::body::Bytes;
+use hyper::header::{ACCEPT, CONTENT_TYPE, HOST};
+use hyper::http::request::Builder;
+use hyper::{Method, Request};
+use serde::Serialize;
+use serde_json::json;
+
+use super::ask::{Arguments, Ask, route};
+use super::names::Names;
+use super::target::{Protocol, Target};
+
+const JSON: &str = "application/json";
+const EITHER: &str = "application/json, text/event-stream";
+const STREAM: &str = "text/event-stream";
+
+/// Who this client says that it is.
+const CLIENT: &str = "talking-stick sim";
+
+pub(super) type Written = Request<Full<Bytes>>;
+
+/// Writes requests to one server.
+#[derive(Clone, Debug)]
+pub(super) struct Writer {
+    pub(super) target: Target,
+    pub(super) protocol: Protocol,
+    pub(super) names: Arc<Names>,
+}
+
+#[derive(Serialize)]
+struct Rpc<'a, P: Serialize> {
+    jsonrpc: &'static str,
+    id: u64,
+    method: &'a str,
+    params: P,
+}
+
+#[derive(Serialize)]
+struct ToolCall<'a> {
+    name: &'a str,
+    arguments: Arguments<'a>,
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    meta: Option<Meta>,
+}
+
+/// What every request of the newer era says of its client.
+#[derive(Serialize)]
+struct Meta {
+    #[serde(rename = "io.modelcontextprotocol/protocolVersion")]
+    version: &'static str,
+    #[serde(rename = "io.modelcontextprotocol/clientInfo")]
+    client: ClientInfo,
+    #[serde(rename = "io.modelcontextprotocol/clientCapabilities")]
+    capabilities: Nothing,
+}
+
+#[derive(Serialize)]
+struct ClientInfo {
+    name: &'static str,
+    version: &'static str,
+}
+
+#[derive(Serialize)]
+struct Nothing {}
+
+const INFO: ClientInfo = ClientInfo {
+    name: CLIENT,
+    version: env!("CARGO_PKG_VERSION"),
+};
+
+impl Writer {
+    /// A call of a tool. `session` is that of the older era, in which `id` is no other request's.
+    pub(super) fn call(&self, id: u64, ask: &Ask, session: Option<&str>) -> Written {
+        let arguments = ask.arguments(&self.names);
+        if self.protocol == Protocol::Http {
+            let route = route(ask);
+            let arguments = match &*route {
+                "/check_event" => arguments.with_delay(),
+                _ => arguments,
+            };
+            let path = self.target.http_path(&route);
+            return post(
+                self.as_handle(&path, ask.handle.as_deref()),
+                body(&arguments),
+            );
+        }
+        let name = ask.tool();
+        let params = ToolCall {
+            name,
+            arguments: arguments.by(ask.handle.as_deref()),
+            meta: self.meta(),
+        };
+        self.rpc((id, "tools/call"), Some(name), session, &params)
+    }
+
+    fn meta(&self) -> Option<Meta> {
+        (self.protocol == Protocol::Mcp20260728).then_some(Meta {
+            version: self.protocol.name(),
+            client: INFO,
+            capabilities: Nothing {},
+        })
+    }
+
+    /// A request of MCP other than a call.
+    pub(super) fn ask(
+        &self,
+        (id, method): (u64, &str),
+        name: Option<&str>,
+        session: Option<&str>,
+        mut params: serde_json::Value,
+    ) -> Written {
+        if let Some(meta) = self.meta() {
+            params["_meta"] = json!(meta);
+        }
+        self.rpc((id, method), name, session, &params)
+    }
+
+    fn rpc(
+        &self,
+        (id, method): (u64, &str),
+        name: Option<&str>,
+        session: Option<&str>,
+        params: &impl Serialize,
+    ) -> Written {
+        let rpc = Rpc {
+            jsonrpc: "2.0",
+            id,
+            method,
+            params,
+        };
+        let mut request = self.start(self.target.mcp_path()).header(ACCEPT, EITHER);
+        if self.protocol == Protocol::Mcp20260728 {
+            request = request.header("mcp-method", method);
+            if let Some(name) = name {
+                request = request.header("mcp-name", name);
+            }
+        }
+        post(self.of_era(request, method, session), body(&rpc))
+    }
+
+    fn of_era(&self, request: Builder, method: &str, session: Option<&str>) -> Builder {
+        let request = match session {
+            Some(session) => request.header("mcp-session-id", session),
+            None => request,
+        };
+        match method {
+            "initialize" => request,
+            _ => request.header("mcp-protocol-version", self.protocol.name()),
+        }
+    }
+
+    /// The first request of a session.
+    pub(super) fn initialize(&self) -> Written {
+        let params = json!({
+            "protocolVersion": self.protocol.name(), "capabilities": {}, "clientInfo": INFO,
+        });
+        self.rpc((0, "initialize"), None, None, &params)
+    }
+
+    /// The second, which has no answer.
+    pub(super) fn initialized(&self, session: &str) -> Written {
+        let note = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+        let request = self.start(self.target.mcp_path()).header(ACCEPT, EITHER);
+        post(self.of_era(request, "", Some(session)), body(&note))
+    }
+
+    /// The last.
+    pub(super) fn end_session(&self, session: &str) -> Written {
+        let request = self.start(self.target.mcp_path()).method(Method::DELETE);
+        built(self.of_era(request, "", Some(session)), Vec::new())
+    }
+
+    /// The stream of a session.
+    pub(super) fn session_stream(&self, session: &str) -> Written {
+        let request = self.start(self.target.mcp_path()).header(ACCEPT, STREAM);
+        built(self.of_era(request, "", Some(session)), Vec::new())
+    }
+
+    /// What listens for changes of an inbox, in the newer era.
+    pub(super) fn listen(&self, inbox: &str) -> Written {
+        let params = json!({ "notifications": { "resourceSubscriptions": [inbox] } });
+        self.ask((0, "subscriptions/listen"), None, None, params)
+    }
+
+    /// The same in the older one.
+    pub(super) fn subscribe(&self, inbox: &str, session: &str) -> Written {
+        let params = json!({ "uri": inbox });
+        self.ask(
+            (0, "resources/subscribe"),
+            Some(inbox),
+            Some(session),
+            params,
+        )
+    }
+
+    /// A page of an inbox.
+    pub(super) fn read_inbox(
+        &self,
+        id: u64,
+        (inbox, after): (&str, u64),
+        session: Option<&str>,
+    ) -> Written {
+        let uri = format!("{inbox}?after={after}");
+        let params = json!({ "uri": uri });
+        self.ask((id, "resources/read"), Some(&uri), session, params)
+    }
+
+    /// The stream of plain HTTP.
+    pub(super) fn events(&self, handle: &str, after: u64) -> Written {
+        let path = self.target.http_path(&format!("/events?after={after}"));
+        let request = self.as_handle(&path, Some(handle)).header(ACCEPT, STREAM);
+        built(request, Vec::new())
+    }
+
+    /// Takes a participant away, over plain HTTP.
+    pub(super) fn unregister(&self, handle: &str) -> Written {
+        let path = self.target.http_path("/unregister");
+        post(self.as_handle(&path, Some(handle)), b"{}".to_vec())
+    }
+
+    /// Reads a document.
+    pub(super) fn get(&self, route: &str) -> Written {
+        built(self.start(&self.target.http_path(route)), Vec::new())
+    }
+
+    fn as_handle(&self, path: &str, handle: Option<&str>) -> Builder {
+        let request = self.start(path);
+        match handle {
+            Some(handle) => request.header("chat-handle", handle),
+            None => request,
+        }
+    }
+
+    fn start(&self, path: &str) -> Builder {
+        Request::builder()
+            .uri(path)
+            .header(HOST, self.target.host())
+    }
+}
+
+fn body(value: &impl Serialize) -> Vec<u8> {
+    // What is written here has only keys that are texts, so that it cannot fail.
+    serde_json::to_vec(value).unwrap_or_default()
+}
+
+fn post(request: Builder, body: Vec<u8>) -> Written {
+    built(
+        request.method(Method::POST).header(CONTENT_TYPE, JSON),
+        body,
+    )
+}
+
+/// What a server gave for a handle or a session may be no header: then the request says nothing,
+/// and is refused.
+fn built(request: Builder, body: Vec<u8>) -> Written {
+    let body = Full::new(Bytes::from(body));
+    request.body(body).unwrap_or_default()
+}

@@ -1,0 +1,180 @@
+//! What a server has, asked before anybody comes.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use hyper::StatusCode;
+use serde_json::{Value, json};
+
+use super::caller::{Net, Session};
+use super::target::Protocol;
+use super::wire::{Broken, Wire, reach};
+
+/// How long the server may take over each question.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Pages of a list that are read at most.
+const MOST_PAGES: usize = 100;
+
+/// The tools of a server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Tools {
+    /// None when the server does not say.
+    names: Option<BTreeSet<String>>,
+    streams: Streams,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Streams {
+    There,
+    Lacking,
+}
+
+impl Tools {
+    /// Nobody knows: all that is asked for is taken to be there.
+    pub(super) const fn unknown() -> Self {
+        Self {
+            names: None,
+            streams: Streams::There,
+        }
+    }
+
+    /// These, and streams.
+    #[cfg(test)]
+    pub(super) fn these<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
+        Self {
+            names: Some(names.into_iter().map(str::to_owned).collect()),
+            streams: Streams::There,
+        }
+    }
+
+    pub(super) fn has(&self, tool: &str) -> bool {
+        self.names.as_ref().is_none_or(|names| names.contains(tool))
+    }
+
+    pub(super) fn has_streams(&self) -> bool {
+        self.streams == Streams::There
+    }
+
+    /// Whether the server said.
+    pub(super) const fn are_known(&self) -> bool {
+        self.names.is_some()
+    }
+}
+
+/// Why nothing can be run against a server.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Unfit {
+    #[error("nothing answers there: {0}")]
+    Silent(String),
+    #[error("{0}")]
+    Strange(String),
+}
+
+impl From<Broken> for Unfit {
+    fn from(broken: Broken) -> Self {
+        Self::Silent(broken.0)
+    }
+}
+
+/// Asks what the server has.
+pub(super) async fn survey(net: &Net) -> Result<Tools, Unfit> {
+    let asked = async {
+        reach(&net.writer.target).await?;
+        match net.writer.protocol {
+            Protocol::Http => of_http(net).await,
+            Protocol::Mcp20260728 => of_mcp(net, None).await,
+            Protocol::Mcp20251125 => {
+                let (session, mut wire) = (Session::default(), Wire::new());
+                let id = session.id(net, &mut wire).await;
+                let id = id.map_err(|why| strange(net, &why.0))?;
+                let tools = of_mcp(net, Some(&id)).await;
+                let request = net.writer.end_session(&id);
+                // A server that keeps it a while longer is none the worse for it.
+                let _ = wire.exchange(&net.writer.target, request).await;
+                tools
+            }
+        }
+    };
+    match tokio::time::timeout(PATIENCE, asked).await {
+        Ok(tools) => tools,
+        Err(_) => Err(Unfit::Silent(format!(
+            "no answer within {}s",
+            PATIENCE.as_secs()
+        ))),
+    }
+}
+
+fn strange(net: &Net, why: &str) -> Unfit {
+    let protocol = net.writer.protocol.name();
+    Unfit::Strange(format!("it does not speak {protocol} as it should: {why}"))
+}
+
+/// From the description of its routes, where it has one.
+async fn of_http(net: &Net) -> Result<Tools, Unfit> {
+    let mut wire = Wire::new();
+    let request = net.writer.get("/openapi.json");
+    let reply = wire.exchange(&net.writer.target, request).await?;
+    if reply.status() != StatusCode::OK {
+        return Ok(Tools::unknown());
+    }
+    let Ok(document) = serde_json::from_slice::<Value>(&reply.body) else {
+        return Ok(Tools::unknown());
+    };
+    let Some(paths) = document["paths"].as_object() else {
+        return Ok(Tools::unknown());
+    };
+    let mut names = BTreeSet::new();
+    for path in paths.keys() {
+        let name = match path.as_str() {
+            "/register" => "login",
+            "/send" => "send_message",
+            "/check_event" => "check",
+            "/talking_stick" => "talking_stick",
+            path => match path.strip_prefix("/tools/") {
+                Some(name) => name,
+                None => continue,
+            },
+        };
+        names.insert(name.to_owned());
+    }
+    Ok(Tools {
+        names: Some(names),
+        streams: match paths.contains_key("/events") {
+            true => Streams::There,
+            false => Streams::Lacking,
+        },
+    })
+}
+
+/// From `tools/list`, page by page.
+async fn of_mcp(net: &Net, session: Option<&str>) -> Result<Tools, Unfit> {
+    let (mut wire, mut names, mut cursor) = (Wire::new(), BTreeSet::new(), None);
+    for _ in 0..MOST_PAGES {
+        let params = match &cursor {
+            None => json!({}),
+            Some(cursor) => json!({ "cursor": cursor }),
+        };
+        let request = net.writer.ask((1, "tools/list"), None, session, params);
+        let reply = wire.exchange(&net.writer.target, request).await?;
+        let answer: Option<Value> = reply.json().and_then(|j| serde_json::from_slice(j).ok());
+        let answer = answer.unwrap_or_default();
+        let Some(tools) = answer["result"]["tools"].as_array() else {
+            let why = match answer["error"]["message"].as_str() {
+                Some(why) => why.to_owned(),
+                None => format!("tools/list is answered {}", reply.status()),
+            };
+            return Err(strange(net, &why));
+        };
+        let named = tools.iter().filter_map(|tool| tool["name"].as_str());
+        names.extend(named.map(str::to_owned));
+        cursor = answer["result"]["nextCursor"].as_str().map(str::to_owned);
+        if cursor.is_none() {
+            break;
+        }
+    }
+    Ok(Tools {
+        names: Some(names),
+        streams: Streams::There,
+    })
+}

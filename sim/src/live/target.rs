@@ -1,0 +1,162 @@
+//! Where a live server is, and in which protocol it is spoken to.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// What a live server is spoken to in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Protocol {
+    /// MCP without sessions.
+    #[default]
+    Mcp20260728,
+    /// MCP with sessions.
+    Mcp20251125,
+    /// Plain HTTP.
+    Http,
+}
+
+impl Protocol {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Mcp20260728, Self::Mcp20251125, Self::Http];
+
+    /// The word for it on the command line.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Mcp20260728 => "2026-07-28",
+            Self::Mcp20251125 => "2025-11-25",
+            Self::Http => "http",
+        }
+    }
+}
+
+impl FromStr for Protocol {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let found = Self::ALL.into_iter().find(|one| one.name() == text);
+        found.ok_or_else(|| "write 2026-07-28, 2025-11-25 or http".to_owned())
+    }
+}
+
+/// A server: `http://host:port`, and the path of its MCP endpoint if it is not `/mcp`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// As it was written.
+    url: String,
+    /// `host:port`, to connect to.
+    address: String,
+    /// What the `Host` header says.
+    host: String,
+    /// The path, without a slash at its end; empty if there was none.
+    path: String,
+}
+
+impl Target {
+    /// `host:port`.
+    #[must_use]
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// What the `Host` header says.
+    #[must_use]
+    pub fn host(&self) -> &str {
+        &self.host
+    }
+
+    /// Where MCP is.
+    #[must_use]
+    pub fn mcp_path(&self) -> &str {
+        if self.path.is_empty() {
+            "/mcp"
+        } else {
+            &self.path
+        }
+    }
+
+    /// Where a route of plain HTTP is.
+    #[must_use]
+    pub fn http_path(&self, route: &str) -> String {
+        format!("{}{route}", self.path)
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.url)
+    }
+}
+
+impl FromStr for Target {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = |why: &str| Err(format!("{why}; write http://127.0.0.1:8894"));
+        let Some((scheme, rest)) = text.split_once("://") else {
+            return wrong("that is no URL");
+        };
+        match scheme.to_ascii_lowercase().as_str() {
+            "http" => {}
+            "https" => return wrong("plain http only, so name the server behind its proxy"),
+            _ => return wrong("the scheme must be http"),
+        }
+        let (host, path) = match rest.find('/') {
+            Some(slash) => rest.split_at(slash),
+            None => (rest, ""),
+        };
+        if host.is_empty() || host.contains(['@', '?', '#', ' ']) {
+            return wrong("that names no host");
+        }
+        if path.contains(['?', '#', ' ']) {
+            return wrong("a target has no query");
+        }
+        let bare = host.rsplit(']').next().unwrap_or(host);
+        let address = match bare.rsplit_once(':') {
+            Some((_, port)) if port.parse::<u16>().is_ok() => host.to_owned(),
+            Some(_) => return wrong("the port must be a number up to 65535"),
+            None => format!("{host}:80"),
+        };
+        Ok(Self {
+            url: text.trim_end_matches('/').to_owned(),
+            address,
+            host: host.to_owned(),
+            path: path.trim_end_matches('/').to_owned(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mcp_is_at_its_usual_path_unless_told_otherwise() {
+        let of = |text: &str| text.parse::<Target>().unwrap();
+        assert_eq!(of("http://127.0.0.1:8894").mcp_path(), "/mcp");
+        assert_eq!(of("http://127.0.0.1:8894/").mcp_path(), "/mcp");
+        assert_eq!(of("http://chat.example.org/x/mcp").mcp_path(), "/x/mcp");
+        assert_eq!(
+            of("http://chat.example.org").address(),
+            "chat.example.org:80"
+        );
+        assert_eq!(of("http://[::1]:9000/").address(), "[::1]:9000");
+        assert_eq!(of("http://[::1]").address(), "[::1]:80");
+        assert_eq!(of("http://h:1/a/").http_path("/send"), "/a/send");
+    }
+
+    #[test]
+    fn what_is_no_target_says_why() {
+        for (text, why) in [
+            ("127.0.0.1:8894", "no URL"),
+            ("https://chat.example.org", "behind its proxy"),
+            ("ftp://x", "scheme"),
+            ("http://", "no host"),
+            ("http://x:port", "port"),
+            ("http://x/?a=b", "query"),
+        ] {
+            let told = text.parse::<Target>().unwrap_err();
+            assert!(told.contains(why), "{text}: {told}");
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! One connection of HTTP/1.1: opened when it is needed, and again when it was closed meanwhile.
+
+use std::future::{Future as _, poll_fn};
+use std::pin::{Pin, pin};
+use std::task::Poll;
+
+use http_body_util::{BodyExt as _, Full, Limited};
+use hyper::body::{Bytes, Incoming};
+use hyper::client::conn::http1::{Connection, SendRequest, handshake};
+use hyper::header::{CONTENT_TYPE, HeaderMap};
+use hyper::http::response::Parts;
+use hyper::{Request, Response, StatusCode};
+use hyper_util::rt::TokioIo;
+use tokio::net::TcpStream;
+
+use super::target::Target;
+
+/// The most bytes of an answer.
+const MAX_ANSWER_BYTES: usize = 16 << 20;
+
+/// Nothing came back.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(super) struct Broken(pub(super) String);
+
+impl Broken {
+    fn of(error: impl std::fmt::Display) -> Self {
+        Self(error.to_string())
+    }
+}
+
+type Io = TokioIo<TcpStream>;
+
+/// A connection.
+#[derive(Debug)]
+struct Line {
+    sender: SendRequest<Full<Bytes>>,
+    driver: Pin<Box<Connection<Io, Full<Bytes>>>>,
+}
+
+/// A whole answer.
+#[derive(Debug)]
+pub(super) struct Reply {
+    pub(super) head: Parts,
+    pub(super) body: Bytes,
+}
+
+impl Reply {
+    /// The body's JSON: of an answer that came as a stream, the data of the last event with any.
+    pub(super) fn json(&self) -> Option<&[u8]> {
+        if !is_stream(&self.head.headers) {
+            return Some(&self.body);
+        }
+        let lines = self.body.split(|byte| *byte == b'\n');
+        let data = lines.filter_map(|line| line.strip_prefix(b"data:"));
+        data.map(<[u8]>::trim_ascii)
+            .rfind(|data| data.starts_with(b"{"))
+    }
+
+    pub(super) fn status(&self) -> StatusCode {
+        self.head.status
+    }
+}
+
+/// Whether what follows is a stream of events.
+pub(super) fn is_stream(headers: &HeaderMap) -> bool {
+    let kind = headers.get(CONTENT_TYPE);
+    kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"))
+}
+
+/// A connection that is there when it is needed.
+#[derive(Debug)]
+pub(super) struct Wire {
+    line: Option<Line>,
+}
+
+impl Wire {
+    pub(super) const fn new() -> Self {
+        Self { line: None }
+    }
+
+    /// Sends a request, and reads its answer to the end.
+    ///
+    /// # Errors
+    /// When no whole answer came back. Whether the server took the request up is not known then.
+    pub(super) async fn exchange(
+        &mut self,
+        target: &Target,
+        request: Request<Full<Bytes>>,
+    ) -> Result<Reply, Broken> {
+        let mut line = match self.kept().await {
+            Some(line) => line,
+            None => Line::open(target).await?,
+        };
+        let answered = line.exchange(request).await?;
+        self.line = Some(line);
+        Ok(answered)
+    }
+}
+
+impl Wire {
+    /// The connection of the request before, if it is still open.
+    async fn kept(&mut self) -> Option<Line> {
+        let mut line = self.line.take()?;
+        let ended = line.has_ended().await;
+        (!ended).then_some(line)
+    }
+}
+
+impl Line {
+    async fn open(target: &Target) -> Result<Self, Broken> {
+        let (sender, driver) = connect(target).await?;
+        Ok(Self {
+            sender,
+            driver: Box::pin(driver),
+        })
+    }
+
+    /// Whether the server closed it, as far as is known without waiting.
+    async fn has_ended(&mut self) -> bool {
+        let driver = &mut self.driver;
+        poll_fn(|context| Poll::Ready(driver.as_mut().poll(context).is_ready())).await
+    }
+
+    /// The connection's own work is done here, too, so that no other task has to be woken.
+    async fn exchange(&mut self, request: Request<Full<Bytes>>) -> Result<Reply, Broken> {
+        let Self { sender, driver } = self;
+        let mut work = pin!(async move {
+            let response = sender.send_request(request).await.map_err(Broken::of)?;
+            let (head, body) = response.into_parts();
+            let body = Limited::new(body, MAX_ANSWER_BYTES).collect().await;
+            let body = body.map_err(Broken::of)?.to_bytes();
+            Ok(Reply { head, body })
+        });
+        let mut ended = false;
+        loop {
+            tokio::select! {
+                biased;
+                reply = &mut work => return reply,
+                _ = driver.as_mut(), if !ended => ended = true,
+            }
+        }
+    }
+}
+
+/// Whether anything listens there.
+///
+/// # Errors
+/// When nothing does.
+pub(super) async fn reach(target: &Target) -> Result<(), Broken> {
+    let stream = TcpStream::connect(target.address()).await;
+    stream.map(drop).map_err(Broken::of)
+}
+
+async fn connect(
+    target: &Target,
+) -> Result<(SendRequest<Full<Bytes>>, Connection<Io, Full<Bytes>>), Broken> {
+    let stream = TcpStream::connect(target.address())
+        .await
+        .map_err(Broken::of)?;
+    stream.set_nodelay(true).map_err(Broken::of)?;
+    handshake(TokioIo::new(stream)).await.map_err(Broken::of)
+}
+
+/// Sends a request whose answer is a stream, on a connection of its own that ends with it.
+///
+/// # Errors
+/// When nothing came back.
+pub(super) async fn open_stream(
+    target: &Target,
+    request: Request<Full<Bytes>>,
+) -> Result<Response<Incoming>, Broken> {
+    let (mut sender, driver) = connect(target).await?;
+    tokio::spawn(driver);
+    sender.send_request(request).await.map_err(Broken::of)
+}

@@ -1,0 +1,34 @@
+//! The simulator against the real server: a short scenario in every protocol, judged as ever.
+
+use crate::cargo::{Build, Cargo, ended};
+use crate::outcome::Outcome;
+use crate::server::Server;
+
+/// Short enough to run with every check.
+const SCENARIO: &str = "scenarios/brief.yaml";
+
+/// Every way to speak to a server.
+const PROTOCOLS: [&str; 3] = ["http", "2025-11-25", "2026-07-28"];
+
+/// Starts a server, and names the protocols in which the scenario did not pass on it.
+pub(crate) fn check(cargo: &Cargo) -> Outcome {
+    let program = match cargo.program("talking-stick") {
+        Ok(program) => program,
+        Err(outcome) => return outcome,
+    };
+    let server = match Server::start(&program, &["--limit", "rate_limit=none"]) {
+        Ok(server) => server,
+        Err(why) => return Outcome::Failed(why),
+    };
+    let failed = |protocol: &&str| {
+        let target = ["--target", server.url(), "--protocol", protocol];
+        let words = [&[SCENARIO][..], &target].concat();
+        match cargo.sim(Build::Debug, &words) {
+            Ok(status) if status.success() => None,
+            Ok(status) => Some(format!("{SCENARIO} by {protocol}: sim {}", ended(status))),
+            Err(why) => Some(why),
+        }
+    };
+    let failures: Vec<String> = PROTOCOLS.iter().filter_map(failed).collect();
+    Outcome::of_findings(&failures)
+}

@@ -1,0 +1,57 @@
+//! The real server, started for a check and ended after it.
+
+use std::io::{BufRead as _, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+/// The real server on a port of its own. Dropped, it is ended.
+pub(crate) struct Server {
+    child: Child,
+    url: String,
+}
+
+impl Server {
+    /// Starts it with these words besides.
+    ///
+    /// # Errors
+    /// Why it did not start.
+    pub(crate) fn start(program: &Path, words: &[&str]) -> Result<Self, String> {
+        let mut child = Command::new(program)
+            .args(["--listen", "127.0.0.1:0", "--log-level", "warn"])
+            .args(words)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .map_err(|error| format!("the server did not start: {error}"))?;
+        let out = child.stdout.take();
+        let mut server = Self {
+            child,
+            url: String::new(),
+        };
+        let mut line = String::new();
+        if let Some(out) = out {
+            BufReader::new(out)
+                .read_line(&mut line)
+                .map_err(|error| format!("the server said nothing: {error}"))?;
+        }
+        let at = line
+            .split_whitespace()
+            .find(|word| word.starts_with("http://"));
+        let at = at.ok_or_else(|| format!("the server did not say where it is: {line:?}"))?;
+        server.url = at.to_owned();
+        Ok(server)
+    }
+
+    /// Where it is: `http://127.0.0.1:PORT`.
+    pub(crate) fn url(&self) -> &str {
+        &self.url
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // One that has ended by itself is no worse.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

@@ -107,3 +107,11 @@ fn colours_are_for_terminals_only() {
     assert!(!error.render(Look::Plain).contains('\u{1b}'));
     assert!(error.render(Look::Colour).contains('\u{1b}'));
 }
+
+#[test]
+fn lines_of_other_systems_do_not_move_the_cursor() {
+    for text in ["# only a comment\r\n", "name: [\r\n", "durations: 5s\r\n"] {
+        let drawn = refused(text).render(Look::Plain);
+        assert!(!drawn.contains('\r'), "{drawn:?}");
+    }
+}

@@ -262,9 +262,10 @@ impl SourceCode for Source {
 /// The text with question marks, as long in bytes, for whatever would move a terminal's cursor.
 fn printable(text: &str) -> String {
     let line = |line: &str| -> String {
+        // What ends a line in files of other systems is not seen there either.
         let (line, end) = line
             .strip_suffix('\r')
-            .map_or((line, ""), |line| (line, "\r"));
+            .map_or((line, ""), |line| (line, " "));
         let clean: String = line
             .chars()
             .map(|c| match (c, c.len_utf8()) {

@@ -1,6 +1,7 @@
 //! Which places of an order somebody has had: all up to a mark, but for a few holes.
 
-/// Holes kept at most; beyond it the oldest is forgiven, so that memory stays bounded.
+/// Holes kept at most; beyond it the oldest is forgiven, so that memory stays bounded: what lies
+/// in it may come, and need not.
 const MAX_HOLES: usize = 512;
 
 /// Whether a place is had for the first time.
@@ -17,6 +18,8 @@ pub(crate) enum Noted {
 pub(crate) struct Seen {
     upto: u64,
     holes: Vec<(u64, u64)>,
+    /// Up to here a place may have been in a hole that was forgiven.
+    forgiven: u64,
 }
 
 impl Seen {
@@ -25,6 +28,7 @@ impl Seen {
         Self {
             upto: first.saturating_sub(1),
             holes: Vec::new(),
+            forgiven: 0,
         }
     }
 
@@ -55,6 +59,7 @@ impl Seen {
             return Noted::New;
         }
         match self.holes.iter().rposition(|&(a, b)| a <= at && at <= b) {
+            None if at <= self.forgiven => Noted::New,
             None => Noted::Again,
             Some(index) => {
                 self.cut(index, at, at);
@@ -94,6 +99,7 @@ impl Seen {
     pub(crate) fn split_off(&mut self, first: u64) -> Self {
         let mut later = Self::from(first);
         later.upto = later.upto.max(self.upto);
+        later.forgiven = self.forgiven;
         for &(from, to) in &self.holes {
             if to >= first {
                 later.holes.push((from.max(first), to));
@@ -109,7 +115,8 @@ impl Seen {
 
     fn open(&mut self, from: u64, to: u64) {
         if self.holes.len() == MAX_HOLES {
-            self.holes.remove(0);
+            let (_, to) = self.holes.remove(0);
+            self.forgiven = self.forgiven.max(to);
         }
         self.holes.push((from, to));
     }
@@ -173,5 +180,31 @@ mod tests {
         assert_eq!(seen.holes(), [(4, 6)]);
         assert_eq!(seen.note(4), Noted::New);
         assert_eq!(seen.first_missing(), 5);
+    }
+
+    #[test]
+    fn what_was_forgiven_may_come_and_need_not() {
+        let mut seen = Seen::from(1);
+        let last = 2 * MAX_HOLES as u64 + 6;
+        for at in (2..=last).step_by(2) {
+            seen.note(at);
+        }
+        assert_eq!((seen.holes().len(), seen.first_missing()), (MAX_HOLES, 7));
+        assert_eq!((seen.note(1), seen.note(5)), (Noted::New, Noted::New));
+        assert_eq!((seen.note(7), seen.note(7)), (Noted::New, Noted::Again));
+        assert_eq!(seen.note(last), Noted::Again);
+    }
+
+    #[test]
+    fn an_order_in_two_parts_keeps_what_was_had_of_each() {
+        let mut early = Seen::from(1);
+        for at in [1, 4, 5, 9] {
+            early.note(at);
+        }
+        let late = early.split_off(7);
+        assert_eq!((early.upto(), early.holes()), (6, &[(2, 3), (6, 6)][..]));
+        assert_eq!((late.upto(), late.holes()), (9, &[(7, 8)][..]));
+        let nothing = early.split_off(20);
+        assert_eq!((nothing.upto(), nothing.first_missing()), (19, 20));
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::cargo::Cargo;
 use crate::outcome::Outcome;
-use crate::{browser, clients, deny, determinism, mutants, scenarios, schema, tidy};
+use crate::{bench, browser, clients, deny, determinism, mutants, scenarios, schema, tidy};
 
 /// One thing that is checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +17,7 @@ pub(crate) enum Step {
     Scenarios,
     Determinism,
     Canary,
+    Bench,
     Browser,
     Page,
     Clients,
@@ -24,7 +25,7 @@ pub(crate) enum Step {
 
 impl Step {
     /// Every step, in order.
-    pub(crate) const ALL: [Self; 13] = [
+    pub(crate) const ALL: [Self; 14] = [
         Self::Fmt,
         Self::Clippy,
         Self::Test,
@@ -35,6 +36,7 @@ impl Step {
         Self::Scenarios,
         Self::Determinism,
         Self::Canary,
+        Self::Bench,
         Self::Browser,
         Self::Page,
         Self::Clients,
@@ -53,6 +55,7 @@ impl Step {
             Self::Scenarios => "scenarios",
             Self::Determinism => "determinism",
             Self::Canary => "canary",
+            Self::Bench => "bench",
             Self::Browser => "browser",
             Self::Page => "page",
             Self::Clients => "clients",
@@ -74,6 +77,7 @@ impl Step {
             Self::Scenarios => "every shipped scenario passes over fixed seeds, in release",
             Self::Determinism => "one seed gives one trace hash, whatever the jobs or the build",
             Self::Canary => "every curated mutant applies, and the harness sees two planted bugs",
+            Self::Bench => "no command, and no step of the world, takes over 2 % more instructions",
             Self::Browser => "reports in a real browser: sizes, schemes, keys, no network",
             Self::Page => "the server's page in a real browser: people and an agent who talk",
             Self::Clients => "the official conformance suite, and published MCP clients that talk",
@@ -108,6 +112,7 @@ impl Step {
             Self::Scenarios => scenarios::check(cargo),
             Self::Determinism => determinism::check(cargo),
             Self::Canary => mutants::canary(cargo),
+            Self::Bench => bench::check(cargo),
             Self::Browser => browser::report::check(cargo),
             Self::Page => browser::page::check(cargo),
             Self::Clients => clients::check(cargo),

@@ -39,6 +39,8 @@ fn inside(function: &str) -> LibraryBenchmarkConfig {
     let entry = EntryPoint::Custom(function.to_owned());
     let mut config = LibraryBenchmarkConfig::default();
     config.tool(Callgrind::with_args(["--cache-sim=no"]).entry_point(entry));
+    // It would give memory back after some time, which is more instructions on a slower machine.
+    config.env("MIMALLOC_PURGE_DELAY", "-1");
     config
 }
 

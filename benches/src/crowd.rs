@@ -66,20 +66,27 @@ pub enum Pace {
 }
 
 impl Crowd {
-    /// So many participants, rounded down to whole blocks.
+    /// Nobody yet, where so many will be.
     #[must_use]
-    pub fn new(size: usize, matching: Matching, pace: Pace) -> Self {
+    pub fn empty(size: usize, matching: Matching, pace: Pace) -> Self {
         let step = match pace {
             Pace::Still => Span(1),
             Pace::Lively => Span(30_000_000 / size as u64),
         };
-        let mut crowd = Self {
+        Self {
             hub: Hub::new(config(matching, pace), SEED),
             now: Time(1_000_000),
             pace: step,
-            seats: Vec::with_capacity(size),
+            seats: Vec::new(),
             minted: 0,
-        };
+        }
+    }
+
+    /// So many participants, rounded down to whole blocks.
+    #[must_use]
+    pub fn new(size: usize, matching: Matching, pace: Pace) -> Self {
+        let mut crowd = Self::empty(size, matching, pace);
+        crowd.seats.reserve(size);
         for block in 0..size / BLOCK {
             crowd.seat_block(block, matching);
         }
@@ -269,7 +276,8 @@ fn config(matching: Matching, pace: Pace) -> Config {
 }
 
 /// A handle's hash, the `n`th of its series.
-fn secret(series: u64, n: u64) -> SecretHash {
+#[must_use]
+pub fn secret(series: u64, n: u64) -> SecretHash {
     let mut hash = [0; 16];
     let (left, right) = hash.split_at_mut(8);
     left.copy_from_slice(&mix(series, n).to_le_bytes());

@@ -47,6 +47,12 @@ impl Journalled {
         let drawn = mix.draw(&crowd, calls);
         let calls = drawn.into_iter().filter_map(|entry| call(&crowd, entry));
         let calls = calls.collect();
+        (Self::of(crowd), calls)
+    }
+
+    /// A node that goes on with what a crowd came to.
+    #[must_use]
+    pub fn of(crowd: Crowd) -> Self {
         let pace = crowd.pace();
         let config = crowd.hub().config().clone();
         let (hub, now) = crowd.into_hub();
@@ -59,7 +65,7 @@ impl Journalled {
             ticket: 0,
         };
         journalled.commit();
-        (journalled, calls)
+        journalled
     }
 
     /// Makes all of these calls, a batch at a time. Never inlined: whatever counts instructions

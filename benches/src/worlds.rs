@@ -1,9 +1,14 @@
 //! The virtual world, the reading of scenarios, and shrinking.
 
 use chat_core::Span;
+use sim::history::{Observer, Record, What, Wire, WorldRecord};
+use sim::metrics::Metrics;
 use sim::plan::Plan;
-use sim::runner::Progress;
+use sim::protocol::Answer;
+use sim::result::Violation;
+use sim::runner::{Progress, SeedOutcome};
 use sim::scenario::parse;
+use sim::shrink::{Failure, Means, Shrunk, shrink};
 use sim::world;
 
 /// Two hundred agents who talk over a network that loses and doubles.
@@ -44,9 +49,95 @@ pub fn read() -> Plan {
     parse("crash_restart.yaml", TOUR).expect("a shipped scenario is read by a test")
 }
 
+/// Shrinks a run of the shipped scenario in which somebody says a second thing, as if that were
+/// a violation: the core has none to offer.
+///
+/// # Panics
+/// When nobody does, which a test rules out.
+#[must_use]
+pub fn shrink_one() -> Shrunk {
+    let mut plan = read();
+    // Long enough for a second thing to be said, and for a crash before it.
+    plan.duration = Span::secs(6);
+    plan.faults.retain(|fault| fault.at < Span::secs(6));
+    let failure = Failure {
+        plan: &plan,
+        seed: SEED,
+        property: PLANTED,
+    };
+    let means = Means {
+        run: run_and_judge,
+        start: world::START,
+        time_left: &|| true,
+        tell: &mut |_, _| {},
+    };
+    shrink(&failure, means).expect("somebody says a second thing")
+}
+
+/// The property that `shrink_one` has violated.
+const PLANTED: &str = "planted";
+
+/// Looks for a second thing said in a room, and passes everything on.
+struct Lookout<'o> {
+    found: bool,
+    also: Option<&'o mut dyn Observer>,
+}
+
+impl Observer for Lookout<'_> {
+    fn observe(&mut self, record: &Record<'_>) {
+        self.found |= matches!(&record.what, What::Answered { op, outcome: Ok(Answer::Sent { room_seq: 5.., .. }), .. }
+            if op.verb() == "send");
+        if let Some(also) = &mut self.also {
+            also.observe(record);
+        }
+    }
+
+    fn observe_world(&mut self, record: &WorldRecord<'_>) {
+        if let Some(also) = &mut self.also {
+            also.observe_world(record);
+        }
+    }
+
+    fn observe_wire(&mut self, wire: &Wire<'_>) {
+        if let Some(also) = &mut self.also {
+            also.observe_wire(wire);
+        }
+    }
+}
+
+fn run_and_judge(
+    plan: &Plan,
+    seed: u64,
+    progress: &Progress,
+    also: Option<&mut (dyn Observer + '_)>,
+) -> SeedOutcome<Metrics> {
+    let mut lookout = Lookout {
+        found: false,
+        also: also.map(|observer| observer as &mut dyn Observer),
+    };
+    let mut outcome = world::run(plan, seed, progress, Some(&mut lookout));
+    if lookout.found {
+        outcome.violations.push(Violation {
+            property: PLANTED.to_owned(),
+            at_ms: 0.0,
+            users: Vec::new(),
+            detail: "It was seen.".to_owned(),
+            seed,
+        });
+    }
+    outcome
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{chat, read, run};
+    use super::{chat, read, run, shrink_one};
+
+    #[test]
+    fn what_is_shrunk_ends_small() {
+        let shrunk = shrink_one();
+        assert!(shrunk.after.users <= 3, "{}", shrunk.to_yaml());
+        assert!(shrunk.runs > 10);
+    }
 
     #[test]
     fn the_world_runs_and_the_same_way_each_time() {

@@ -4,7 +4,9 @@
 //! a percent. What is counted, and how, is in `benches/benches/counts.rs`.
 
 mod baseline;
+mod chart;
 mod counting;
+mod growth;
 mod verdict;
 
 use std::io::{self, Write};
@@ -22,6 +24,8 @@ pub(crate) enum Request {
     Compare,
     /// Make them the baseline.
     Accept,
+    /// Measure what everything costs in ever larger crowds.
+    Growth,
 }
 
 /// The step: fails on whatever takes more instructions than the baseline allows.
@@ -30,7 +34,7 @@ pub(crate) fn check(cargo: &Cargo) -> Outcome {
         return Outcome::Skipped(why);
     }
     match judged(cargo) {
-        Ok((verdict, _)) => {
+        Ok(verdict) => {
             say(&verdict.summary());
             Outcome::of_findings(&verdict.findings())
         }
@@ -43,17 +47,22 @@ pub(crate) fn check(cargo: &Cargo) -> Outcome {
 /// # Errors
 /// Why it cannot be counted, or what the verdict is if it is a bad one.
 pub(crate) fn run(cargo: &Cargo, request: Request, out: &mut impl Write) -> io::Result<bool> {
+    let shown = |verdict: Verdict| (verdict.table(), verdict.findings());
     let done = counting::ready(cargo).and_then(|()| match request {
-        Request::Compare => judged(cargo).map(|(verdict, _)| verdict),
-        Request::Accept => accept(cargo),
+        Request::Compare => judged(cargo).map(shown),
+        Request::Accept => accept(cargo).map(shown),
+        Request::Growth => growth::measure(cargo).map(|(page, table, findings)| {
+            let page = page.display();
+            (format!("{table}plotted in {page}\n"), findings)
+        }),
     });
     match done {
-        Ok(verdict) => {
-            write!(out, "{}", verdict.table())?;
-            for finding in verdict.findings() {
+        Ok((table, findings)) => {
+            write!(out, "{table}")?;
+            for finding in &findings {
                 writeln!(out, "{finding}")?;
             }
-            Ok(verdict.findings().is_empty())
+            Ok(findings.is_empty())
         }
         Err(why) => {
             writeln!(out, "error: {why}")?;
@@ -63,12 +72,12 @@ pub(crate) fn run(cargo: &Cargo, request: Request, out: &mut impl Write) -> io::
 }
 
 /// The counts beside the baseline.
-fn judged(cargo: &Cargo) -> Result<(Verdict, Baseline), String> {
+fn judged(cargo: &Cargo) -> Result<Verdict, String> {
     let before = Baseline::read(cargo.root())?;
     let machine = Machine::look()?;
     let counts = counting::count(cargo)?;
     let now = Baseline { machine, counts };
-    Ok((Verdict::new(&before, &now), now))
+    Ok(Verdict::new(&before, &now))
 }
 
 /// Writes the counts as the baseline, and compares them with themselves so that there is a table.

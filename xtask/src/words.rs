@@ -128,10 +128,11 @@ fn read_bench<'a>(words: impl Iterator<Item = &'a str>) -> Result<Request, Strin
             "-h" | "--help" => return Ok(Request::Help),
             "--compare" => request = bench::Request::Compare,
             "--accept" => request = bench::Request::Accept,
+            "--growth" => request = bench::Request::Growth,
             other => {
                 return Err(format!(
-                    "unknown word `{other}` after `bench`: expected `--compare`, `--accept` or \
-                     `--help`"
+                    "unknown word `{other}` after `bench`: expected `--compare`, `--accept`, \
+                     `--growth` or `--help`"
                 ));
             }
         }
@@ -186,7 +187,7 @@ Usage:
   cargo xtask test [--only STEP,STEP] [--list]
   cargo xtask mutants [--curated] [--only NAME,NAME] [--seeds N] [--jobs N] [--list]
   cargo xtask mutants --generated [--seeds N] [--jobs N]
-  cargo xtask bench [--compare | --accept]
+  cargo xtask bench [--compare | --accept | --growth]
   cargo xtask load requests | relay | streams [--help]
   cargo xtask help
 
@@ -207,7 +208,8 @@ must be explained in mutants/survivors.txt. It takes hours; a second call goes o
 
 `bench` counts the instructions of the core's commands, the node and the virtual world, and shows
 them beside benches/baseline.json; exit 1 when something takes over 2 % more. --accept writes the
-baseline anew, to be committed with the change that it comes from. It needs no idle machine.
+baseline anew, to be committed with the change that it comes from. It needs no idle machine. --growth measures what everything
+costs from a thousand participants to a million, and names what grows faster than a logarithm.
 
 `load` builds the server in release and measures it: figures of one run may be compared with one
 another. It needs an idle machine to mean anything.
@@ -278,11 +280,12 @@ mod tests {
 
     #[test]
     fn bench_compares_unless_it_is_to_accept() {
-        use crate::bench::Request::{Accept, Compare};
+        use crate::bench::Request::{Accept, Compare, Growth};
         for (line, request) in [
             ("bench", Compare),
             ("bench --compare", Compare),
             ("bench --accept", Accept),
+            ("bench --growth", Growth),
         ] {
             assert_eq!(check(line), Ok(Request::Bench(request)));
         }

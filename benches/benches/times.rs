@@ -88,8 +88,10 @@ fn mixed(criterion: &mut Criterion, size: usize) {
     let mut ready = None;
     criterion.bench_function(&format!("mixed/{size}"), |bencher| {
         let (crowd, mix) = ready.get_or_insert_with(|| {
-            let crowd = Crowd::new(size, Matching::Fifo, Pace::Lively);
-            (crowd, Mix::default())
+            let mut crowd = Crowd::new(size, Matching::Fifo, Pace::Lively);
+            let mut mix = Mix::default();
+            mix.settle(&mut crowd);
+            (crowd, mix)
         });
         bencher.iter_custom(|times| {
             let (mut took, mut done) = (Duration::ZERO, 0);

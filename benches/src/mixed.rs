@@ -8,6 +8,13 @@ use crate::crowd::{
     BLOCK, Crowd, IDLE, PAIR, ROOM, by_newcomer, enter, is_there, login, newcomer, room_name,
 };
 
+/// In how many blocks at most something happens: a hundred thousand participants, spread over all
+/// of them, so that what they do settles in a while.
+const BUSY: usize = 12_500;
+
+/// How often each of these is visited until it has settled.
+const VISITS: usize = 20;
+
 /// Draws commands for a crowd: the same ones for the same crowd.
 #[derive(Clone, Debug, Default)]
 pub struct Mix {
@@ -15,10 +22,20 @@ pub struct Mix {
 }
 
 impl Mix {
+    /// Lets everybody do as usual until as many come as go, and leave as enter.
+    pub fn settle(&mut self, crowd: &mut Crowd) {
+        let mut left = VISITS * busy(crowd);
+        while left > 0 {
+            let entries = self.draw(crowd, left);
+            left -= entries.len();
+            crowd.handle(&entries);
+        }
+    }
+
     /// The next commands, each by another block, so that none has to know of those before it.
-    /// There are as many as there are blocks at most.
+    /// There are as many as there are busy blocks at most.
     pub fn draw(&mut self, crowd: &Crowd, most: usize) -> Vec<Entry> {
-        let count = most.min(crowd.blocks());
+        let count = most.min(busy(crowd));
         (0..count).map(|_| self.next(crowd)).collect()
     }
 
@@ -55,9 +72,14 @@ impl Mix {
     /// Blocks in an order that visits all of them before the first comes again, and neighbours far
     /// apart: a prime number onward each time.
     fn block(&self, crowd: &Crowd) -> usize {
-        let at = self.drawn.wrapping_mul(7_919_111) % crowd.blocks() as u64;
-        usize::try_from(at).expect("it is below a usize")
+        let busy = busy(crowd);
+        let at = self.drawn.wrapping_mul(7_919_111) % busy as u64;
+        usize::try_from(at).expect("it is below a usize") * (crowd.blocks() / busy)
     }
+}
+
+fn busy(crowd: &Crowd) -> usize {
+    crowd.blocks().min(BUSY)
 }
 
 fn is_alone(crowd: &Crowd, block: usize, place: usize) -> bool {

@@ -48,19 +48,12 @@ fn command(kind: &Kind, crowd: &mut Crowd, meter: &mut dyn Meter) {
 fn mixed(size: usize, meter: &mut dyn Meter) {
     let mut crowd = Crowd::new(size, Matching::Fifo, Pace::Lively);
     let mut mix = Mix::default();
-    for round in 0..=meter.rounds() {
-        let batches = DRAWN.div_ceil(crowd.blocks()).max(1);
-        for _ in 0..batches {
-            let entries = mix.draw(&crowd, DRAWN);
-            let mut work = || {
-                crowd.handle(&entries);
-            };
-            if round == 0 {
-                work();
-            } else {
-                meter.measure("mixed", entries.len() as u64, &mut work);
-            }
-        }
+    mix.settle(&mut crowd);
+    for _ in 0..meter.rounds().max(8) {
+        let entries = mix.draw(&crowd, DRAWN);
+        meter.measure("mixed", entries.len() as u64, &mut || {
+            crowd.handle(&entries);
+        });
     }
 }
 

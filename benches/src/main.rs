@@ -6,16 +6,13 @@
 
 mod relay;
 mod requests;
-mod server;
 mod streams;
-mod wire;
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-/// What goes wrong ends the program with its sentence.
-type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
+use benches::{Outcome, server, wire};
 
 const EXAMPLES: &str = "\
 Examples:

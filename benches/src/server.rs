@@ -1,7 +1,7 @@
 //! The programs under load: the real server, and the bare echo.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use tokio::io::{AsyncBufReadExt as _, BufReader};
@@ -11,8 +11,9 @@ use crate::Outcome;
 
 /// A program that listens. Dropped, it is ended.
 #[derive(Debug)]
-pub(crate) struct Server {
-    pub(crate) address: SocketAddr,
+pub struct Server {
+    /// Where.
+    pub address: SocketAddr,
     child: Child,
 }
 
@@ -28,7 +29,10 @@ const UNBOUND: [&str; 6] = [
 
 impl Server {
     /// The real server.
-    pub(crate) async fn start() -> Outcome<Self> {
+    ///
+    /// # Errors
+    /// Why it does not run.
+    pub async fn start() -> Outcome<Self> {
         let mut words = vec!["--listen", "127.0.0.1:0", "--log-level", "warn"];
         words.push("--conformance-fixtures");
         words.extend(UNBOUND);
@@ -36,13 +40,22 @@ impl Server {
     }
 
     /// The bare echo.
-    pub(crate) async fn echo() -> Outcome<Self> {
+    ///
+    /// # Errors
+    /// Why it does not run.
+    pub async fn echo() -> Outcome<Self> {
         Self::of("load", &["echo"]).await
     }
 
     /// A program that lies beside this one, and says on its first line where it is.
     async fn of(name: &str, words: &[&str]) -> Outcome<Self> {
-        let path = std::env::current_exe()?.with_file_name(name);
+        let mut path = std::env::current_exe()?.with_file_name(name);
+        // Cargo keeps benches a folder below programs.
+        if !path.exists()
+            && let Some(above) = path.parent().and_then(Path::parent)
+        {
+            path = above.join(name);
+        }
         let child = Command::new(&path)
             .args(words)
             .stdin(Stdio::null())
@@ -63,7 +76,10 @@ impl Server {
     }
 
     /// How much memory it holds, in KiB.
-    pub(crate) fn resident_kib(&self) -> Outcome<u64> {
+    ///
+    /// # Errors
+    /// Why the system does not say.
+    pub fn resident_kib(&self) -> Outcome<u64> {
         let id = self.child.id().ok_or("it has ended")?;
         let path = PathBuf::from(format!("/proc/{id}/status"));
         let status = std::fs::read_to_string(path)?;

@@ -11,22 +11,28 @@ use crate::Outcome;
 
 /// A connection that is kept open.
 #[derive(Debug)]
-pub(crate) struct Connection {
+pub struct Connection {
     stream: BufReader<TcpStream>,
     line: String,
 }
 
 /// What was answered.
 #[derive(Debug)]
-pub(crate) struct Answer {
-    pub(crate) status: u16,
-    pub(crate) session: Option<String>,
-    pub(crate) body: Vec<u8>,
+pub struct Answer {
+    /// The number that says whether it worked.
+    pub status: u16,
+    /// The session that was begun with it.
+    pub session: Option<String>,
+    /// All that came after the headers.
+    pub body: Vec<u8>,
 }
 
 impl Answer {
     /// The body of an answer that was no refusal.
-    pub(crate) fn json(&self) -> Outcome<Value> {
+    ///
+    /// # Errors
+    /// The refusal, or what is no JSON.
+    pub fn json(&self) -> Outcome<Value> {
         let text = String::from_utf8_lossy(&self.body);
         if self.status / 100 != 2 {
             return Err(format!("answered {}: {text}", self.status).into());
@@ -39,7 +45,7 @@ impl Answer {
 }
 
 /// A request, ready to be written.
-pub(crate) fn request(line: &str, headers: &[(&str, &str)], body: &Value) -> Vec<u8> {
+pub fn request(line: &str, headers: &[(&str, &str)], body: &Value) -> Vec<u8> {
     let body = if body.is_null() {
         String::new()
     } else {
@@ -59,7 +65,7 @@ pub(crate) fn request(line: &str, headers: &[(&str, &str)], body: &Value) -> Vec
 }
 
 /// A call of a tool by MCP 2026-07-28.
-pub(crate) fn modern_call(tool: &str, arguments: Value) -> Vec<u8> {
+pub fn modern_call(tool: &str, arguments: Value) -> Vec<u8> {
     let body = json!({
         "jsonrpc": "2.0", "id": 1, "method": "tools/call",
         "params": {
@@ -81,7 +87,11 @@ pub(crate) fn modern_call(tool: &str, arguments: Value) -> Vec<u8> {
 }
 
 impl Connection {
-    pub(crate) async fn open(address: SocketAddr) -> Outcome<Self> {
+    /// Connects.
+    ///
+    /// # Errors
+    /// Why nobody answers.
+    pub async fn open(address: SocketAddr) -> Outcome<Self> {
         let stream = TcpStream::connect(address).await?;
         stream.set_nodelay(true)?;
         Ok(Self {
@@ -91,7 +101,10 @@ impl Connection {
     }
 
     /// Writes a request and reads its answer.
-    pub(crate) async fn exchange(&mut self, request: &[u8]) -> Outcome<Answer> {
+    ///
+    /// # Errors
+    /// Where the connection ends, or what is no answer.
+    pub async fn exchange(&mut self, request: &[u8]) -> Outcome<Answer> {
         self.stream.get_mut().write_all(request).await?;
         let (status, length, session) = self.head().await?;
         let mut body = Vec::new();
@@ -110,7 +123,10 @@ impl Connection {
     }
 
     /// Posts to a route of plain HTTP.
-    pub(crate) async fn post(&mut self, path: &str, handle: &str, body: &Value) -> Outcome<Value> {
+    ///
+    /// # Errors
+    /// A refusal, or that the connection ends.
+    pub async fn post(&mut self, path: &str, handle: &str, body: &Value) -> Outcome<Value> {
         let headers = [("Chat-Handle", handle)];
         let headers = if handle.is_empty() { &[][..] } else { &headers };
         let request = request(&format!("POST {path}"), headers, body);
@@ -118,7 +134,10 @@ impl Connection {
     }
 
     /// Writes a request whose answer is a stream, and reads its head.
-    pub(crate) async fn stream(mut self, request: &[u8]) -> Outcome<Events> {
+    ///
+    /// # Errors
+    /// A refusal, or that the connection ends.
+    pub async fn stream(mut self, request: &[u8]) -> Outcome<Events> {
         self.stream.get_mut().write_all(request).await?;
         let (status, _, _) = self.head().await?;
         if status != 200 {
@@ -166,11 +185,14 @@ impl Connection {
 
 /// An open stream of events.
 #[derive(Debug)]
-pub(crate) struct Events(Connection);
+pub struct Events(Connection);
 
 impl Events {
     /// The data of the next event that has some.
-    pub(crate) async fn data(&mut self) -> Outcome<&str> {
+    ///
+    /// # Errors
+    /// That the stream ends.
+    pub async fn data(&mut self) -> Outcome<&str> {
         loop {
             if self.0.next_line().await?.starts_with("data: ") {
                 break;

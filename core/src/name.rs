@@ -50,6 +50,32 @@ impl Name {
 /// What look-alikes have in common: case and confusable characters folded away
 /// (Unicode Technical Standard 39, section 4).
 pub(crate) fn fold(text: &str) -> Box<str> {
+    if text.is_ascii() {
+        return fold_ascii(text);
+    }
+    fold_any(text)
+}
+
+/// The same of ASCII, which most names are, at a twentieth of the cost: none of it decomposes or
+/// combines, so that each character folds by itself.
+fn fold_ascii(text: &str) -> Box<str> {
+    let mut folded = String::with_capacity(text.len() + 8);
+    for c in text.chars() {
+        match c.to_ascii_lowercase() {
+            ' ' => {}
+            '0' => folded.push('o'),
+            '1' | '|' => folded.push('l'),
+            '`' => folded.push('\''),
+            '"' => folded.push_str("''"),
+            '%' => folded.push_str("°/₀"),
+            'm' => folded.push_str("rn"),
+            other => folded.push(other),
+        }
+    }
+    folded.into_boxed_str()
+}
+
+fn fold_any(text: &str) -> Box<str> {
     let lower: String = text.to_lowercase();
     let bare: String = skeleton(&lower)
         .flat_map(char::to_lowercase)
@@ -134,6 +160,18 @@ mod tests {
             assert_eq!(fault(bad), Some(NameFault::Reserved), "{bad}");
         }
         assert_eq!(fault("Servant"), None);
+    }
+
+    #[test]
+    fn ascii_folds_as_the_tables_say_alone_and_in_pairs() {
+        let ascii = || (0..128u8).map(char::from);
+        for first in ascii() {
+            assert_eq!(fold(&first.to_string()), fold_any(&first.to_string()));
+            for second in ascii() {
+                let text = String::from_iter([first, second]);
+                assert_eq!(fold(&text), fold_any(&text), "{text:?}");
+            }
+        }
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! a fresh machine. `steps.rs` lists what is checked; each step's own file says how. And
 //! `cargo xtask mutants` checks the checks: see `mutants.rs`.
 
+mod bench;
 mod browser;
 mod cargo;
 mod clients;
@@ -49,6 +50,7 @@ fn main() -> ExitCode {
             return ExitCode::SUCCESS;
         }
         Ok(Request::Mutants(which)) => return mutate(&which),
+        Ok(Request::Bench(request)) => return count(request),
         Ok(Request::Load(words)) => return load(&words),
         Ok(Request::Test(steps)) => steps,
         Err(error) => {
@@ -81,6 +83,19 @@ fn mutate(which: &Mutants) -> ExitCode {
         Mutants::Generated(request) => mutants::run_generated(&cargo, request, &mut out),
     };
     match done {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Counts instructions.
+#[expect(clippy::print_stderr, reason = "this is where the program speaks")]
+fn count(request: bench::Request) -> ExitCode {
+    match bench::run(&Cargo::new(root()), request, &mut io::stdout()) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {

@@ -2,7 +2,7 @@
 
 use crate::cargo::Cargo;
 use crate::outcome::Outcome;
-use crate::{browser, clients, deny, determinism, live, mutants, scenarios, schema, tidy};
+use crate::{bench, browser, clients, deny, determinism, live, mutants, scenarios, schema, tidy};
 
 /// One thing that is checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +18,7 @@ pub(crate) enum Step {
     Determinism,
     Canary,
     Live,
+    Bench,
     Browser,
     Page,
     Clients,
@@ -25,7 +26,7 @@ pub(crate) enum Step {
 
 impl Step {
     /// Every step, in order.
-    pub(crate) const ALL: [Self; 14] = [
+    pub(crate) const ALL: [Self; 15] = [
         Self::Fmt,
         Self::Clippy,
         Self::Test,
@@ -37,6 +38,7 @@ impl Step {
         Self::Determinism,
         Self::Canary,
         Self::Live,
+        Self::Bench,
         Self::Browser,
         Self::Page,
         Self::Clients,
@@ -56,6 +58,7 @@ impl Step {
             Self::Determinism => "determinism",
             Self::Canary => "canary",
             Self::Live => "live",
+            Self::Bench => "bench",
             Self::Browser => "browser",
             Self::Page => "page",
             Self::Clients => "clients",
@@ -78,6 +81,7 @@ impl Step {
             Self::Determinism => "one seed gives one trace hash, whatever the jobs or the build",
             Self::Canary => "every curated mutant applies, and the harness sees two planted bugs",
             Self::Live => "a short scenario on the real server, in every protocol",
+            Self::Bench => "no command, and no step of the world, takes over 2 % more instructions",
             Self::Browser => "reports in a real browser: sizes, schemes, keys, no network",
             Self::Page => "the server's page in a real browser: people and an agent who talk",
             Self::Clients => "the official conformance suite, and published MCP clients that talk",
@@ -113,6 +117,7 @@ impl Step {
             Self::Determinism => determinism::check(cargo),
             Self::Canary => mutants::canary(cargo),
             Self::Live => live::check(cargo),
+            Self::Bench => bench::check(cargo),
             Self::Browser => browser::report::check(cargo),
             Self::Page => browser::page::check(cargo),
             Self::Clients => clients::check(cargo),

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use crate::bench;
 use crate::mutants;
 use crate::steps::Step;
 
@@ -16,6 +17,8 @@ pub(crate) enum Request {
     Test(Vec<Step>),
     /// Plant bugs.
     Mutants(Mutants),
+    /// Count instructions.
+    Bench(bench::Request),
     /// Measure the server with the program `load`, and these words to it.
     Load(Vec<String>),
 }
@@ -41,11 +44,14 @@ pub(crate) fn read(words: &[String]) -> Result<Request, String> {
         Some("help" | "-h" | "--help") => Ok(Request::Help),
         Some("test") => read_test(words),
         Some("mutants") => read_mutants(words),
+        Some("bench") => read_bench(words),
         Some("load") => Ok(Request::Load(words.map(str::to_owned).collect())),
         Some(other) => Err(format!(
-            "unknown word `{other}`: expected `test`, `mutants`, `load` or `help`"
+            "unknown word `{other}`: expected `test`, `mutants`, `bench`, `load` or `help`"
         )),
-        None => Err("a word is missing: expected `test`, `mutants`, `load` or `help`".into()),
+        None => {
+            Err("a word is missing: expected `test`, `mutants`, `bench`, `load` or `help`".into())
+        }
     }
 }
 
@@ -114,6 +120,26 @@ fn read_mutants<'a>(words: impl Iterator<Item = &'a str>) -> Result<Request, Str
     Ok(Request::Mutants(all))
 }
 
+/// Reads the words after `bench`.
+fn read_bench<'a>(words: impl Iterator<Item = &'a str>) -> Result<Request, String> {
+    let mut request = bench::Request::Compare;
+    for word in words {
+        match word {
+            "-h" | "--help" => return Ok(Request::Help),
+            "--compare" => request = bench::Request::Compare,
+            "--accept" => request = bench::Request::Accept,
+            "--growth" => request = bench::Request::Growth,
+            other => {
+                return Err(format!(
+                    "unknown word `{other}` after `bench`: expected `--compare`, `--accept`, \
+                     `--growth` or `--help`"
+                ));
+            }
+        }
+    }
+    Ok(Request::Bench(request))
+}
+
 /// Reads a number of 1 or more.
 fn number(word: &str, value: Option<&str>) -> Result<u64, String> {
     let value = value.ok_or_else(|| format!("`{word}` needs a number"))?;
@@ -161,6 +187,7 @@ Usage:
   cargo xtask test [--only STEP,STEP] [--list]
   cargo xtask mutants [--curated] [--only NAME,NAME] [--seeds N] [--jobs N] [--list]
   cargo xtask mutants --generated [--seeds N] [--jobs N]
+  cargo xtask bench [--compare | --accept | --growth]
   cargo xtask load requests | relay | streams [--help]
   cargo xtask help
 
@@ -179,12 +206,17 @@ With --generated, `cargo mutants` (installed where it is missing) changes the co
 it knows. What the core's own tests let live is given to the harness, and what that lets live too
 must be explained in mutants/survivors.txt. It takes hours; a second call goes on where it was.
 
+`bench` counts the instructions of the core's commands, the node and the virtual world, and shows
+them beside benches/baseline.json; exit 1 when something takes over 2 % more. --accept writes the
+baseline anew, to be committed with the change that it comes from. It needs no idle machine. --growth measures what everything
+costs from a thousand participants to a million, and names what grows faster than a logarithm.
+
 `load` builds the server in release and measures it: figures of one run may be compared with one
 another. It needs an idle machine to mean anything.
 
 cargo-deny is installed, once and by `cargo install`, where it is missing, and so is what
-`browser`, `page` and `clients` need: chromium, Node and Python's venv by apt-get, the rest by
-npm and pip into target/xtask. cargo-nextest is used where it is installed.
+`bench`, `browser`, `page` and `clients` need: valgrind, chromium, Node and Python's venv by
+apt-get, gungraun-runner by `cargo install`, the rest by npm and pip into target/xtask. cargo-nextest is used where it is installed.
 
 Examples:
   cargo xtask test                       everything, as CI does
@@ -193,6 +225,7 @@ Examples:
   cargo xtask test --list                the steps and what they check
   cargo xtask mutants                    every curated bug must be seen
   cargo xtask mutants --only stick_epoch_reused --seeds 100
+  cargo xtask bench                      instructions beside their baseline
   cargo xtask load relay --rate 1000     from a send to its arrival
 ",
         steps = list()
@@ -246,6 +279,19 @@ mod tests {
     }
 
     #[test]
+    fn bench_compares_unless_it_is_to_accept() {
+        use crate::bench::Request::{Accept, Compare, Growth};
+        for (line, request) in [
+            ("bench", Compare),
+            ("bench --compare", Compare),
+            ("bench --accept", Accept),
+            ("bench --growth", Growth),
+        ] {
+            assert_eq!(check(line), Ok(Request::Bench(request)));
+        }
+    }
+
+    #[test]
     fn help_and_list_are_found_wherever_they_stand() {
         assert_eq!(check("help"), Ok(Request::Help));
         assert_eq!(check("test --help"), Ok(Request::Help));
@@ -255,8 +301,9 @@ mod tests {
     #[test]
     fn wrong_words_are_told_what_is_accepted() {
         for (line, told) in [
-            ("", "expected `test`, `mutants`, `load` or `help`"),
-            ("bench", "unknown word `bench`: expected `test`"),
+            ("", "expected `test`, `mutants`, `bench`, `load` or `help`"),
+            ("build", "unknown word `build`: expected `test`"),
+            ("bench --all", "unknown word `--all` after `bench`"),
             ("mutants all", "unknown word `all` after `mutants`"),
             ("mutants --only", "`--only` needs names"),
             (

@@ -1,0 +1,181 @@
+//! Times, by criterion: what one command, one call, one step and one round trip take. They need an
+//! idle machine, and are to be compared with one another; `cargo xtask bench` counts instead.
+//!
+//! The round trips need the real server: `cargo build --release -p server`.
+
+use std::collections::BTreeMap;
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use benches::commands::{self, Kind};
+use benches::crowd::{Crowd, Pace};
+use benches::journalled::Journalled;
+use benches::mixed::Mix;
+use benches::server::Server;
+use benches::wire::{Connection, modern_call, request};
+use benches::{Outcome, worlds};
+use chat_core::config::Matching;
+use criterion::{BenchmarkId, Criterion, Throughput};
+use serde_json::json;
+
+/// That of the simulator and of the server.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// How many participants there are.
+const SIZES: [usize; 3] = [1_000, 100_000, 1_000_000];
+
+fn main() {
+    // Enough to tell twice as slow; what is told apart more finely is counted.
+    let mut criterion = Criterion::default()
+        .sample_size(10)
+        .warm_up_time(Duration::from_millis(100))
+        .measurement_time(Duration::from_millis(400))
+        .without_plots()
+        .configure_from_args();
+    for size in SIZES {
+        each_command(&mut criterion, size);
+        mixed(&mut criterion, size);
+        node(&mut criterion, size);
+    }
+    world(&mut criterion);
+    if let Err(why) = round_trips(&mut criterion) {
+        skip(&format!("round trips: {why}"));
+    }
+    criterion.final_summary();
+}
+
+#[expect(clippy::print_stderr, reason = "this is where the program speaks")]
+fn skip(what: &str) {
+    eprintln!("skipped {what}");
+}
+
+/// How long one command takes, of each kind. A crowd serves all kinds that pair alike.
+fn each_command(criterion: &mut Criterion, size: usize) {
+    let mut group = criterion.benchmark_group(format!("core/{size}"));
+    let mut crowds: BTreeMap<bool, Crowd> = BTreeMap::new();
+    for kind in commands::ALL {
+        let by_arrival = kind.matching() == Matching::Fifo;
+        group.bench_function(kind.name, |bencher| {
+            let crowd = crowds.entry(by_arrival).or_insert_with(|| kind.crowd(size));
+            bencher.iter_custom(|times| one(kind, crowd, times));
+        });
+    }
+    group.finish();
+}
+
+/// How long so many commands of a kind take, rounds and all that is around them left out.
+fn one(kind: &Kind, crowd: &mut Crowd, times: u64) -> Duration {
+    let (mut took, mut done) = (Duration::ZERO, 0);
+    while done < times {
+        let entries = kind.prepare(crowd);
+        let began = Instant::now();
+        let tally = crowd.handle(black_box(&entries));
+        took += began.elapsed();
+        done += tally.accepted;
+        kind.restore(crowd, tally);
+    }
+    scaled(took, times, done)
+}
+
+/// What `times` of `done` took.
+fn scaled(took: Duration, times: u64, done: u64) -> Duration {
+    took.mul_f64(times as f64 / done as f64)
+}
+
+/// How long one command of the mix takes.
+fn mixed(criterion: &mut Criterion, size: usize) {
+    let mut ready = None;
+    criterion.bench_function(&format!("mixed/{size}"), |bencher| {
+        let (crowd, mix) = ready.get_or_insert_with(|| {
+            let mut crowd = Crowd::new(size, Matching::Fifo, Pace::Lively);
+            let mut mix = Mix::default();
+            mix.settle(&mut crowd);
+            (crowd, mix)
+        });
+        bencher.iter_custom(|times| {
+            let (mut took, mut done) = (Duration::ZERO, 0);
+            while done < times {
+                let entries = mix.draw(crowd, 1_000);
+                let began = Instant::now();
+                let tally = crowd.handle(black_box(&entries));
+                took += began.elapsed();
+                done += tally.accepted + tally.refused;
+            }
+            scaled(took, times, done)
+        });
+    });
+}
+
+/// How long one call takes through a node, in batches.
+fn node(criterion: &mut Criterion, size: usize) {
+    let mut ready = None;
+    criterion.bench_function(&format!("node/{size}"), |bencher| {
+        let (journalled, calls) = ready.get_or_insert_with(|| Journalled::new(size, 10_000));
+        bencher.iter_custom(|times| {
+            let (mut took, mut done) = (Duration::ZERO, 0);
+            while done < times {
+                let calls = calls.clone();
+                let began = Instant::now();
+                let outputs = journalled.make(black_box(calls));
+                took += began.elapsed();
+                done += outputs.accepted + outputs.refused;
+            }
+            scaled(took, times, done)
+        });
+    });
+}
+
+/// The world's steps, the reading of a scenario, and the shrinking of a run.
+fn world(criterion: &mut Criterion) {
+    let plan = worlds::chat(10);
+    let steps = worlds::run(&plan);
+    let mut group = criterion.benchmark_group("sim");
+    group.throughput(Throughput::Elements(steps));
+    group.bench_with_input(
+        BenchmarkId::new("world", "steps"),
+        &plan,
+        |bencher, plan| {
+            bencher.iter(|| worlds::run(black_box(plan)));
+        },
+    );
+    group.throughput(Throughput::Elements(1));
+    group.bench_function("scenario", |bencher| bencher.iter(worlds::read));
+    group.bench_function("shrink", |bencher| bencher.iter(worlds::shrink_one));
+    group.finish();
+}
+
+/// Over loopback to the real server and back, on one connection.
+fn round_trips(criterion: &mut Criterion) -> Outcome<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let server = runtime.block_on(Server::start())?;
+    let mut connection = runtime.block_on(Connection::open(server.address))?;
+    let who = json!({ "username": "agent", "room": "room" });
+    let joined = runtime.block_on(connection.post("/register", "", &who))?;
+    let handle = joined["handle"].as_str().ok_or("no handle")?.to_owned();
+    let said = json!({ "message": "x".repeat(154), "room_id": joined["room_id"] });
+    let arguments =
+        json!({ "handle": handle, "message": said["message"], "room_id": said["room_id"] });
+    let requests = [
+        (
+            "POST /send",
+            request("POST /send", &[("Chat-Handle", &handle)], &said),
+        ),
+        ("an empty tool", modern_call("test_simple_text", json!({}))),
+        ("send_message", modern_call("send_message", arguments)),
+    ];
+    let mut group = criterion.benchmark_group("round trip");
+    for (name, request) in requests {
+        group.bench_function(name, |bencher| {
+            bencher.iter(|| {
+                let answer = runtime.block_on(connection.exchange(&request));
+                let answer = answer.and_then(|answer| answer.json());
+                black_box(answer.expect("the server answers"))
+            });
+        });
+    }
+    group.finish();
+    Ok(())
+}

@@ -1,0 +1,154 @@
+//! The virtual world, the reading of scenarios, and shrinking.
+
+use chat_core::Span;
+use sim::history::{Observer, Record, What, Wire, WorldRecord};
+use sim::metrics::Metrics;
+use sim::plan::Plan;
+use sim::protocol::Answer;
+use sim::result::Violation;
+use sim::runner::{Progress, SeedOutcome};
+use sim::scenario::parse;
+use sim::shrink::{Failure, Means, Shrunk, shrink};
+use sim::world;
+
+/// Two hundred agents who talk over a network that loses and doubles.
+const CHAT: &str = include_str!("../scenarios/chat.yaml");
+
+/// A scenario with most of what may stand in one.
+const TOUR: &str = include_str!("../../scenarios/crash_restart.yaml");
+
+/// A seed that is not run twice at once, as one in sixteen is.
+const SEED: u64 = 1;
+
+/// The chat, for so long.
+///
+/// # Panics
+/// When the scenario cannot be read, which its test rules out.
+#[must_use]
+pub fn chat(seconds: u64) -> Plan {
+    let mut plan = parse("chat.yaml", CHAT).expect("the scenario is read by a test");
+    plan.duration = Span::secs(seconds);
+    plan
+}
+
+/// Runs a plan with all properties, and returns its steps. Never inlined: whatever counts
+/// instructions knows by this name where to count.
+#[inline(never)]
+#[must_use]
+pub fn run(plan: &Plan) -> u64 {
+    world::run(plan, SEED, &Progress::default(), None).steps
+}
+
+/// Reads a scenario. Never inlined, as `run` is not.
+///
+/// # Panics
+/// When it cannot be read, which a test rules out.
+#[inline(never)]
+#[must_use]
+pub fn read() -> Plan {
+    parse("crash_restart.yaml", TOUR).expect("a shipped scenario is read by a test")
+}
+
+/// Shrinks a run of the shipped scenario in which somebody says a second thing, as if that were
+/// a violation: the core has none to offer.
+///
+/// # Panics
+/// When nobody does, which a test rules out.
+#[must_use]
+pub fn shrink_one() -> Shrunk {
+    let mut plan = read();
+    // Long enough for a second thing to be said, and for a crash before it.
+    plan.duration = Span::secs(6);
+    plan.faults.retain(|fault| fault.at < Span::secs(6));
+    let failure = Failure {
+        plan: &plan,
+        seed: SEED,
+        property: PLANTED,
+    };
+    let means = Means {
+        run: run_and_judge,
+        start: world::START,
+        time_left: &|| true,
+        tell: &mut |_, _| {},
+    };
+    shrink(&failure, means).expect("somebody says a second thing")
+}
+
+/// The property that `shrink_one` has violated.
+const PLANTED: &str = "planted";
+
+/// Looks for a second thing said in a room, and passes everything on.
+struct Lookout<'o> {
+    found: bool,
+    also: Option<&'o mut dyn Observer>,
+}
+
+impl Observer for Lookout<'_> {
+    fn observe(&mut self, record: &Record<'_>) {
+        self.found |= matches!(&record.what, What::Answered { op, outcome: Ok(Answer::Sent { room_seq: 5.., .. }), .. }
+            if op.verb() == "send");
+        if let Some(also) = &mut self.also {
+            also.observe(record);
+        }
+    }
+
+    fn observe_world(&mut self, record: &WorldRecord<'_>) {
+        if let Some(also) = &mut self.also {
+            also.observe_world(record);
+        }
+    }
+
+    fn observe_wire(&mut self, wire: &Wire<'_>) {
+        if let Some(also) = &mut self.also {
+            also.observe_wire(wire);
+        }
+    }
+}
+
+fn run_and_judge(
+    plan: &Plan,
+    seed: u64,
+    progress: &Progress,
+    also: Option<&mut (dyn Observer + '_)>,
+) -> SeedOutcome<Metrics> {
+    let mut lookout = Lookout {
+        found: false,
+        also: also.map(|observer| observer as &mut dyn Observer),
+    };
+    let mut outcome = world::run(plan, seed, progress, Some(&mut lookout));
+    if lookout.found {
+        outcome.violations.push(Violation {
+            property: PLANTED.to_owned(),
+            at_ms: 0.0,
+            users: Vec::new(),
+            detail: "It was seen.".to_owned(),
+            seed,
+        });
+    }
+    outcome
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{chat, read, run, shrink_one};
+
+    #[test]
+    fn what_is_shrunk_ends_small() {
+        let shrunk = shrink_one();
+        assert!(shrunk.after.users <= 3, "{}", shrunk.to_yaml());
+        assert!(shrunk.runs > 10);
+    }
+
+    #[test]
+    fn the_world_runs_and_the_same_way_each_time() {
+        let plan = chat(1);
+        let steps = run(&plan);
+        assert!(steps > 1_000, "{steps}");
+        assert_eq!(run(&plan), steps);
+    }
+
+    #[test]
+    fn the_scenario_that_is_read_is_a_large_one() {
+        assert!(!read().faults.is_empty());
+    }
+}

@@ -18,7 +18,8 @@ pub(crate) struct Cargo {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Build {
     Debug,
-    Release,
+    /// Nearly as fast as a release, and built in a third of the time.
+    Quick,
 }
 
 impl Build {
@@ -26,7 +27,7 @@ impl Build {
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Debug => "debug",
-            Self::Release => "release",
+            Self::Quick => "quick",
         }
     }
 
@@ -34,7 +35,7 @@ impl Build {
     const fn of_sim(self) -> &'static [&'static str] {
         match self {
             Self::Debug => TESTED,
-            Self::Release => &["build", "--package", "sim", "--release"],
+            Self::Quick => &["build", "--package", "sim", "--profile", "quick"],
         }
     }
 }

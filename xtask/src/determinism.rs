@@ -25,18 +25,18 @@ struct Way {
 /// All that must come to the same.
 const SAME: [Way; 4] = [
     Way {
-        name: "release, 1 job",
-        build: Build::Release,
+        name: "quick, 1 job",
+        build: Build::Quick,
         words: &["--jobs", "1"],
     },
     Way {
-        name: "release, 1 job, again",
-        build: Build::Release,
+        name: "quick, 1 job, again",
+        build: Build::Quick,
         words: &["--jobs", "1"],
     },
     Way {
-        name: "release, 2 jobs",
-        build: Build::Release,
+        name: "quick, 2 jobs",
+        build: Build::Quick,
         words: &["--jobs", "2"],
     },
     Way {
@@ -48,15 +48,15 @@ const SAME: [Way; 4] = [
 
 /// What must come to something else.
 const OTHER: Way = Way {
-    name: "release, another seed",
-    build: Build::Release,
+    name: "quick, another seed",
+    build: Build::Quick,
     words: &["--jobs", "1", "--seed", OTHER_SEED],
 };
 
 /// Runs the scenario in every way and compares the hashes.
 pub(crate) fn check(cargo: &Cargo) -> Outcome {
     cargo
-        .build_sim(Build::Release)
+        .build_sim(Build::Quick)
         .and_then(|| cargo.build_sim(Build::Debug))
         .and_then(|| match hashes(cargo) {
             Ok((same, other)) => Outcome::of_findings(&judge(&same, &other)),

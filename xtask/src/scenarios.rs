@@ -39,7 +39,7 @@ pub(crate) fn check(cargo: &Cargo) -> Outcome {
         return Outcome::Failed(format!("{FOLDER} holds no scenario"));
     }
     let runs = plan(shipped, files(cargo.root(), REGRESSIONS));
-    cargo.build_sim(Build::Release).and_then(|| {
+    cargo.build_sim(Build::Quick).and_then(|| {
         let mut reached = Reached::default();
         let mut findings: Vec<String> = Vec::new();
         for run in &runs {
@@ -78,7 +78,7 @@ fn failure(cargo: &Cargo, run: &Run, json: &Path) -> Option<String> {
         "--json",
         &json,
     ];
-    let meaning = match cargo.sim(Build::Release, &words) {
+    let meaning = match cargo.sim(Build::Quick, &words) {
         Ok(status) if status.success() => return None,
         Ok(status) => meaning(status),
         Err(why) => why,

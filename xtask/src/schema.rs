@@ -12,8 +12,8 @@ const README: &str = "README.md";
 /// Compares the schemas byte for byte, then tries every example.
 pub(crate) fn check(cargo: &Cargo) -> Outcome {
     cargo
-        .build_sim(Build::Release)
-        .and_then(|| match cargo.sim_prints(Build::Release, &["schema"]) {
+        .build_sim(Build::Quick)
+        .and_then(|| match cargo.sim_prints(Build::Quick, &["schema"]) {
             Ok(printed) => compare(
                 fs::read(cargo.root().join(SCHEMA)).ok().as_deref(),
                 &printed,
@@ -46,7 +46,7 @@ fn try_examples(cargo: &Cargo) -> Result<Vec<String>, String> {
         fs::write(&file, text)
             .map_err(|error| format!("cannot write {}: {error}", file.display()))?;
         let path = file.to_str().ok_or("the workspace's path is not Unicode")?;
-        let status = cargo.sim(Build::Release, &["validate", path])?;
+        let status = cargo.sim(Build::Quick, &["validate", path])?;
         if !status.success() {
             let ended = cargo::ended(status);
             findings.push(format!("{README}:{line}: `sim validate` {ended}"));

@@ -77,7 +77,7 @@ impl Step {
             Self::Schema => {
                 "schema.json is what `sim schema` prints, and the README's examples are valid"
             }
-            Self::Scenarios => "every shipped scenario passes over fixed seeds, in release",
+            Self::Scenarios => "every shipped scenario passes over fixed seeds",
             Self::Determinism => "one seed gives one trace hash, whatever the jobs or the build",
             Self::Canary => "every curated mutant applies, and the harness sees two planted bugs",
             Self::Live => "a short scenario on the real server, in every protocol",

@@ -125,7 +125,10 @@ pub(crate) fn count(cargo: &Cargo) -> Result<BTreeMap<String, u64>, String> {
         "bench",
         "--package",
         "benches",
-        // Only what is counted is built, and what the simulator's own build has built already.
+        // As the simulator is built for the other steps: what it has built already is not built
+        // again, and a release would take minutes for a few percent.
+        "--profile",
+        "quick",
         "--no-default-features",
         "--bench",
         "counts",

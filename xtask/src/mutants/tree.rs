@@ -7,6 +7,9 @@ use std::process::{Command, Stdio};
 
 use crate::cargo::{self, Cargo};
 
+/// The profile that the simulator is built in.
+const PROFILE: &str = "quick";
+
 /// The copy.
 #[derive(Debug)]
 pub(crate) struct Tree<'a> {
@@ -30,6 +33,7 @@ impl<'a> Tree<'a> {
             root: folder.join("tree"),
             target: folder.join("target"),
         };
+        tree.take_over(&cargo.root().join("target").join(PROFILE));
         let wanted = files_of(cargo.root())?;
         for path in &wanted {
             tree.restore(path)?;
@@ -41,6 +45,19 @@ impl<'a> Tree<'a> {
                 .map_err(|error| format!("cannot remove the old {path}: {error}"))?;
         }
         Ok(tree)
+    }
+
+    /// Takes over what the workspace has built so far, as links, so that dependencies are not
+    /// compiled again. The copy's own packages have other names there, since they lie elsewhere.
+    /// What cannot be linked is built.
+    fn take_over(&self, built: &Path) {
+        let to = self.target.join(PROFILE);
+        if to.exists() {
+            return;
+        }
+        for folder in ["build", "deps", ".fingerprint"] {
+            link_all(&built.join(folder), &to.join(folder));
+        }
     }
 
     /// Makes one file what it is in the workspace. What was changed gets a new time, so that Cargo
@@ -119,7 +136,7 @@ impl<'a> Tree<'a> {
     /// # Errors
     /// What the compiler said.
     pub(crate) fn build(&self) -> Result<(), String> {
-        let words = ["build", "--quiet", "--profile", "quick", "--package", "sim"];
+        let words = ["build", "--quiet", "--profile", PROFILE, "--package", "sim"];
         let output = self
             .cargo
             .command_in(&self.root, &words)
@@ -141,7 +158,7 @@ impl<'a> Tree<'a> {
     /// A call of the simulator that was built last, from the copy's root.
     pub(crate) fn sim(&self) -> Command {
         let name = format!("sim{}", std::env::consts::EXE_SUFFIX);
-        let mut command = Command::new(self.target.join("quick").join(name));
+        let mut command = Command::new(self.target.join(PROFILE).join(name));
         command.current_dir(&self.root).stdin(Stdio::null());
         command
     }
@@ -179,6 +196,19 @@ fn files_of(root: &Path) -> Result<Vec<String>, String> {
         .filter(|path| !path.is_empty() && root.join(path).is_file())
         .map(str::to_owned)
         .collect())
+}
+
+/// Links every file of a folder into another one.
+fn link_all(from: &Path, to: &Path) {
+    let _ = fs::create_dir_all(to);
+    for entry in fs::read_dir(from).into_iter().flatten().flatten() {
+        let (from, to) = (entry.path(), to.join(entry.file_name()));
+        if from.is_dir() {
+            link_all(&from, &to);
+        } else {
+            let _ = fs::hard_link(&from, &to);
+        }
+    }
 }
 
 /// Every file below a folder of the copy.

@@ -1,0 +1,12 @@
+//! Each judge over histories made by hand: those that break what is promised, and those that come
+//! close.
+
+mod breaks;
+mod explored;
+mod hunt;
+mod line;
+mod messages;
+mod progress;
+mod requests;
+mod story;
+mod turns;

@@ -1,0 +1,7 @@
+//! What is done with many runs: they are explored, shrunk, exhausted and compared.
+
+mod breaks;
+mod compare;
+mod exhaust;
+mod explore;
+mod shrink;

@@ -413,9 +413,10 @@ function panAndPinch(scroller, zoom, zoomTo) {
     drag = null;
   };
   for (const name of ['pointerup', 'pointercancel']) scroller.addEventListener(name, end);
-  // Two fingers are ours; the browser would zoom the whole page.
+  // Two fingers are ours; the browser would zoom the whole page. A scroll that it has begun by then
+  // cannot be taken back, and asking for that is a complaint in the console.
   scroller.addEventListener('touchmove', (event) => {
-    if (event.touches.length > 1) event.preventDefault();
+    if (event.cancelable && event.touches.length > 1) event.preventDefault();
   }, { passive: false });
 }
 

@@ -74,6 +74,32 @@ mod idempotent_requests {
         let judgement = story.ends();
         assert!(judgement.violations.is_empty(), "{judgement:?}");
     }
+
+    /// Both attempts of a call without a key say what it says, and Bob reads so late that its
+    /// caller has had many answers since.
+    #[test]
+    fn without_a_key_each_attempt_may_count_however_late_it_is_read() {
+        let then = |attempts: u64| {
+            let mut story = open_lobby();
+            let call = story.calls_without_key(ANN, send(LOBBY, "hello"));
+            for _ in 1..attempts {
+                story.retries(call);
+            }
+            story.answers(call, sent(LOBBY, 4));
+            for place in 5..45 {
+                let call = story.calls_without_key(ANN, send(LOBBY, "and more"));
+                story.answers(call, sent(LOBBY, place));
+            }
+            story.sees(BOB, message(LOBBY, 3, ANN, "hello"));
+            story.sees(BOB, message(LOBBY, 4, ANN, "hello"));
+            for place in 5..45 {
+                story.sees(BOB, message(LOBBY, place, ANN, "and more"));
+            }
+            broken(&story.ends())
+        };
+        assert_eq!(then(2), Vec::<&str>::new());
+        assert_eq!(then(1), ["no_phantoms"]);
+    }
 }
 
 mod durability {

@@ -96,6 +96,9 @@ pub(crate) struct Client {
     pub(crate) open: Vec<Call>,
     pub(crate) unsure: Vec<Call>,
     pub(crate) settled: VecDeque<Settled>,
+    /// Answered longer ago, without a key: other attempts may have said something too, which
+    /// somebody who reads late has not seen yet.
+    echoes: Vec<Call>,
     pub(crate) unexplained: Vec<Unexplained>,
     /// Whether an answered call without a key may have said more than its answer tells.
     pub(crate) said_more: bool,
@@ -156,8 +159,16 @@ impl Client {
     /// The call has its answer.
     pub(crate) fn settle(&mut self, call: Call, outcome: Outcome, copies: u32) {
         self.said_more |= matches!(call.ask, Ask::Speak { .. }) && call.allowance(copies) > 1;
-        if self.settled.len() == REMEMBERED {
-            self.settled.pop_front();
+        if self.settled.len() == REMEMBERED
+            && let Some(Settled { call, .. }) = self.settled.pop_front()
+            && matches!(call.ask, Ask::Speak { .. })
+            && call.used < call.allowance(copies)
+        {
+            if self.echoes.len() == UNSURE {
+                self.echoes.remove(0);
+                self.lost_count = true;
+            }
+            self.echoes.push(call);
         }
         self.settled.push_back(Settled { call, outcome });
     }
@@ -209,8 +220,8 @@ impl Client {
             }
         }
         // Answered, but without a key: the other attempts may each have made one.
-        for settled in &mut self.settled {
-            let call = &mut settled.call;
+        let settled = self.settled.iter_mut().map(|settled| &mut settled.call);
+        for call in settled.chain(&mut self.echoes) {
             if call.key == Key::Unkeyed && fits(call, false) && call.used < call.allowance(copies) {
                 call.used += 1;
                 return Explanation::Call;

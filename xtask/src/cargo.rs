@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 
 use crate::outcome::Outcome;
+use crate::run::Strictness;
 
 /// Cargo, at the workspace's root.
 #[derive(Debug)]
@@ -166,6 +167,10 @@ impl Cargo {
     pub(crate) fn command_in(&self, folder: &Path, words: &[&str]) -> Command {
         let mut command = Command::new(&self.program);
         command.args(words).current_dir(folder).stdin(Stdio::null());
+        if Strictness::from_environment() == Strictness::Strict {
+            // What is built once has no use for what makes it quick to build again.
+            command.env("CARGO_PROFILE_DEV_INCREMENTAL", "false");
+        }
         command
     }
 }

@@ -7,6 +7,7 @@
 mod relay;
 mod requests;
 mod streams;
+mod turmoil;
 
 use std::process::ExitCode;
 
@@ -18,7 +19,8 @@ const EXAMPLES: &str = "\
 Examples:
   cargo xtask load requests           requests/s: a bare echo, /send, an empty tool, send_message
   cargo xtask load relay --rate 1000  from a send to its arrival, at this rate
-  cargo xtask load streams            idle streams: their memory, and a message to each";
+  cargo xtask load streams            idle streams: their memory, and a message to each
+  cargo xtask load turmoil            a virtual world's messages/s: turmoil's, and ours";
 
 /// Measures the real server, built in release, under load.
 #[derive(Debug, Parser)]
@@ -36,6 +38,8 @@ enum What {
     Relay(relay::Args),
     /// Idle event streams: what each costs, and how soon a message reaches all.
     Streams(streams::Args),
+    /// Message deliveries per second of the virtual world, and of turmoil's.
+    Turmoil(turmoil::Args),
     /// Serves the bare echo that `requests` compares with.
     #[command(hide = true)]
     Echo,
@@ -59,6 +63,7 @@ fn main() -> ExitCode {
             What::Requests(args) => requests::run(args).await,
             What::Relay(args) => relay::run(args).await,
             What::Streams(args) => streams::run(args).await,
+            What::Turmoil(args) => turmoil::run(args),
             What::Echo => requests::echo().await,
         }
     });

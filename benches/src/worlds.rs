@@ -14,6 +14,9 @@ use sim::world;
 /// Two hundred agents who talk over a network that loses and doubles.
 const CHAT: &str = include_str!("../scenarios/chat.yaml");
 
+/// Agents who chat in pairs, a message every 300 ms, over a network that only takes its time.
+const PAIRS: &str = include_str!("../scenarios/pairs.yaml");
+
 /// A scenario with most of what may stand in one.
 const TOUR: &str = include_str!("../../scenarios/crash_restart.yaml");
 
@@ -29,6 +32,26 @@ pub fn chat(seconds: u64) -> Plan {
     let mut plan = parse("chat.yaml", CHAT).expect("the scenario is read by a test");
     plan.duration = Span::secs(seconds);
     plan
+}
+
+/// The chat in pairs, of so many users for so long.
+///
+/// # Panics
+/// When the scenario cannot be read, which its test rules out.
+#[must_use]
+pub fn pairs(users: u32, seconds: u64) -> Plan {
+    let arrivals = format!("arrival_count: {users}");
+    let written = PAIRS.replace("arrival_count: 40", &arrivals);
+    let mut plan = parse("pairs.yaml", &written).expect("the scenario is read by a test");
+    plan.duration = Span::secs(seconds);
+    plan
+}
+
+/// Runs a plan with all properties, and returns how many messages were seen, once for each receiver.
+#[must_use]
+pub fn delivered(plan: &Plan) -> u64 {
+    let outcome = world::run(plan, SEED, &Progress::default(), None);
+    outcome.counts.delivered
 }
 
 /// Runs a plan with all properties, and returns its steps. Never inlined: whatever counts
@@ -130,7 +153,7 @@ fn run_and_judge(
 
 #[cfg(test)]
 mod tests {
-    use super::{chat, read, run, shrink_one};
+    use super::{chat, delivered, pairs, read, run, shrink_one};
 
     #[test]
     fn what_is_shrunk_ends_small() {
@@ -145,6 +168,13 @@ mod tests {
         let steps = run(&plan);
         assert!(steps > 1_000, "{steps}");
         assert_eq!(run(&plan), steps);
+    }
+
+    #[test]
+    fn pairs_chat_and_each_message_arrives() {
+        // A message every 300 ms of each, but for the time that meeting takes.
+        let seen = delivered(&pairs(4, 30));
+        assert!((300..=400).contains(&seen), "{seen}");
     }
 
     #[test]

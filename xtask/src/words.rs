@@ -188,7 +188,7 @@ Usage:
   cargo xtask mutants [--curated] [--only NAME,NAME] [--seeds N] [--jobs N] [--list]
   cargo xtask mutants --generated [--seeds N] [--jobs N]
   cargo xtask bench [--compare | --accept | --growth]
-  cargo xtask load requests | relay | streams [--help]
+  cargo xtask load requests | relay | streams | turmoil [--help]
   cargo xtask help
 
 Steps, in order:

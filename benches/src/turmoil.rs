@@ -1,0 +1,99 @@
+//! Message deliveries per second of a virtual world: ours, with all properties, and turmoil's, with
+//! nothing around the chat.
+//!
+//! Both have users who chat in pairs, a message every 300 ms, and 20 ms from one end of the network
+//! to the other. They are run in turns, each on one core.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use benches::worlds;
+
+use crate::Outcome;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Users who chat
+    #[arg(long, default_value_t = 40)]
+    users: u32,
+    /// Virtual seconds in turmoil's world
+    #[arg(long, default_value_t = 20)]
+    seconds: u64,
+    /// Virtual seconds in ours
+    #[arg(long, default_value_t = 2_000)]
+    our_seconds: u64,
+    /// How often each is run, in turns
+    #[arg(long, default_value_t = 3)]
+    rounds: u32,
+}
+
+/// What one run came to.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    delivered: u64,
+    took: Duration,
+}
+
+impl Run {
+    fn each_second(self) -> f64 {
+        self.delivered as f64 / self.took.as_secs_f64()
+    }
+}
+
+/// # Errors
+/// When turmoil's program cannot be built or run.
+#[expect(clippy::print_stdout, reason = "this is where the program speaks")]
+pub(crate) fn run(args: &Args) -> Outcome<()> {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut ratios = Vec::new();
+    for round in 1..=args.rounds {
+        let theirs = theirs(here, args)?;
+        let ours = ours(args);
+        ratios.push(ours.each_second() / theirs.each_second());
+        for (name, run) in [("turmoil", theirs), ("this world", ours)] {
+            println!(
+                "round {round}  {name:<10}  {:>9} messages in {:>6.2} s  {:>9.0}/s",
+                run.delivered,
+                run.took.as_secs_f64(),
+                run.each_second()
+            );
+        }
+    }
+    ratios.sort_by(f64::total_cmp);
+    if let (Some(least), Some(middle)) = (ratios.first(), ratios.get(ratios.len() / 2)) {
+        println!("{middle:.0} times as many (median; the least {least:.0})");
+    }
+    Ok(())
+}
+
+fn theirs(here: &Path, args: &Args) -> Outcome<Run> {
+    let output = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+        .args(["run", "--quiet", "--release", "--manifest-path"])
+        .arg(here.join("turmoil/Cargo.toml"))
+        .arg("--target-dir")
+        .arg(here.join("../target/turmoil"))
+        .arg("--")
+        .args([args.users.to_string(), args.seconds.to_string()])
+        .stderr(Stdio::inherit())
+        .output()?;
+    if !output.status.success() {
+        return Err("the program in benches/turmoil did not run to its end".into());
+    }
+    let said = String::from_utf8(output.stdout)?;
+    let (delivered, micros) = said.trim().split_once(' ').ok_or("it printed no figures")?;
+    Ok(Run {
+        delivered: delivered.parse()?,
+        took: Duration::from_micros(micros.parse()?),
+    })
+}
+
+fn ours(args: &Args) -> Run {
+    let plan = worlds::pairs(args.users, args.our_seconds);
+    let began = Instant::now();
+    let delivered = worlds::delivered(&plan);
+    Run {
+        delivered,
+        took: began.elapsed(),
+    }
+}

@@ -212,8 +212,7 @@ pub fn run(
 
 fn live_result(ready: &Ready, crowd: &Crowd<'_, '_>, suffix: String, now: Time) -> LiveResult {
     let (options, prepared, gauge) = (&ready.options, &ready.prepared, &crowd.gauge);
-    let (ended, calls) = gauge.planned_part(now);
-    let each_second = |n: u64| n as f64 * 1e6 / ended.since(START).0.max(1) as f64;
+    let (offered, achieved) = gauge.pace.each_second(now);
     let uncorrected: BTreeMap<_, _> = ["message_latency", "request_latency"]
         .map(|name| (name, gauge.uncorrected(name)))
         .into();
@@ -224,8 +223,8 @@ fn live_result(ready: &Ready, crowd: &Crowd<'_, '_>, suffix: String, now: Time) 
         suffix,
         starts: gauge.starts,
         requests: gauge.requests,
-        offered_per_second: each_second(calls.offered),
-        achieved_per_second: each_second(calls.answered),
+        offered_per_second: offered,
+        achieved_per_second: achieved,
         scheduling_delay: gauge.delay(),
         uncorrected,
         ignored: prepared.ignored.clone(),

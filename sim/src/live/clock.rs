@@ -4,6 +4,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use chat_core::{Span, Time};
 use chrono::DateTime;
+use cpu_time::ProcessTime;
 
 /// Real time since the beginning of a run, and what the clocks of servers say in its terms.
 #[derive(Clone, Copy, Debug)]
@@ -39,6 +40,11 @@ impl Clock {
     /// was before the beginning is at it.
     pub(super) fn of_server(&self, micros: u64) -> Time {
         Time(micros.saturating_sub(self.epoch))
+    }
+
+    /// The processor time that this program has taken so far, on all cores together.
+    pub(super) fn worked() -> Duration {
+        ProcessTime::now().as_duration()
     }
 
     /// How long to wait until then.

@@ -1,5 +1,6 @@
 //! The command line: what may be written there, and what it means.
 
+mod calibrate;
 mod compare;
 mod exhaust;
 mod explore;
@@ -17,6 +18,7 @@ use clap::{Args, CommandFactory as _, Parser, Subcommand};
 
 use crate::trace::Follow;
 
+pub use calibrate::CalibrateArgs;
 pub use compare::{CompareArgs, Percent};
 pub use exhaust::{ExhaustArgs, Which};
 pub use explore::ExploreArgs;
@@ -42,6 +44,8 @@ pub enum Invocation {
     Exhaust(ExhaustArgs),
     /// Compare two results.
     Compare(CompareArgs),
+    /// Measure a live server.
+    Calibrate(CalibrateArgs),
 }
 
 const EXAMPLES: &str = "\
@@ -57,6 +61,8 @@ Examples:
   sim compare before.json after.json          what differs, and which way
   sim scenarios/steady.yaml --target http://127.0.0.1:8894
                                               the same users on a live server
+  sim calibrate --target http://127.0.0.1:8894
+                                              how long that server takes
 
 Environment:
   SIM_SEEDS, SIM_JOBS                         stand for --seeds and --jobs
@@ -166,6 +172,9 @@ enum Command {
     /// Show what differs between two results, and which way
     #[command(after_help = compare::EXAMPLES)]
     Compare(CompareArgs),
+    /// Measure a live server, and set it beside a virtual one like it
+    #[command(after_help = calibrate::EXAMPLES)]
+    Calibrate(CalibrateArgs),
 }
 
 /// What to run, and what to show of it.
@@ -269,9 +278,14 @@ where
         Some(Command::Schema) => Invocation::Schema,
         Some(Command::Exhaust(exhaust)) => Invocation::Exhaust(exhaust),
         Some(Command::Compare(compare)) => Invocation::Compare(compare),
+        Some(Command::Calibrate(calibrate)) => Invocation::Calibrate(calibrate),
     };
     if let Invocation::Run(run) = &invocation {
         check_run(run)?;
+    }
+    if let Invocation::Calibrate(arguments) = &invocation {
+        let wrong = |message| Cli::command().error(ErrorKind::ArgumentConflict, message);
+        calibrate::check(arguments).map_err(wrong)?;
     }
     Ok(invocation)
 }
@@ -299,15 +313,20 @@ fn check_run(run: &RunArgs) -> Result<(), clap::Error> {
         ("--report", &run.report),
         ("--trace", &run.trace),
     ];
+    check_files(&named).or_else(|message| wrong(&message))
+}
+
+/// Files that are written are different ones, and programs alone read the standard output.
+fn check_files(named: &[(&str, &Option<PathBuf>)]) -> Result<(), String> {
     for (i, (option, path)) in named.iter().enumerate() {
         if *option != "--json" && path.as_deref() == Some(Path::new("-")) {
-            return wrong(&format!(
+            return Err(format!(
                 "only --json can write to the standard output, not {option}"
             ));
         }
         let same = |(_, other): &&(&str, &Option<PathBuf>)| path.is_some() && *path == *other;
         if let Some((other, _)) = named[i + 1..].iter().find(same) {
-            return wrong(&format!("{option} and {other} name the same file"));
+            return Err(format!("{option} and {other} name the same file"));
         }
     }
     Ok(())

@@ -1,5 +1,6 @@
 //! What each subcommand does, from its arguments to the exit code.
 
+mod calibrating;
 mod compare;
 mod exhaust;
 mod exploring;
@@ -87,6 +88,7 @@ pub fn execute<M: Measured>(
         Invocation::Schema => schema(engine, console),
         Invocation::Exhaust(arguments) => exhaust::exhaust(arguments, engine, console),
         Invocation::Compare(arguments) => compare::compare(arguments, console),
+        Invocation::Calibrate(arguments) => calibrating::run(arguments, engine, console),
     }
 }
 
@@ -168,18 +170,23 @@ fn can_be_live(arguments: &RunArgs, plans: &[Plan], console: &mut Console<'_>) -
     }
     let mut all = true;
     for (path, plan) in arguments.files.iter().zip(plans) {
-        let needed = needed_faults(plan);
-        if !needed.is_empty() {
-            console.complain(&format!(
-                "error: {} needs faults that only the simulated server can have: {}\n  \
-                 mark them `optional: true` to run without them\n",
-                path.display(),
-                needed.join(", ")
-            ));
-            all = false;
-        }
+        all &= one_can_be_live(path, plan, console);
     }
     all
+}
+
+/// Whether a live server can have all that this one needs.
+fn one_can_be_live(path: &Path, plan: &Plan, console: &mut Console<'_>) -> bool {
+    let needed = needed_faults(plan);
+    if !needed.is_empty() {
+        console.complain(&format!(
+            "error: {} needs faults that only the simulated server can have: {}\n  \
+             mark them `optional: true` to run without them\n",
+            path.display(),
+            needed.join(", ")
+        ));
+    }
+    needed.is_empty()
 }
 
 fn detail(arguments: &RunArgs) -> Detail {
@@ -232,16 +239,18 @@ fn load_all<M: Measured>(
 
 /// Whether every file that will be written can be.
 fn prepare_all(arguments: &RunArgs, console: &mut Console<'_>) -> bool {
-    let mut all = true;
-    for path in [
+    let files = [
         &arguments.json,
         &arguments.junit,
         &arguments.report,
         &arguments.trace,
-    ]
-    .into_iter()
-    .flatten()
-    {
+    ];
+    prepare_files(&files, console)
+}
+
+fn prepare_files(files: &[&Option<PathBuf>], console: &mut Console<'_>) -> bool {
+    let mut all = true;
+    for path in files.iter().copied().flatten() {
         if is_stdout(Some(path)) {
             continue;
         }

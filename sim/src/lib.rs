@@ -1,5 +1,6 @@
 //! Seeded virtual users that drive the chat core in virtual time, and judge what they saw.
 
+pub mod calibration;
 pub mod caught;
 pub mod charts;
 pub mod cli;

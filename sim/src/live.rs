@@ -15,9 +15,11 @@
 //! requests and `listening.rs` holds streams. `ask.rs`, `reply.rs` and `event.rs` are the border
 //! between the words of users and JSON, `request.rs` and `wire.rs` between JSON and HTTP.
 //! `survey.rs` asks what a server has, `prepare.rs` makes the scenario one that it can have,
-//! `gauge.rs` measures the driver itself, and `leave.rs` leaves nobody behind.
+//! `gauge.rs` measures the driver itself, and `leave.rs` leaves nobody behind. `calibrate.rs` takes
+//! the server's own measure, without users.
 
 mod ask;
+mod calibrate;
 mod caller;
 mod client;
 mod clock;
@@ -56,6 +58,7 @@ use prepare::{Prepared, prepare};
 use request::Writer;
 use survey::{Unfit, survey};
 
+pub use calibrate::calibrate;
 pub use prepare::{RateScale, needed_faults};
 pub use target::{Protocol, Target};
 
@@ -92,6 +95,8 @@ pub enum LiveError {
          path of its MCP endpoint in --target"
     )]
     Strange { target: String, why: String },
+    #[error("{target} cannot be measured: {why}")]
+    Unmeasured { target: String, why: String },
     #[error("{target} lacks what every user of the scenario needs: {}", lacking.join(", "))]
     Lacking {
         target: String,
@@ -182,6 +187,11 @@ pub fn ready(plan: &Plan, options: &Options) -> Result<Ready, LiveError> {
     })
 }
 
+/// As many files as may be open, once that has been asked for.
+fn most_files() -> u64 {
+    rlimit::increase_nofile_limit(u64::MAX).unwrap_or(1_024)
+}
+
 /// Runs one seed to its end, and takes everybody away from the server.
 ///
 /// # Errors
@@ -193,7 +203,7 @@ pub fn run(
     also: Option<&mut (dyn Observer + '_)>,
 ) -> Result<LiveOutcome<Metrics>, LiveError> {
     let plan = &ready.prepared.plan;
-    let files = rlimit::increase_nofile_limit(u64::MAX).unwrap_or(1_024);
+    let files = most_files();
     let (pool, clock) = pool(&ready.options)?;
     let suffix = pool.net.writer.names.suffix().to_owned();
     let gauge = Gauge::new(plan, also);
@@ -212,8 +222,7 @@ pub fn run(
 
 fn live_result(ready: &Ready, crowd: &Crowd<'_, '_>, suffix: String, now: Time) -> LiveResult {
     let (options, prepared, gauge) = (&ready.options, &ready.prepared, &crowd.gauge);
-    let (ended, calls) = gauge.planned_part(now);
-    let each_second = |n: u64| n as f64 * 1e6 / ended.since(START).0.max(1) as f64;
+    let (offered, achieved) = gauge.pace.each_second(now);
     let uncorrected: BTreeMap<_, _> = ["message_latency", "request_latency"]
         .map(|name| (name, gauge.uncorrected(name)))
         .into();
@@ -224,8 +233,8 @@ fn live_result(ready: &Ready, crowd: &Crowd<'_, '_>, suffix: String, now: Time) 
         suffix,
         starts: gauge.starts,
         requests: gauge.requests,
-        offered_per_second: each_second(calls.offered),
-        achieved_per_second: each_second(calls.answered),
+        offered_per_second: offered,
+        achieved_per_second: achieved,
         scheduling_delay: gauge.delay(),
         uncorrected,
         ignored: prepared.ignored.clone(),

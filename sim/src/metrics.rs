@@ -14,6 +14,7 @@ pub(crate) mod distribution;
 mod figures;
 mod latency;
 mod measured;
+pub(crate) mod pace;
 mod shares;
 mod verdict;
 mod waits;

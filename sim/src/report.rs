@@ -2,6 +2,7 @@
 
 mod accounts;
 mod aftermath;
+mod calibrated;
 mod checks;
 mod compared;
 mod exhausted;
@@ -31,10 +32,11 @@ use crate::result::{Class, RunResult, Verdict, Violation};
 use crate::runner::{Summary, unreached};
 use crate::trace::SawLine;
 
+pub use calibrated::{Calibrated, calibrated_json, sides};
 pub use compared::compared;
 pub use exhausted::exhausted;
 pub use exploration::{Exploring, Kept, exploration, exploration_json, exploring_line};
-pub use html::html;
+pub use html::{calibrated_html, html};
 pub use json::json;
 pub use junit::junit;
 pub(crate) use lanes::LANES;

@@ -70,7 +70,7 @@ impl FromStr for ServerLimit {
 }
 
 /// The defaults with these limits.
-fn config(limits: &[ServerLimit]) -> Result<Config, String> {
+pub(super) fn config(limits: &[ServerLimit]) -> Result<Config, String> {
     let keys = limits
         .iter()
         .map(|one| (one.key.clone(), one.value.clone()));

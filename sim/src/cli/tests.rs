@@ -193,6 +193,59 @@ fn help_of_exhaust() {
 }
 
 #[test]
+fn calibrating_takes_a_server_and_perhaps_a_file_and_loads() {
+    let calibrate = |line: &str| {
+        let Invocation::Calibrate(calibrate) = read(line).unwrap() else {
+            panic!("{line}: not a calibration");
+        };
+        calibrate
+    };
+    let alone = calibrate("sim calibrate --target http://h");
+    assert_eq!((alone.file.as_ref(), alone.protocol), (None, None));
+    let loads = |args: &CalibrateArgs| -> Vec<u32> {
+        args.loads()
+            .into_iter()
+            .map(|load| load.as_milli())
+            .collect()
+    };
+    assert_eq!(loads(&alone), [1_000, 2_000, 4_000, 8_000]);
+    let with = calibrate("sim calibrate a.yaml --target http://h --scales 8,0.5,8 --seed 3");
+    assert_eq!(with.file.as_deref(), Some(Path::new("a.yaml")));
+    assert_eq!((loads(&with), with.seed), (vec![500, 8_000], Some(3)));
+}
+
+#[test]
+fn a_calibration_that_makes_no_sense_is_refused() {
+    for (line, says) in [
+        ("sim calibrate", "--target"),
+        ("sim calibrate a.yaml --target localhost", "8894"),
+        ("sim calibrate --target http://h --report x", "FILE"),
+        ("sim calibrate --target http://h --seed 7", "FILE"),
+        (
+            "sim calibrate a.yaml --target http://h --scales 1,0",
+            "0.001",
+        ),
+        ("sim calibrate --target http://h --out -", "only --json"),
+        (
+            "sim calibrate --target http://h --out x --json x",
+            "same file",
+        ),
+        (
+            "sim calibrate a.yaml --target http://h --limit max_tea=1",
+            "max_tea",
+        ),
+    ] {
+        let text = refused(line);
+        assert!(text.contains(says), "{line}: {text}");
+    }
+}
+
+#[test]
+fn help_of_calibrate() {
+    insta::assert_snapshot!(help("sim calibrate --help"));
+}
+
+#[test]
 fn help_of_compare() {
     insta::assert_snapshot!(help("sim compare --help"));
 }
@@ -209,6 +262,7 @@ fn help_is_no_wider_than_the_page_and_promises_nothing() {
         "sim schema --help",
         "sim exhaust --help",
         "sim compare --help",
+        "sim calibrate --help",
     ] {
         let text = help(line);
         assert!(

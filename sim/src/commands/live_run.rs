@@ -24,9 +24,9 @@ const MOST_STAGES: usize = 16;
 const BISECTIONS: usize = 3;
 
 /// An exit code, and why.
-type Problem = (u8, String);
+pub(super) type Problem = (u8, String);
 
-fn unjudged(error: &LiveError) -> Problem {
+pub(super) fn unjudged(error: &LiveError) -> Problem {
     (UNJUDGED, error.to_string())
 }
 
@@ -87,7 +87,7 @@ fn once<M: Measured>(
 }
 
 /// Runs on another thread, and shows how it does on this one.
-fn watched<M: Measured>(
+pub(super) fn watched<M: Measured>(
     ready: &Ready,
     seed: u64,
     engine: &Engine<M>,

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
-use chat_core::Time;
+use chat_core::{Span, Time};
 use hyper::StatusCode;
 use serde::Deserialize;
-use tokio::sync::Mutex;
 use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::sync::{Barrier, Mutex};
 
 use super::ask::Ask;
 use super::clock::Clock;
@@ -47,6 +47,8 @@ pub(super) enum Want {
     Call(Ask),
     /// A page of an inbox.
     Inbox { inbox: Arc<str>, after: u64 },
+    /// The cheapest that the protocol has.
+    Least,
     /// The end of a participant.
     Unregister { handle: Arc<str> },
     /// The end of a session.
@@ -136,6 +138,11 @@ async fn perform(net: &Net, wire: &mut Wire, job: Job) -> Result<News, Broken> {
             let page = page(net, &answer);
             Ok(News::Read { ticket, page })
         }
+        Want::Least => {
+            let write = |session: Option<&str>| net.writer.least(ticket, session);
+            in_session(net, wire, &session, write).await?;
+            Ok(News::Read { ticket, page: None })
+        }
         Want::Unregister { handle } => {
             let request = net.writer.unregister(&handle);
             wire.exchange(&net.writer.target, request).await?;
@@ -146,6 +153,57 @@ async fn perform(net: &Net, wire: &mut Wire, job: Job) -> Result<News, Broken> {
             wire.exchange(&net.writer.target, request).await?;
             Ok(News::Read { ticket, page: None })
         }
+    }
+}
+
+/// One call, made again and again.
+#[derive(Debug)]
+pub(super) struct Repeated {
+    /// How often it was answered with success.
+    pub(super) answered: u64,
+    /// From when to when.
+    pub(super) from: Time,
+    pub(super) to: Time,
+    /// Why it ended before its time.
+    pub(super) ended: Option<String>,
+}
+
+/// Makes one call again and again on a connection of its own, for so long after everybody at the
+/// gate has been answered once.
+pub(super) async fn repeat(
+    net: Arc<Net>,
+    (session, ask): (Arc<Session>, Ask),
+    gate: Arc<Barrier>,
+    length: Span,
+) -> Repeated {
+    let mut wire = Wire::new();
+    let first = again(&net, &mut wire, &session, &ask).await;
+    gate.wait().await;
+    let from = net.clock.now();
+    let (mut answered, mut to, mut ended) = (0, from, first.err());
+    while ended.is_none() && to < from + length {
+        match again(&net, &mut wire, &session, &ask).await {
+            Ok(()) => answered += 1,
+            Err(why) => ended = Some(why),
+        }
+        to = net.clock.now();
+    }
+    Repeated {
+        answered,
+        from,
+        to,
+        ended,
+    }
+}
+
+async fn again(net: &Net, wire: &mut Wire, session: &Session, ask: &Ask) -> Result<(), String> {
+    let write = |session: Option<&str>| net.writer.call(0, ask, session);
+    let answer = in_session(net, wire, session, write).await;
+    let reply = answer.and_then(|answer| read(net, ask, &answer));
+    match reply.map(|reply| reply.outcome) {
+        Ok(Ok(_)) => Ok(()),
+        Ok(Err(refusal)) => Err(format!("{} was refused: {}", ask.tool(), refusal.code)),
+        Err(why) => Err(why.0),
     }
 }
 

@@ -69,6 +69,17 @@ impl Drop for Stream {
     }
 }
 
+impl Seat {
+    /// Nobody yet.
+    pub(super) fn new(secret: u64) -> Self {
+        Self {
+            secret,
+            credentials: None,
+            session: Arc::default(),
+        }
+    }
+}
+
 impl Client {
     pub(super) fn new(user: VirtualUser) -> Self {
         Self {
@@ -85,11 +96,7 @@ impl Client {
     pub(super) fn seat(&mut self, secret: u64) -> &mut Seat {
         let found = self.seats.iter().position(|seat| seat.secret == secret);
         let index = found.unwrap_or_else(|| {
-            self.seats.push(Seat {
-                secret,
-                credentials: None,
-                session: Arc::default(),
-            });
+            self.seats.push(Seat::new(secret));
             self.seats.len() - 1
         });
         &mut self.seats[index]

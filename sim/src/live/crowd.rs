@@ -315,7 +315,6 @@ impl<'a, 'o> Crowd<'a, 'o> {
     /// The safety phase is over: nobody comes any more, and all drain.
     fn heal(&mut self, now: Time) {
         self.phase = Phase::Liveness;
-        self.gauge.heal(now);
         self.timeline.healed_at = Some(now.since(START));
         self.gauge.observe_world(&WorldRecord::Healed { at: now });
         self.drain_all(now);

@@ -6,6 +6,7 @@ use chat_core::{Span, Time};
 use crate::history::{Observer, Record, What, Wire, WorldRecord};
 use crate::metrics::Metrics;
 use crate::metrics::distribution::Distribution;
+use crate::metrics::pace::{Calls, Pace};
 use crate::plan::Plan;
 use crate::protocol::Op;
 use crate::result::{MetricResult, Requests, Starts};
@@ -24,20 +25,12 @@ pub(super) struct Gauge<'o> {
     delay: Distribution,
     pub(super) starts: Starts,
     pub(super) requests: Requests,
-    /// Calls that were meant to leave, and those that were answered; all, and until the heal.
-    calls: Calls,
-    until_heal: Option<(Time, Calls)>,
+    /// Calls that were meant to leave, and those that were answered.
+    pub(super) pace: Pace,
     /// From the intended start to the answer, of calls that wait for nothing.
     latency: Distribution,
     /// When progress was told last, and the calls until then.
     told: (Time, Calls),
-}
-
-/// Calls, retries not counted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Calls {
-    pub(super) offered: u64,
-    pub(super) answered: u64,
 }
 
 /// How often progress is told.
@@ -51,21 +44,10 @@ impl<'o> Gauge<'o> {
             delay: Distribution::new(),
             starts: Starts::default(),
             requests: Requests::default(),
-            calls: Calls::default(),
-            until_heal: None,
+            pace: Pace::default(),
             latency: Distribution::new(),
             told: (Time(0), Calls::default()),
         }
-    }
-
-    /// The safety phase is over.
-    pub(super) fn heal(&mut self, now: Time) {
-        self.until_heal = Some((now, self.calls));
-    }
-
-    /// How long the safety phase lasted, and the calls in it; the whole run, if it never ended.
-    pub(super) fn planned_part(&self, now: Time) -> (Time, Calls) {
-        self.until_heal.unwrap_or((now, self.calls))
     }
 
     /// What the live line shows, if it is time for that.
@@ -75,11 +57,12 @@ impl<'o> Gauge<'o> {
         if passed < TELL_EVERY {
             return None;
         }
-        self.told = (now, self.calls);
+        let all = self.pace.calls();
+        self.told = (now, all);
         let each_second = |n: u64| n * 1_000_000 / passed.0.max(1);
         Some(LiveNow {
-            offered: each_second(self.calls.offered - calls.offered),
-            answered: each_second(self.calls.answered - calls.answered),
+            offered: each_second(all.offered - calls.offered),
+            answered: each_second(all.answered - calls.answered),
             p99_us: self.latency.percentile(99.0),
             failed: self.requests.failed,
         })
@@ -111,18 +94,16 @@ impl<'o> Gauge<'o> {
 impl Observer for Gauge<'_> {
     fn observe(&mut self, record: &Record<'_>) {
         self.watch.observe(record);
+        self.pace.observe(record);
         let what = match record.what {
             What::Called {
                 call, op, keyed, ..
-            } => {
-                self.calls.offered += 1;
-                What::Called {
-                    call,
-                    op,
-                    intended: record.at,
-                    keyed,
-                }
-            }
+            } => What::Called {
+                call,
+                op,
+                intended: record.at,
+                keyed,
+            },
             What::Answered {
                 call,
                 op,
@@ -130,7 +111,6 @@ impl Observer for Gauge<'_> {
                 intended,
                 outcome,
             } => {
-                self.calls.answered += 1;
                 if !matches!(op, Op::Check { .. } | Op::Break { .. }) {
                     self.latency.record(record.at.since(intended).0);
                 }
@@ -160,6 +140,7 @@ impl Observer for Gauge<'_> {
 
     fn observe_world(&mut self, record: &WorldRecord<'_>) {
         self.watch.observe_world(record);
+        self.pace.observe_world(record);
     }
 
     fn observe_wire(&mut self, wire: &Wire<'_>) {

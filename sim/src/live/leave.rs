@@ -25,11 +25,17 @@ pub(super) fn leave(pool: &mut Pool, clients: &mut [Client]) {
             pool.cancel(one.ticket);
         }
     }
+    let seats: Vec<&Seat> = clients.iter().flat_map(Client::seats).collect();
+    empty(pool, &seats);
+}
+
+/// Takes these away.
+pub(super) fn empty(pool: &mut Pool, seats: &[&Seat]) {
     let until = pool.net.clock.now() + PATIENCE;
     let protocol = pool.net.writer.protocol;
-    send_all(pool, until, participants(protocol, clients));
+    send_all(pool, until, participants(protocol, seats));
     if protocol == Protocol::Mcp20251125 {
-        send_all(pool, until, sessions(clients));
+        send_all(pool, until, sessions(seats));
     }
 }
 
@@ -63,9 +69,9 @@ fn send_all(pool: &mut Pool, until: Time, wants: Vec<Wanted>) {
 }
 
 /// What takes participants away; in MCP, which has no word for that, out of the line.
-fn participants(protocol: Protocol, clients: &[Client]) -> Vec<Wanted> {
+fn participants(protocol: Protocol, seats: &[&Seat]) -> Vec<Wanted> {
     let mut wants = Vec::new();
-    for seat in clients.iter().flat_map(Client::seats) {
+    for seat in seats {
         let Some(credentials) = &seat.credentials else {
             continue;
         };
@@ -78,9 +84,9 @@ fn participants(protocol: Protocol, clients: &[Client]) -> Vec<Wanted> {
     wants
 }
 
-fn sessions(clients: &[Client]) -> Vec<Wanted> {
-    let seats = clients.iter().flat_map(Client::seats);
+fn sessions(seats: &[&Seat]) -> Vec<Wanted> {
     seats
+        .iter()
         .filter_map(|seat| {
             let id = seat.session.known()?;
             Some((Arc::clone(&seat.session), Want::EndSession { id }))

@@ -128,6 +128,26 @@ impl Pool {
         task.abort_handle()
     }
 
+    /// Runs these at once, to the end of the last; none of one that panicked.
+    pub(super) fn together<F>(&self, tasks: Vec<F>) -> Vec<Option<F::Output>>
+    where
+        F: Future<Output: Send> + Send + 'static,
+    {
+        let tasks: Vec<_> = tasks.into_iter().map(|t| self.runtime.spawn(t)).collect();
+        self.runtime.block_on(async {
+            let mut outputs = Vec::new();
+            for task in tasks {
+                outputs.push(task.await.ok());
+            }
+            outputs
+        })
+    }
+
+    /// How many threads the tasks have.
+    pub(super) fn threads(&self) -> usize {
+        self.runtime.metrics().num_workers()
+    }
+
     /// Runs a task to its end.
     pub(super) fn wait<F: Future>(&self, task: F) -> F::Output {
         self.runtime.block_on(task)

@@ -222,6 +222,24 @@ impl Writer {
         post(self.as_handle(&path, Some(handle)), b"{}".to_vec())
     }
 
+    /// The cheapest request that the protocol has; whatever the answer is, it went there and back.
+    pub(super) fn least(&self, id: u64, session: Option<&str>) -> Written {
+        match self.protocol {
+            Protocol::Http => self.get("/healthz"),
+            Protocol::Mcp20260728 | Protocol::Mcp20251125 => {
+                self.ask((id, "ping"), None, session, json!({}))
+            }
+        }
+    }
+
+    /// What that is called.
+    pub(super) const fn least_name(&self) -> &'static str {
+        match self.protocol {
+            Protocol::Http => "GET /healthz",
+            Protocol::Mcp20260728 | Protocol::Mcp20251125 => "ping",
+        }
+    }
+
     /// Reads a document.
     pub(super) fn get(&self, route: &str) -> Written {
         built(self.start(&self.target.http_path(route)), Vec::new())

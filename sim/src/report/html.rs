@@ -4,11 +4,12 @@
 //! an element of its own. The programs make all text nodes out of it, so that no name of a
 //! scenario and no word of a virtual user is ever read as HTML.
 
+mod both;
 mod meaning;
 mod view;
 
-use super::FinishedRun;
 use super::failure::what_failed;
+use super::{Calibrated, FinishedRun};
 use crate::result::Verdict;
 
 const PAGE: &str = include_str!("html/page.html");
@@ -21,6 +22,9 @@ const PROGRAMS: [&str; 4] = [
     include_str!("html/page.js"),
 ];
 
+/// The same for a scenario in both worlds.
+const PROGRAMS_FOR_BOTH: [&str; 3] = [PROGRAMS[0], PROGRAMS[1], include_str!("html/both.js")];
+
 /// The page of these runs. `version` is what it says of the program, usually
 /// [`super::VERSION`].
 ///
@@ -28,15 +32,27 @@ const PROGRAMS: [&str; 4] = [
 /// None that a result could cause; serialisation says so in its type.
 pub fn html(runs: &[FinishedRun], version: &str) -> serde_json::Result<String> {
     let data = serde_json::to_string(&view::page(runs, version))?;
-    let title = escape(&title(runs));
-    let programs = PROGRAMS.concat();
+    Ok(page(&title(runs), &data, &PROGRAMS))
+}
+
+/// The page of a measured server, and of a scenario in both worlds.
+///
+/// # Errors
+/// None that a result could cause; serialisation says so in its type.
+pub fn calibrated_html(done: &Calibrated, version: &str) -> serde_json::Result<String> {
+    let data = serde_json::to_string(&both::page(done, version))?;
+    Ok(page(&both::title(done), &data, &PROGRAMS_FOR_BOTH))
+}
+
+fn page(title: &str, data: &str, programs: &[&str]) -> String {
+    let (title, programs) = (escape(title), programs.concat());
     let mut page = String::with_capacity(PAGE.len() + STYLE.len() + programs.len() + data.len());
     let mut rest = PAGE;
     for (mark, text) in [
         ("{{title}}", title.as_str()),
         ("{{style}}", STYLE),
         ("{{verdict}}", title.as_str()),
-        ("{{data}}", &within_script(&data)),
+        ("{{data}}", &within_script(data)),
         ("{{programs}}", &programs),
     ] {
         // Each mark is looked for behind the one before: what was filled in is not looked at.
@@ -46,7 +62,7 @@ pub fn html(runs: &[FinishedRun], version: &str) -> serde_json::Result<String> {
         rest = after;
     }
     page.push_str(rest);
-    Ok(page)
+    page
 }
 
 /// `FAIL stick_exclusion · stick_contention`

@@ -1,6 +1,7 @@
 //! The simulator against live servers: one of other people's making, which keeps the rules or
 //! breaks one of them; and what it says where there is none.
 
+mod calibrate;
 mod pretend;
 
 use std::io::Write as _;

@@ -37,6 +37,7 @@ struct Somebody {
     room: Option<usize>,
     held: Option<Value>,
     answers: Vec<(String, Value)>,
+    gone: bool,
 }
 
 #[derive(Debug)]
@@ -53,6 +54,7 @@ struct Hub {
     waits: Option<usize>,
     rooms: Vec<Room>,
     messages: u64,
+    silent: bool,
     stopped: bool,
 }
 
@@ -93,6 +95,7 @@ impl Pretend {
                 waits: None,
                 rooms: Vec::new(),
                 messages: 0,
+                silent: false,
                 stopped: false,
             }),
             grew: Condvar::new(),
@@ -106,6 +109,24 @@ impl Pretend {
             }
         });
         Self { address, shared }
+    }
+
+    /// How many ever came, and how many are still here.
+    pub(crate) fn people(&self) -> (usize, usize) {
+        let hub = self.shared.lock();
+        let here = hub.people.iter().filter(|one| !one.gone).count();
+        (hub.people.len(), here)
+    }
+
+    /// Somebody of its own waits for a partner; by that handle.
+    pub(crate) fn wait_in_line(&self) -> String {
+        let answer = self.shared.lock().enter("a key of its own", "");
+        answer["handle"].as_str().unwrap_or_default().to_owned()
+    }
+
+    /// From now on it takes no message any more.
+    pub(crate) fn fall_silent(&self) {
+        self.shared.lock().silent = true;
     }
 }
 
@@ -241,7 +262,8 @@ fn push(shared: &Shared, mut out: &TcpStream, handle: &str, after: usize) -> Opt
 
 impl Hub {
     fn known(&self, handle: &str) -> Option<usize> {
-        self.people.iter().position(|one| one.handle == handle)
+        let known = |one: &Somebody| one.handle == handle && !one.gone;
+        self.people.iter().position(known)
     }
 
     fn answer(&mut self, path: &str, request: &Request) -> Value {
@@ -273,6 +295,10 @@ impl Hub {
         let answer = match path {
             "/send" => self.send(me, request.arguments["message"].as_str().unwrap_or("")),
             "/tools/leave_chat" => self.leave(me),
+            "/unregister" => {
+                self.people[me].gone = true;
+                self.leave(me)
+            }
             "/tools/leave_queue" => {
                 json!({ "left": self.waits.take_if(|one| *one == me).is_some() })
             }
@@ -295,6 +321,7 @@ impl Hub {
                 room: None,
                 held: None,
                 answers: Vec::new(),
+                gone: false,
             });
             self.people.len() - 1
         });
@@ -349,6 +376,9 @@ impl Hub {
         };
         if self.rooms[room].ended {
             return refused("chat_ended");
+        }
+        if self.silent {
+            return refused("rate_limited");
         }
         self.rooms[room].places += 1;
         self.messages += 1;

@@ -1,0 +1,108 @@
+//! The words of `sim calibrate`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::live::{ServerLimit, config};
+use crate::live::{Options, Protocol, RateScale, Target};
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  sim calibrate --target http://127.0.0.1:8894
+  sim calibrate --target http://127.0.0.1:8894 --protocol http --out here.yaml
+  sim calibrate scenarios/brief.yaml --target http://127.0.0.1:8894 \\
+      --limit rate_limit=none --scales 1,2,4,8 --report sides.html
+
+Measures the server and prints its times as `capacity` and `network`, which a
+scenario takes as they are. With FILE, the scenario then runs live and virtually
+with these times, with one seed and at each load; its quantiles stand side by
+side. How near they come is shown, not promised: nothing is demanded of it.
+
+Start the server without limits on rates, as with `talking-stick --limit
+rate_limit=none`, take one of its own for this, and tell --limit what it was
+told. Everybody who was registered is taken away at the end.
+
+Exit codes: 0 it was measured, 1 a run violated a safety property, 3 a liveness
+property, 2 the command line or the scenario is wrong, 4 no server was there or
+it could not be measured.";
+
+/// What to measure, and what to show beside it.
+#[derive(Args, Clone, Debug, PartialEq, Eq)]
+pub struct CalibrateArgs {
+    /// A scenario to run in both worlds
+    #[arg(value_name = "FILE")]
+    pub file: Option<PathBuf>,
+    /// The server to measure
+    #[arg(long, value_name = "URL")]
+    pub target: Target,
+    /// 2026-07-28 (MCP, the default), 2025-11-25 or http
+    #[arg(long, value_name = "NAME")]
+    pub protocol: Option<Protocol>,
+    /// Write the YAML there, too
+    #[arg(long, value_name = "FILE.yaml")]
+    pub out: Option<PathBuf>,
+    /// Write all of it as JSON (- is the standard output)
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Write both worlds as a page for a browser
+    #[arg(long, value_name = "FILE.html", requires = "file")]
+    pub report: Option<PathBuf>,
+    /// Multiply arrivals by each
+    #[arg(
+        long,
+        value_name = "F,F",
+        value_delimiter = ',',
+        default_value = "1,2,4,8"
+    )]
+    pub scales: Vec<RateScale>,
+    /// The seed of all runs, in place of the scenario's own
+    #[arg(long, value_name = "N", requires = "file")]
+    pub seed: Option<u64>,
+    /// What the server was told: turn_limit=none
+    #[arg(long = "limit", value_name = "KEY=VALUE", requires = "file")]
+    pub limits: Vec<ServerLimit>,
+}
+
+impl CalibrateArgs {
+    /// The server, at the scenario's own load.
+    #[must_use]
+    pub fn options(&self) -> Options {
+        Options {
+            target: self.target.clone(),
+            protocol: self.protocol.unwrap_or_default(),
+            scale: RateScale::default(),
+            // Each was checked when it was read, and all of them together by `check`.
+            server: config(&self.limits).unwrap_or_default(),
+        }
+    }
+
+    /// The loads, from the lowest to the highest, each once.
+    #[must_use]
+    pub fn loads(&self) -> Vec<RateScale> {
+        let mut loads = self.scales.clone();
+        loads.sort_unstable();
+        loads.dedup();
+        loads
+    }
+}
+
+/// The most loads: a page shows no more of them.
+const MOST_LOADS: usize = 16;
+
+/// What clap's own rules cannot say.
+///
+/// # Errors
+/// A sentence that says what is wrong.
+pub(super) fn check(arguments: &CalibrateArgs) -> Result<(), String> {
+    config(&arguments.limits)?;
+    if arguments.scales.len() > MOST_LOADS {
+        return Err(format!("--scales takes at most {MOST_LOADS} loads"));
+    }
+    let files = [
+        ("--out", &arguments.out),
+        ("--json", &arguments.json),
+        ("--report", &arguments.report),
+    ];
+    super::check_files(&files)
+}

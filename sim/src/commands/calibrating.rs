@@ -1,0 +1,209 @@
+//! `sim calibrate`: measures a live server, and runs a scenario on it and on a virtual one like it.
+
+use std::num::{NonZeroU64, NonZeroUsize};
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use super::live_run::{Problem, unjudged, watched};
+use super::{Console, WRONG, is_stdout, one_can_be_live, prepare_files};
+use crate::calibration::Block;
+use crate::calibration::sides::{AtScale, Side, Sides};
+use crate::cli::CalibrateArgs;
+use crate::engine::Engine;
+use crate::live::{self, LiveOutcome, Options};
+use crate::metrics::pace::Pace;
+use crate::output;
+use crate::plan::Plan;
+use crate::report::{self, Calibrated, Detail, VERSION, View};
+use crate::result::{LiveResult, RunResult};
+use crate::runner::{Measured, Progress, Seeds, of_one_seed, run_seeds, worst};
+
+/// Measures, and returns the exit code.
+pub(super) fn run<M: Measured>(
+    arguments: &CalibrateArgs,
+    engine: &Engine<M>,
+    console: &mut Console<'_>,
+) -> u8 {
+    let mut plan = None;
+    if let Some(path) = &arguments.file {
+        match (engine.load)(path) {
+            Ok(read) => plan = Some((path.as_path(), read)),
+            Err(problem) => {
+                console.complain_of(&problem);
+                return WRONG;
+            }
+        }
+    }
+    let files = [&arguments.out, &arguments.json, &arguments.report];
+    let can_be_live = |console: &mut Console<'_>| {
+        let plan = plan.as_ref();
+        plan.is_none_or(|(path, plan)| one_can_be_live(path, plan, console))
+    };
+    if !prepare_files(&files, console) || !can_be_live(console) {
+        return WRONG;
+    }
+    let done = all(arguments, plan.as_ref(), engine, console);
+    (console.live)(None);
+    match done {
+        Ok(calibrated) => write_all(arguments, &calibrated, console),
+        Err((code, problem)) => {
+            console.complain(&format!("error: {problem}\n"));
+            code
+        }
+    }
+}
+
+/// Measures the server, shows what it takes, and sets both worlds side by side.
+fn all<M: Measured>(
+    arguments: &CalibrateArgs,
+    plan: Option<&(&Path, Plan)>,
+    engine: &Engine<M>,
+    console: &mut Console<'_>,
+) -> Result<Calibrated, Problem> {
+    let options = arguments.options();
+    let tell = &mut *console.live;
+    let measured = live::calibrate(&options, &mut |line| tell(Some(line)));
+    let measured = measured.map_err(|error| unjudged(&error))?;
+    (console.live)(None);
+    show(arguments, console, &measured.to_yaml(VERSION));
+    let sides = match plan {
+        None => None,
+        Some((path, plan)) => {
+            let seed = arguments.seed.unwrap_or(plan.seed);
+            let mut scales = Vec::new();
+            for scale in arguments.loads() {
+                let options = Options {
+                    scale,
+                    ..options.clone()
+                };
+                scales.push(both(
+                    plan,
+                    seed,
+                    &options,
+                    &measured.block,
+                    engine,
+                    console,
+                )?);
+            }
+            let (name, file) = (plan.name.clone(), path.display().to_string());
+            Some(Sides::of(name, file, seed, scales))
+        }
+    };
+    let runs = sides.iter().flat_map(|sides| &sides.scales);
+    let code = runs.fold(0, |code, scale| {
+        let sides = worst(scale.simulated.exit_code(), scale.live.exit_code());
+        worst(code, sides)
+    });
+    Ok(Calibrated {
+        measured,
+        sides,
+        exit_code: code,
+    })
+}
+
+/// One load in both worlds.
+fn both<M: Measured>(
+    plan: &Plan,
+    seed: u64,
+    options: &Options,
+    block: &Block,
+    engine: &Engine<M>,
+    console: &mut Console<'_>,
+) -> Result<AtScale, Problem> {
+    let ready = live::ready(plan, options).map_err(|error| unjudged(&error))?;
+    let began = (console.clock)();
+    let outcome = watched(&ready, seed, engine, None, began, console);
+    let LiveOutcome { outcome, live } = outcome.map_err(|error| unjudged(&error))?;
+    let wall = (console.clock)().saturating_sub(began);
+    let result = of_one_seed(outcome).finish(ready.plan(), wall).result;
+    let pace = (live.offered_per_second, live.achieved_per_second);
+    let actual = Side::of(&result, pace, remarks(&live));
+    let mut plan = ready.plan().clone();
+    block.apply(&mut plan);
+    let (result, pace) = simulated(&plan, seed, engine);
+    let simulated = Side::of(&result, pace, Vec::new());
+    Ok(AtScale::of(options.scale.as_f64(), simulated, actual))
+}
+
+fn remarks(live: &LiveResult) -> Vec<String> {
+    let mut remarks = live.remarks.clone();
+    if !live.left_out.is_empty() {
+        let (who, why) = (live.left_out.join(", "), live.lacking.join(", "));
+        remarks.push(format!(
+            "in neither world came {who}: the server lacks {why}"
+        ));
+    }
+    remarks
+}
+
+/// The same in the virtual world, and its calls a second.
+fn simulated<M: Measured>(plan: &Plan, seed: u64, engine: &Engine<M>) -> (RunResult, (f64, f64)) {
+    let seeds = Seeds {
+        first: seed,
+        count: NonZeroU64::MIN,
+        jobs: NonZeroUsize::MIN,
+    };
+    let pace = Mutex::new((Pace::default(), engine.start));
+    let run = |seed: u64, progress: &Progress| {
+        let mut pace = pace.lock().unwrap_or_else(PoisonError::into_inner);
+        let outcome = (engine.run)(plan, seed, progress, Some(&mut pace.0));
+        pace.1 = engine.start + outcome.virtual_span;
+        outcome
+    };
+    let merged = run_seeds(seeds, &run, &mut |_| {});
+    let summary = merged.finish(plan, std::time::Duration::ZERO);
+    let (pace, ended) = pace.into_inner().unwrap_or_else(PoisonError::into_inner);
+    (summary.result, pace.each_second(ended))
+}
+
+/// Where JSON goes to the standard output, pages for people make way for it.
+fn show(arguments: &CalibrateArgs, console: &mut Console<'_>, page: &str) {
+    if is_stdout(arguments.json.as_deref()) {
+        console.complain(page);
+    } else {
+        console.say(page);
+    }
+}
+
+/// Shows both worlds, and writes what was asked for; the exit code says if it could not be.
+fn write_all(arguments: &CalibrateArgs, done: &Calibrated, console: &mut Console<'_>) -> u8 {
+    let view = View {
+        detail: Detail::Normal,
+        paint: console.paint,
+        version: VERSION,
+    };
+    if done.sides.is_some() {
+        show(
+            arguments,
+            console,
+            &format!("\n{}", report::sides(done, &view)),
+        );
+    }
+    let mut code = done.exit_code;
+    let mut write = |path: &Path, text: serde_json::Result<String>| {
+        let text = text.map_err(std::io::Error::from);
+        let written = match &text {
+            Ok(text) if is_stdout(Some(path)) => {
+                console.say(text);
+                Ok(())
+            }
+            Ok(text) => output::write(path, text),
+            Err(problem) => Err(std::io::Error::other(problem.to_string())),
+        };
+        if let Err(problem) = written {
+            let path = path.display();
+            console.complain(&format!("error: cannot write {path}: {problem}\n"));
+            code = worst(code, WRONG);
+        }
+    };
+    if let Some(path) = &arguments.out {
+        write(path, Ok(done.measured.to_yaml(VERSION)));
+    }
+    if let Some(path) = &arguments.json {
+        write(path, report::calibrated_json(done));
+    }
+    if let Some(path) = &arguments.report {
+        write(path, report::calibrated_html(done, VERSION));
+    }
+    code
+}

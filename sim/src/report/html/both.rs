@@ -1,0 +1,44 @@
+//! What the page of both worlds shows: all that was measured, and a few words beside it.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::calibration::sides::{METRICS, NOT_IN_IT, QUANTILES};
+use crate::report::Calibrated;
+use crate::report::calibrated::apart;
+use crate::report::figures;
+
+#[derive(Serialize)]
+pub(super) struct Page<'a> {
+    version: &'a str,
+    done: &'a Calibrated,
+    yaml: String,
+    quantiles: [&'static str; 3],
+    titles: BTreeMap<&'static str, String>,
+    /// Where the worlds part: a metric, and a sentence.
+    parts: Vec<(String, String)>,
+    not_in_it: &'static str,
+}
+
+/// What the programs of the page read.
+pub(super) fn page<'a>(done: &'a Calibrated, version: &'a str) -> Page<'a> {
+    let parts = done.sides.iter().flat_map(|sides| &sides.parts);
+    Page {
+        version,
+        done,
+        yaml: done.measured.to_yaml(version),
+        quantiles: QUANTILES,
+        titles: METRICS.map(|name| (name, figures::title(name))).into(),
+        parts: parts.map(apart).collect(),
+        not_in_it: NOT_IN_IT,
+    }
+}
+
+/// `Virtual and live · brief`
+pub(super) fn title(done: &Calibrated) -> String {
+    match &done.sides {
+        Some(sides) => format!("Virtual and live · {}", sides.scenario),
+        None => format!("Measured · {}", done.measured.target),
+    }
+}

@@ -5,8 +5,8 @@
 //! has them say and ask things one at a time, through the same pool and the same owner's thread
 //! that a live run's users have: so what the driver takes itself is in these figures as it is in
 //! those of a run. Between two there is a pause, for a server that was just asked is awake, and
-//! one that nobody asks for a while is not. `throng.rs` has more and more of them read at once, each in a task of its own
-//! that needs no owner, so that the driver costs as little as it can.
+//! one that nobody asks for a while is not. `throng.rs` has more and more of them read at once, each
+//! in a task of its own that needs no owner, so that the driver costs as little as it can.
 
 mod guests;
 mod throng;

@@ -69,15 +69,20 @@ impl Coverage {
         *self.events.entry(event).or_default() += 1;
     }
 
-    /// What the server did since it was looked at last.
+    /// What the server did since it was looked at last: mostly nothing that is counted here, and
+    /// then nothing is looked up.
     pub(crate) fn worked(&mut self, before: &Figures, now: &Figures) {
         for kind in TimerKind::ALL {
             let fired = now.fired(*kind).saturating_sub(before.fired(*kind));
-            *self.timers.entry(kind.name()).or_default() += fired;
+            if fired > 0 {
+                *self.timers.entry(kind.name()).or_default() += fired;
+            }
         }
         for how in StickMove::ALL {
             let moved = now.moved(*how).saturating_sub(before.moved(*how));
-            *self.stick.entry(how.name()).or_default() += moved;
+            if moved > 0 {
+                *self.stick.entry(how.name()).or_default() += moved;
+            }
         }
     }
 

@@ -208,15 +208,18 @@ must be explained in mutants/survivors.txt. It takes hours; a second call goes o
 
 `bench` counts the instructions of the core's commands, the node and the virtual world, and shows
 them beside benches/baseline.json; exit 1 when something takes over 2 % more. --accept writes the
-baseline anew, to be committed with the change that it comes from. It needs no idle machine. --growth measures what everything
-costs from a thousand participants to a million, and names what grows faster than a logarithm.
+baseline anew, to be committed with the change that it comes from. It needs no idle machine.
+--growth measures what everything costs from a thousand participants to a million, and names what
+grows faster than a logarithm; its times need an idle one.
 
 `load` builds the server in release and measures it: figures of one run may be compared with one
-another. It needs an idle machine to mean anything.
+another. `turmoil` needs no server: it measures the virtual world beside another simulator's. All
+of it needs an idle machine to mean anything.
 
 cargo-deny is installed, once and by `cargo install`, where it is missing, and so is what
 `bench`, `browser`, `page` and `clients` need: valgrind, chromium, Node and Python's venv by
-apt-get, gungraun-runner by `cargo install`, the rest by npm and pip into target/xtask. cargo-nextest is used where it is installed.
+apt-get, gungraun-runner by `cargo install`, the rest by npm and pip into target/xtask.
+cargo-nextest is used where it is installed.
 
 Examples:
   cargo xtask test                       everything, as CI does

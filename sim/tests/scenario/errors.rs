@@ -1,23 +1,12 @@
 //! Every bad scenario ends in an error that shows the place and says what is accepted there.
 
-use std::path::PathBuf;
-
 use sim::scenario::{Look, ScenarioError, load, parse, parse_bytes};
 
-fn bad_scenarios() -> Vec<PathBuf> {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/bad_scenarios");
-    let mut files: Vec<PathBuf> = std::fs::read_dir(folder)
-        .expect("a folder of scenarios")
-        .map(|entry| entry.expect("a file").path())
-        .filter(|path| path.extension().is_some_and(|end| end == "yaml"))
-        .collect();
-    files.sort();
-    files
-}
+use crate::yaml_files;
 
 #[test]
 fn bad_scenarios_say_where_and_what_is_accepted() {
-    let files = bad_scenarios();
+    let files = yaml_files("tests/bad_scenarios");
     assert!(files.len() > 150, "{} files", files.len());
     for file in files {
         let name = file.file_name().unwrap().to_str().unwrap();

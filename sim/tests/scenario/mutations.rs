@@ -1,31 +1,16 @@
 //! No file, however damaged, makes the reader panic or hang.
 
-use std::path::Path;
-
 use proptest::prelude::*;
 use sim::scenario::{Look, parse_bytes};
 
-fn shipped() -> Vec<Vec<u8>> {
-    let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut files = Vec::new();
-    for folder in [
-        "../scenarios",
-        "../scenarios/regressions",
-        "tests/good_scenarios",
-    ] {
-        let mut paths: Vec<_> = std::fs::read_dir(tests.join(folder))
-            .expect("a folder of scenarios")
-            .map(|entry| entry.expect("a file").path())
-            .filter(|path| path.extension().is_some_and(|end| end == "yaml"))
-            .collect();
-        paths.sort();
-        files.extend(
-            paths
-                .iter()
-                .map(|path| std::fs::read(path).expect("a file")),
-        );
-    }
-    files
+use crate::{shipped, yaml_files};
+
+fn good() -> Vec<Vec<u8>> {
+    shipped()
+        .into_iter()
+        .chain(yaml_files("tests/good_scenarios"))
+        .map(|path| std::fs::read(path).expect("a file"))
+        .collect()
 }
 
 /// One way to damage a file. Places are fractions of its length, out of 65,536.
@@ -147,7 +132,7 @@ proptest! {
 
     #[test]
     fn damaged_scenarios_are_read_or_refused(
-        file in prop::sample::select(shipped()),
+        file in prop::sample::select(good()),
         damages in prop::collection::vec(damage(), 1..6),
     ) {
         let bytes = damages.iter().fold(file, |bytes, damage| apply(damage, bytes));

@@ -1,31 +1,12 @@
 //! The committed schema is the one that the code makes, and agrees with the reader.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use jsonschema::Validator;
 use serde_json::Value;
 use sim::scenario::{load, schema};
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
-}
-
-fn yaml_files(folder: &Path) -> Vec<PathBuf> {
-    let mut files: Vec<PathBuf> = std::fs::read_dir(folder)
-        .expect("a folder of scenarios")
-        .map(|entry| entry.expect("a file").path())
-        .filter(|path| path.extension().is_some_and(|end| end == "yaml"))
-        .collect();
-    files.sort();
-    files
-}
-
-fn shipped() -> Vec<PathBuf> {
-    let scenarios = root().join("scenarios");
-    let mut files = yaml_files(&scenarios);
-    files.extend(yaml_files(&scenarios.join("regressions")));
-    files
-}
+use crate::{shipped, yaml_files};
 
 fn validator() -> Validator {
     jsonschema::draft202012::new(&schema()).expect("a valid schema")
@@ -38,7 +19,7 @@ fn as_json(path: &Path) -> Option<Value> {
 /// Run with `UPDATE_SCHEMA=1` to write the file anew.
 #[test]
 fn the_committed_schema_is_up_to_date() {
-    let path = root().join("scenarios/schema.json");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scenarios/schema.json");
     let wanted = format!("{:#}\n", schema());
     if std::env::var_os("UPDATE_SCHEMA").is_some() {
         std::fs::write(&path, &wanted).unwrap();
@@ -60,9 +41,7 @@ fn shipped_scenarios_and_good_fixtures_are_valid() {
     let validator = validator();
     let mut files = shipped();
     assert!(files.len() >= 16, "{files:?}");
-    files.extend(yaml_files(
-        &Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/good_scenarios"),
-    ));
+    files.extend(yaml_files("tests/good_scenarios"));
     for file in files {
         if let Err(error) = load(&file) {
             panic!("{error:?}");
@@ -141,9 +120,8 @@ const BEYOND_A_SCHEMA: [&str; 36] = [
 #[test]
 fn bad_scenarios_are_invalid_as_far_as_a_schema_can_say() {
     let validator = validator();
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/bad_scenarios");
     let mut passed = Vec::new();
-    for file in yaml_files(&folder) {
+    for file in yaml_files("tests/bad_scenarios") {
         let stem = file.file_stem().unwrap().to_str().unwrap().to_owned();
         if let Some(json) = as_json(&file)
             && validator.is_valid(&json)

@@ -1,25 +1,13 @@
 //! A plan that is written as a scenario reads back as the same plan.
 
-use std::path::{Path, PathBuf};
-
 use sim::scenario::{Notes, load, parse, to_yaml};
 
-fn scenarios(folder: &str) -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
-    let mut files: Vec<PathBuf> = std::fs::read_dir(&folder)
-        .expect("the folder is there")
-        .map(|entry| entry.expect("it can be read").path())
-        .filter(|path| path.extension().is_some_and(|e| e == "yaml"))
-        .collect();
-    files.sort();
-    files
-}
+use crate::{shipped, yaml_files};
 
 #[test]
 fn every_plan_reads_back_as_it_was() {
-    let mut files = scenarios("../scenarios");
-    files.extend(scenarios("../scenarios/regressions"));
-    files.extend(scenarios("tests/good_scenarios"));
+    let mut files = shipped();
+    files.extend(yaml_files("tests/good_scenarios"));
     assert!(files.len() > 15, "{files:?}");
     for file in files {
         let plan = load(&file).unwrap();

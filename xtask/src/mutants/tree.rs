@@ -5,10 +5,10 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::cargo::{self, Cargo};
+use crate::cargo::{self, Build, Cargo};
 
 /// The profile that the simulator is built in.
-const PROFILE: &str = "quick";
+const PROFILE: &str = Build::Quick.name();
 
 /// The copy.
 #[derive(Debug)]

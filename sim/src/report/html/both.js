@@ -89,9 +89,7 @@ function draw(data, metric, scales, words, width) {
 
 function worlds(data) {
   const { scales } = data.done.sides;
-  const metrics = Object.keys(data.titles).filter((metric) => scales.some((scale) => scale.ratios[metric]));
-  const order = ['request_latency', 'message_latency', 'queue_wait', 'stick_wait'];
-  metrics.sort((a, b) => order.indexOf(a) - order.indexOf(b));
+  const metrics = data.metrics.filter((metric) => scales.some((scale) => scale.ratios[metric]));
   return part('latency', 'Both worlds under rising load',
     h('p', { class: 'lead' }, 'Quantiles of the same users with the same seed, by what arrivals were multiplied with; both axes are logarithmic. The ratio is live over virtual.'),
     key(data), h('div', { class: 'pair charts' }, metrics.map((metric) => chart(data, metric))));

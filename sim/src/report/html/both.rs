@@ -14,6 +14,8 @@ pub(super) struct Page<'a> {
     version: &'a str,
     done: &'a Calibrated,
     yaml: String,
+    /// In the order in which they are shown.
+    metrics: [&'static str; METRICS.len()],
     quantiles: [&'static str; 3],
     titles: BTreeMap<&'static str, String>,
     /// Where the worlds part: a metric, and a sentence.
@@ -28,6 +30,7 @@ pub(super) fn page<'a>(done: &'a Calibrated, version: &'a str) -> Page<'a> {
         version,
         done,
         yaml: done.measured.to_yaml(version),
+        metrics: METRICS,
         quantiles: QUANTILES,
         titles: METRICS.map(|name| (name, figures::title(name))).into(),
         parts: parts.map(apart).collect(),

@@ -110,21 +110,15 @@ impl Observer for Lookout<'_> {
     fn observe(&mut self, record: &Record<'_>) {
         self.found |= matches!(&record.what, What::Answered { op, outcome: Ok(Answer::Sent { room_seq: 5.., .. }), .. }
             if op.verb() == "send");
-        if let Some(also) = &mut self.also {
-            also.observe(record);
-        }
+        self.also.observe(record);
     }
 
     fn observe_world(&mut self, record: &WorldRecord<'_>) {
-        if let Some(also) = &mut self.also {
-            also.observe_world(record);
-        }
+        self.also.observe_world(record);
     }
 
     fn observe_wire(&mut self, wire: &Wire<'_>) {
-        if let Some(also) = &mut self.also {
-            also.observe_wire(wire);
-        }
+        self.also.observe_wire(wire);
     }
 }
 

@@ -190,3 +190,24 @@ pub trait Observer {
     /// The network did something.
     fn observe_wire(&mut self, _wire: &Wire<'_>) {}
 }
+
+/// Nobody, or somebody who looks on beside others.
+impl<O: Observer + ?Sized> Observer for Option<&mut O> {
+    fn observe(&mut self, record: &Record<'_>) {
+        if let Some(observer) = self {
+            observer.observe(record);
+        }
+    }
+
+    fn observe_world(&mut self, record: &WorldRecord<'_>) {
+        if let Some(observer) = self {
+            observer.observe_world(record);
+        }
+    }
+
+    fn observe_wire(&mut self, wire: &Wire<'_>) {
+        if let Some(observer) = self {
+            observer.observe_wire(wire);
+        }
+    }
+}

@@ -73,23 +73,17 @@ impl Observer for Watch<'_> {
         self.judge.observe(record);
         self.metrics.observe(record);
         self.sightings.observe(record);
-        if let Some(also) = &mut self.also {
-            also.observe(record);
-        }
+        self.also.observe(record);
     }
 
     fn observe_world(&mut self, record: &WorldRecord<'_>) {
         self.judge.observe_world(record);
         self.metrics.observe_world(record);
         self.sightings.observe_world(record);
-        if let Some(also) = &mut self.also {
-            also.observe_world(record);
-        }
+        self.also.observe_world(record);
     }
 
     fn observe_wire(&mut self, wire: &Wire<'_>) {
-        if let Some(also) = &mut self.also {
-            also.observe_wire(wire);
-        }
+        self.also.observe_wire(wire);
     }
 }

@@ -28,21 +28,15 @@ impl Observer for Lookout<'_> {
                 u32::try_from(at.as_millis()).expect("a short run"),
             ));
         }
-        if let Some(also) = &mut self.also {
-            also.observe(record);
-        }
+        self.also.observe(record);
     }
 
     fn observe_world(&mut self, record: &WorldRecord<'_>) {
-        if let Some(also) = &mut self.also {
-            also.observe_world(record);
-        }
+        self.also.observe_world(record);
     }
 
     fn observe_wire(&mut self, wire: &Wire<'_>) {
-        if let Some(also) = &mut self.also {
-            also.observe_wire(wire);
-        }
+        self.also.observe_wire(wire);
     }
 }
 

@@ -144,6 +144,8 @@ mod tests {
         assert_eq!(fault(""), Some(NameFault::Length));
         assert_eq!(fault(&"x".repeat(65)), Some(NameFault::Length));
         assert_eq!(fault(&"x".repeat(64)), None);
+        let longest_hidden = "\u{200b}".repeat(64);
+        assert_eq!(fault(&longest_hidden), Some(NameFault::Characters));
     }
 
     #[test]

@@ -139,3 +139,21 @@ fn a_remembered_answer_still_counts_as_a_call() {
     8m ann users ⇒ room_1: ann present since 0s
     ");
 }
+
+#[test]
+fn the_latest_key_is_known_however_many_came_before() {
+    for others in [127, 128, 129, 200, 300] {
+        let fill: String = (0..others)
+            .map(|n| format!("ann typing key={}\n", n + 100))
+            .collect();
+        let told = check(&format!(
+            "config stick=optional
+             0s ann login
+                {fill}
+                ann send 'x' key=1
+                ann send 'x' key=1"
+        ));
+        let again = "ann send 'x' key=1 ⇒ sent room_1/2 at 0s\n";
+        assert!(told.ends_with(again), "after {others} others: {told}");
+    }
+}

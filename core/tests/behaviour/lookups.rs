@@ -126,4 +126,6 @@ fn an_operator_sees_where_somebody_is_and_whether_muted() {
     assert_eq!(view.waiting_since, Some(Time(0)));
     assert_eq!(view.presence, PresenceView::Present);
     assert_eq!(hub.participant_view(BEN), None);
+    let elsewhere = play("0s ann login as=Ann").hub;
+    assert_eq!(elsewhere.participant_view(ANN).unwrap().waiting_since, None);
 }

@@ -36,6 +36,17 @@ proptest! {
     }
 
     #[test]
+    fn all_deadlines_are_listed_in_their_order(journal in journal()) {
+        let mut hub = journal.hub();
+        for (at, entry) in &journal.entries {
+            step(&mut hub, *at, entry);
+            let listed = hub.deadlines();
+            prop_assert!(listed.is_sorted());
+            prop_assert_eq!(listed.first().map(|(at, ..)| *at), hub.poll_timeout());
+        }
+    }
+
+    #[test]
     fn time_never_goes_back(journal in journal()) {
         let (mut hub, mut clamped) = (journal.hub(), journal.hub());
         for (at, entry) in &journal.entries {

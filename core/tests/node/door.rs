@@ -144,3 +144,31 @@ fn sizes_count_who_waits_for_a_stick_and_which_addresses_are_told_apart() {
     assert_eq!(size("members"), Some(3));
     assert_eq!(size("addresses"), Some(1));
 }
+
+#[test]
+fn what_is_asked_and_what_is_in_flight_are_both_pending() {
+    let mut shell = Shell::with_pair(Config::default());
+    shell.call(send("ann", "one"));
+    assert!(shell.node.poll_batch(shell.now).is_some());
+    shell.call(send("ann", "two"));
+    shell.call(send("ann", "three"));
+    assert_eq!(shell.node.load().pending, 3);
+}
+
+#[test]
+fn the_limits_of_a_node_follow_from_its_configuration() {
+    let shell = Shell::new(Config {
+        max_participants: 10,
+        max_streams: 3,
+        max_pending: 100,
+        max_held: 5,
+        ..Config::default()
+    });
+    let sizes = shell.node.sizes();
+    let limit = |name| sizes.iter().find(|s| s.name == name).map(|s| s.limit);
+    assert_eq!(limit("open_streams"), Some(30));
+    assert_eq!(limit("parked"), Some(10));
+    assert_eq!(limit("held"), Some(5));
+    // Calls, each stream closed, each participant's wait told of, the first entry, and a tick.
+    assert_eq!(limit("pending"), Some(100 + 30 + 10 + 2));
+}

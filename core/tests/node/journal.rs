@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use chat_core::{
     Call, Caller, Command, Config, Entry, Hub, Implied, Node, Output, Position, Reply, RequestKey,
-    Response, Span,
+    Response, Span, Time,
 };
 
 use crate::shell::{Shell, check, handle, secret, send};
@@ -202,4 +202,28 @@ fn answers_from_memory_are_counted_and_nothing_else_is() {
     }
     shell.node.swap_for_restored();
     assert_eq!(shell.node.hub().figures().recalled(), 3);
+}
+
+#[test]
+fn nothing_is_finished_before_a_stop_or_while_a_batch_is_in_flight() {
+    let mut shell = Shell::with_pair(Config::default());
+    assert!(!shell.node.finish(shell.now), "nobody asked it to stop");
+    shell.call(send("ann", "one"));
+    assert!(shell.node.poll_batch(shell.now).is_some());
+    shell.node.shut_down();
+    assert!(!shell.node.finish(shell.now), "the batch is in flight");
+    let first = shell.node.hub().position().next();
+    shell.node.committed(first, shell.now);
+    assert!(shell.node.finish(shell.now));
+}
+
+#[test]
+fn while_a_batch_is_in_flight_only_waiting_checks_have_a_deadline() {
+    let mut shell = Shell::with_pair(Config::default());
+    shell.call(send("ann", "one"));
+    assert_eq!(shell.node.poll_timeout(), Some(Time(0)), "to be appended");
+    assert!(shell.node.poll_batch(shell.now).is_some());
+    assert_eq!(shell.node.poll_timeout(), None, "the commit is awaited");
+    shell.call(check("ben", Some(1), Span::secs(5)));
+    assert_eq!(shell.node.poll_timeout(), Some(Time(5_000_000)));
 }

@@ -1,8 +1,8 @@
 //! Event streams: opened, read from their own cursor, and closed.
 
-use chat_core::{Call, Config, Entry, Implied, Output, Response, Seq, Time};
+use chat_core::{Call, Command, Config, Entry, Implied, Output, Response, Seq, Time, UserId};
 
-use crate::shell::{Shell, handle, send};
+use crate::shell::{Shell, command, handle, send};
 
 #[test]
 fn streams_are_read_from_their_own_cursor_and_signalled_once() {
@@ -87,4 +87,39 @@ fn a_stream_that_is_not_read_to_its_end_is_not_signalled_again() {
     shell.call(send("ann", "three"));
     shell.commit();
     assert!(shell.outputs.contains(&ready));
+}
+
+#[test]
+fn a_stream_is_somebodys_and_stands_behind_what_it_has_sent() {
+    let mut shell = Shell::with_pair(Config::default());
+    let stream = shell.call(Call::OpenStream {
+        reader: handle("ben"),
+        after: Some(Seq(0)),
+    });
+    shell.commit();
+    assert_eq!(shell.node.stream_user(stream), Some(UserId(2)));
+    assert_eq!(shell.node.stream_cursor(stream), Some(Seq(0)));
+    assert!(shell.node.read_stream(stream, 9).is_some());
+    assert_eq!(shell.node.stream_cursor(stream), Some(Seq(1)));
+    shell.node.close_stream(stream);
+    assert_eq!(shell.node.stream_user(stream), None);
+    assert_eq!(shell.node.stream_cursor(stream), None);
+}
+
+#[test]
+fn what_is_said_in_passing_goes_to_the_streams_of_the_others() {
+    let mut shell = Shell::with_pair(Config::default());
+    let open = |name| Call::OpenStream {
+        reader: handle(name),
+        after: None,
+    };
+    let [_own, bens, bens_second] = ["ann", "ben", "ben"].map(|name| shell.call(open(name)));
+    shell.commit();
+    shell.call(command("ann", Command::Typing { room: None }));
+    shell.commit();
+    let told = shell.outputs.iter().filter_map(|output| match output {
+        Output::Notice { stream, .. } => Some(*stream),
+        Output::Reply { .. } | Output::StreamReady(_) | Output::StreamClosed(_) => None,
+    });
+    assert_eq!(told.collect::<Vec<_>>(), [bens, bens_second]);
 }

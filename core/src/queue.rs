@@ -254,3 +254,62 @@ impl Queue {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn waiter(user: u32, interests: &[&str]) -> Waiter {
+        let taste = if interests.is_empty() {
+            Taste::Anyone
+        } else {
+            Taste::Shared
+        };
+        Waiter {
+            user: UserId(user),
+            since: Time(0),
+            interests: interests.iter().map(|text| Arc::from(*text)).collect(),
+            taste,
+        }
+    }
+
+    fn line() -> Queue {
+        let mut queue = Queue::default();
+        queue.enter(waiter(1, &["chess"]));
+        queue.enter(waiter(2, &[]));
+        queue
+    }
+
+    #[test]
+    fn a_line_that_nobody_could_have_made_is_not_valid() {
+        assert_eq!(line().validate(), Ok(()));
+        let wrong: [(&str, fn(&mut Queue)); 5] = [
+            ("a place not given yet", |queue| queue.next = Ticket(1)),
+            ("one who waits twice", |queue| queue.enter(waiter(2, &[]))),
+            ("a stranger in the index", |queue| {
+                queue.by_user.insert(UserId(3), Ticket(0));
+            }),
+            ("one less who takes anyone", |queue| queue.open.clear()),
+            ("one less with an interest", |queue| {
+                queue.by_interest.clear()
+            }),
+        ];
+        for (what, spoil) in wrong {
+            let mut queue = line();
+            spoil(&mut queue);
+            assert!(queue.validate().is_err(), "{what}");
+        }
+    }
+
+    #[test]
+    fn only_who_waits_has_waited_since_then() {
+        let mut queue = Queue::default();
+        let late = Waiter {
+            since: Time(7),
+            ..waiter(1, &[])
+        };
+        queue.enter(late);
+        assert_eq!(queue.waiting_since(UserId(1)), Some(Time(7)));
+        assert_eq!(queue.waiting_since(UserId(2)), None);
+    }
+}

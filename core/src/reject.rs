@@ -179,3 +179,22 @@ pub enum Accepted {
     #[error("a participant, with a handle")]
     Participant,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_passes_says_when_to_try_again() {
+        let retry_after = Span::secs(3);
+        let passing = [
+            Reject::RateLimited { retry_after },
+            Reject::Overloaded { retry_after },
+            Reject::StorageUnavailable { retry_after },
+        ];
+        for reject in passing {
+            assert_eq!(reject.retry_after(), Some(retry_after), "{reject}");
+        }
+        assert_eq!(Reject::ShuttingDown.retry_after(), None);
+    }
+}

@@ -222,3 +222,57 @@ impl Room {
 fn is_fresh(notice: &Notice, now: Time) -> bool {
     now.since(notice.at) <= NOTICE_FRESH
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HERE: RoomId = RoomId(1);
+
+    fn room(kind: Kind, members: &[u32]) -> Room {
+        let mut room = Room::new(HERE, kind);
+        room.members = members
+            .iter()
+            .map(|user| Member {
+                user: UserId(*user),
+                since: Time(0),
+                draft: None,
+            })
+            .collect();
+        room
+    }
+
+    fn named() -> Kind {
+        Kind::Named {
+            name: "lobby".into(),
+            folded: "lobby".into(),
+            stick: Stick::default(),
+        }
+    }
+
+    #[test]
+    fn a_room_that_nobody_could_have_made_is_not_valid() {
+        assert_eq!(room(named(), &[1, 2, 5]).validate(HERE), Ok(()));
+        assert!(room(named(), &[1]).validate(RoomId(2)).is_err(), "its id");
+        assert!(room(named(), &[]).validate(HERE).is_err(), "nobody is in");
+        assert!(room(named(), &[2, 1]).validate(HERE).is_err(), "the order");
+        assert!(room(named(), &[1, 1]).validate(HERE).is_err(), "twice in");
+    }
+
+    #[test]
+    fn a_pair_is_two_and_what_is_left_of_one_may_be_fewer() {
+        for members in [&[1_u32][..], &[1, 2, 3]] {
+            assert!(
+                room(Kind::Pair { turns: 0 }, members)
+                    .validate(HERE)
+                    .is_err()
+            );
+        }
+        assert_eq!(
+            room(Kind::Pair { turns: 0 }, &[1, 2]).validate(HERE),
+            Ok(())
+        );
+        let ended = room(Kind::Ended(EndReason::Left), &[1]);
+        assert_eq!(ended.validate(HERE), Ok(()));
+    }
+}

@@ -182,6 +182,18 @@ mod tests {
         assert_eq!(stick.give_up(BEN), GivenUp::Released(Epoch(2)));
         assert_eq!(stick.give_up(BEN), GivenUp::Nothing);
     }
+
+    #[test]
+    fn who_waits_may_withdraw_and_is_not_granted_it_then() {
+        let mut stick = Stick::default();
+        stick.claim(ANN, Time(0), LEASE);
+        stick.claim(BEN, Time(0), LEASE);
+        assert_eq!(stick.give_up(BEN), GivenUp::Withdrawn);
+        assert_eq!(stick.give_up(BEN), GivenUp::Nothing);
+        assert_eq!(stick.give_up(ANN), GivenUp::Released(Epoch(1)));
+        assert_eq!(stick.grant_next(Time(1), LEASE), None);
+    }
+
     #[test]
     fn a_stick_that_nobody_could_have_made_is_not_valid() {
         let mut stick = Stick::default();

@@ -83,3 +83,34 @@ where
         Map::deserialize(deserializer).map(Self)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Below this size, in entries, a table keeps what it has.
+    const SMALL: usize = 1_024;
+
+    #[test]
+    fn memory_is_given_back_as_a_crowd_leaves_in_few_steps() {
+        let mut table = Table::default();
+        for key in 0..10_000_u32 {
+            table.insert(key, ());
+        }
+        let mut sizes = vec![table.0.capacity()];
+        for key in 0..10_000 {
+            let before = table.0.capacity();
+            assert_eq!(table.remove(&key), Some(()));
+            let (left, after) = (table.len(), table.0.capacity());
+            if after == before {
+                assert!(after <= SMALL || left * 8 >= after, "{left} in {after}");
+                continue;
+            }
+            assert!(left * 8 < before && before > SMALL, "{left} in {before}");
+            assert!(after >= left * 2, "room for {after}, and {left} are left");
+            sizes.push(after);
+        }
+        assert!(sizes.len() <= 3, "each move costs time: {sizes:?}");
+        assert!(sizes.last() <= Some(&SMALL), "{sizes:?}");
+    }
+}

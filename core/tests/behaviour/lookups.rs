@@ -1,6 +1,6 @@
 //! What the node and the shell look up.
 
-use chat_core::{Address, Muted, PresenceView, RoomId, Span, Time, UserId};
+use chat_core::{Address, Muted, PresenceView, RoomId, Seq, Span, Time, UserId};
 
 use crate::check::play;
 
@@ -26,6 +26,11 @@ fn a_read_is_worth_telling_of_whoever_is_not_safely_there() {
     assert!(wants("0s ann login \n ann open_stream \n ann close_stream"));
     assert!(wants("0s ann login \n 60s tick"));
     assert!(!wants("0s tick"), "nobody is there");
+    let streaming = play("0s ann login \n ann open_stream").hub;
+    assert!(
+        !streaming.wants_seen(ANN, after(200_000)),
+        "her stream says so"
+    );
 }
 
 #[test]
@@ -54,10 +59,43 @@ fn participants_are_found_by_handle_and_by_reader_and_not_by_the_other() {
 }
 
 #[test]
+fn participants_are_found_by_whatever_looks_like_their_name() {
+    let hub = play("0s ann login as=Ann \n ben enter_queue").hub;
+    assert_eq!(hub.user_by_name("ANN"), Some(ANN));
+    assert_eq!(hub.user_by_name("user_2"), Some(BEN));
+    assert_eq!(hub.user_by_name("Anna"), None);
+}
+
+#[test]
+fn unread_is_what_came_after_a_place() {
+    let hub = play("config stick=optional \n 0s ann login \n ben login \n ann send 'hi'").hub;
+    let unread = |after| hub.unread(BEN, Seq(after));
+    assert_eq!(
+        [unread(0), unread(1), unread(2)],
+        [Some(2), Some(1), Some(0)]
+    );
+    assert_eq!(hub.unread(UserId(3), Seq(0)), None);
+}
+
+#[test]
+fn members_are_told_in_the_order_of_their_ids() {
+    let hub = play("0s ann enter_queue \n ben login den \n ann login den").hub;
+    let members = |room| hub.members_of(RoomId(room)).collect::<Vec<_>>();
+    assert_eq!(members(1), [ANN, BEN]);
+    assert_eq!(members(2), []);
+}
+
+#[test]
 fn bans_are_looked_up_until_they_are_lifted() {
     let script = "0s ann login as=Ann \n operator ban ann 'spam' \n operator ban_address 7 'flood'";
     let hub = play(script).hub;
     assert!(hub.is_banned(Address(7)) && !hub.is_banned(Address(8)));
+    let addresses: Vec<_> = hub.banned_addresses().collect();
+    assert_eq!(addresses.len(), 1);
+    assert_eq!(
+        (addresses[0].0, &*addresses[0].1.reason),
+        (Address(7), "flood")
+    );
     let names: Vec<_> = hub.banned_names().collect();
     assert_eq!(names.len(), 1);
     assert_eq!((&*names[0].1.by, &*names[0].1.reason), ("olga", "spam"));

@@ -286,3 +286,24 @@ fn those_who_wait_keep_rooms_for_themselves() {
         room_1/1 chatroom.found user_2 and user_1 → user_1#1 user_2#1
     ");
 }
+
+#[test]
+fn interests_are_the_same_in_any_case_and_count_once() {
+    let told = check(
+        "
+        config matching=interests
+        0s ann enter_queue interests=Rust
+           ben enter_queue interests=rUST
+        1s cat enter_queue interests=chess,go
+           dan enter_queue interests=tea,tea
+        2s eve enter_queue interests=chess,go,tea
+    ",
+    );
+    assert!(
+        told.contains("ben enter_queue interests=rUST ⇒ user_2 matched with user_1"),
+        "{told}"
+    );
+    // Two shared interests are more than one that is said twice.
+    let last = "eve enter_queue interests=chess,go,tea ⇒ user_5 matched with user_3";
+    assert!(told.contains(last), "{told}");
+}

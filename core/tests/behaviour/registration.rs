@@ -246,3 +246,33 @@ fn one_who_unregisters_leaves_everything_and_frees_name_and_id() {
         room_2/1 chatroom.found Ann (a) and ben → ben#5 Ann#1
     ");
 }
+
+#[test]
+fn names_that_only_begin_like_the_servers_are_free() {
+    for name in ["user_", "user_x", "user_7b", "user"] {
+        let told = check(&format!("0s ann login lobby as={name}"));
+        assert!(told.contains("⇒ user_1 in room_1"), "{told}");
+    }
+}
+
+#[test]
+fn the_name_that_one_was_given_may_be_chosen_in_another_case() {
+    let told =
+        check("0s ann enter_queue \n ann login lobby as=USER_1 \n ben login lobby as=User_1");
+    assert!(told.contains("user.joined USER_1"), "{told}");
+    assert!(
+        told.contains("ben login lobby as=User_1 ⇒ refused, name_taken"),
+        "{told}"
+    );
+}
+
+#[test]
+fn a_public_id_has_64_characters_at_most() {
+    let told = |length: usize| check(&format!("0s ann enter_queue id={}", "x".repeat(length)));
+    assert!(told(64).contains("waits at 1"), "{}", told(64));
+    assert!(
+        told(65).contains("refused, invalid_arguments"),
+        "{}",
+        told(65)
+    );
+}

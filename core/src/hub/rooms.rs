@@ -83,7 +83,6 @@ impl Hub {
             [room] => Ok(room),
             // Nowhere now, but in a chat before: that is the one that is meant, and it is over.
             [] if !participant.ended.is_empty() => Err(Reject::ChatEnded),
-            [] => Err(Reject::RoomAmbiguous { rooms: 0 }),
             _ => {
                 let rooms = u32::try_from(participant.rooms.len()).unwrap_or(u32::MAX);
                 Err(Reject::RoomAmbiguous { rooms })

@@ -176,4 +176,29 @@ mod tests {
         );
         assert!(gate.addresses() as u64 <= ADDRESSES);
     }
+
+    #[test]
+    fn the_sweep_goes_round_and_spares_who_has_not_rested() {
+        let mut gate = gate(1, 9);
+        let mut call = |seconds: u64, address| {
+            let at = Time(seconds * 1_000_000);
+            assert_eq!(gate.admit(at, Address(address), None), Ok(()));
+            gate.addresses()
+        };
+        // The first eight have four seconds to rest, the two behind them one.
+        for address in (0..8).flat_map(|address| [address; 4]).chain([8, 9]) {
+            call(0, address);
+        }
+        assert_eq!(call(2, 100), 11, "none of the first eight has rested");
+        assert_eq!(call(2, 101), 10, "the two behind them have");
+        assert_eq!(call(5, 102), 3, "and now the first eight");
+    }
+
+    #[test]
+    fn nothing_is_kept_of_one_who_is_forgotten() {
+        let mut gate = gate(1, 1);
+        assert_eq!(gate.admit(Time(0), Address(1), Some(UserId(1))), Ok(()));
+        gate.forget(UserId(1));
+        assert_eq!(gate.users.len(), 0);
+    }
 }

@@ -194,3 +194,10 @@ fn no_limit_was_left_out() {
         assert!(known.contains(&key.as_str()), "{key} is not tested here");
     }
 }
+
+#[test]
+fn what_was_there_before_a_limit_was_lowered_is_told_by_its_name() {
+    let hub = play("0s ann login \n ben login \n cat login \n 1s resume max_participants=2").hub;
+    let told = hub.check_limits();
+    assert_eq!(told, Err("participants: 3, the limit is 2".into()));
+}

@@ -1,6 +1,6 @@
 //! A restored Hub goes on exactly as the one that was written.
 
-use chat_core::Hub;
+use chat_core::{Config, Hub, RestoreError};
 use proptest::prelude::*;
 use proptest::sample::Index;
 
@@ -19,4 +19,15 @@ proptest! {
         prop_assert_eq!(restored.digest(), hub.digest());
         prop_assert_eq!(restored.snapshot(), hub.snapshot());
     }
+}
+
+#[test]
+fn a_snapshot_of_another_version_is_refused_as_that() {
+    let mut bytes = Hub::new(Config::default(), 1).snapshot();
+    let version = bytes
+        .iter()
+        .position(|byte| *byte == b'1')
+        .expect("it says which it is");
+    bytes[version] = b'2';
+    assert_eq!(Hub::restore(&bytes).err(), Some(RestoreError::Format));
 }

@@ -1,6 +1,6 @@
 //! Checks: answered at once, when something comes, or when their time is up.
 
-use chat_core::{Answer, Config, Entry, Implied, Output, Response, Seq, Span, Time};
+use chat_core::{Answer, Config, Entry, Implied, Output, Response, Seq, Span, Time, UserId};
 
 use crate::shell::{Shell, check, send};
 
@@ -181,4 +181,60 @@ fn a_check_that_acknowledges_nothing_new_costs_the_journal_nothing() {
     shell.call(check("ben", Some(1), Span::ZERO));
     shell.pass(Span::secs(1));
     assert_eq!(shell.journal.len(), before);
+}
+
+#[test]
+fn a_stop_answers_a_waiting_check_empty() {
+    let mut shell = Shell::with_pair(Config::default());
+    assert_eq!(shell.node.load().parked, 0);
+    let waiting = shell.call(check("ben", Some(1), Span::secs(20)));
+    assert_eq!(shell.node.load().parked, 1);
+    shell.node.shut_down();
+    assert!(shell.node.finish(shell.now));
+    shell.drain();
+    assert_eq!(shell.read(waiting), Some((vec![], 1)));
+    assert_eq!(shell.node.load().parked, 0);
+}
+
+#[test]
+fn a_check_behind_the_end_of_the_inbox_is_refused() {
+    let mut shell = Shell::with_pair(Config::default());
+    let at_the_end = shell.call(check("ben", Some(1), Span::ZERO));
+    assert_eq!(shell.code(at_the_end), None);
+    let beyond = shell.call(check("ben", Some(2), Span::ZERO));
+    assert_eq!(shell.code(beyond), Some("invalid_cursor"));
+}
+
+#[test]
+fn unread_is_what_a_bare_check_would_bring() {
+    let mut shell = Shell::with_pair(Config::default());
+    let ben = UserId(2);
+    shell.call(send("ann", "one"));
+    shell.commit();
+    assert_eq!(shell.node.unread(ben), Some((Seq(0), 2)));
+    shell.call(check("ben", None, Span::ZERO));
+    assert_eq!(shell.node.unread(ben), Some((Seq(2), 0)));
+    assert_eq!(shell.node.unread(UserId(3)), None);
+}
+
+#[test]
+fn how_far_a_bare_check_came_is_journalled() {
+    let mut shell = Shell::with_pair(Config::default());
+    shell.call(check("ben", None, Span::ZERO));
+    shell.pass(Span::millis(250));
+    let read = Implied::Read {
+        acknowledged: Seq(0),
+        delivered: Seq(1),
+    };
+    let is_read =
+        |entry: &Entry| matches!(entry, Entry::Implied { implied, .. } if *implied == read);
+    assert!(shell.journal.iter().any(|(_, entry)| is_read(entry)));
+    // The same place again is no news, and nothing waits to be told.
+    shell.call(check("ben", Some(1), Span::ZERO));
+    shell.pass(Span::millis(250));
+    let (told, due) = (shell.journal.len(), shell.node.hub().clone().poll_timeout());
+    shell.call(check("ben", Some(1), Span::ZERO));
+    assert_eq!(shell.node.poll_timeout(), due);
+    shell.pass(Span::millis(250));
+    assert_eq!(shell.journal.len(), told);
 }

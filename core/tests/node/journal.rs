@@ -227,3 +227,22 @@ fn while_a_batch_is_in_flight_only_waiting_checks_have_a_deadline() {
     shell.call(check("ben", Some(1), Span::secs(5)));
     assert_eq!(shell.node.poll_timeout(), Some(Time(5_000_000)));
 }
+
+#[test]
+fn a_failed_append_ends_a_halt_and_no_stop() {
+    let mut shell = Shell::with_pair(Config::default());
+    shell.call(send("ann", "one"));
+    assert!(shell.node.poll_batch(shell.now).is_some());
+    shell.node.append_unknown();
+    shell.node.append_failed(shell.now);
+    shell.now += Span::secs(1);
+    let again = shell.call(send("ann", "one"));
+    shell.commit();
+    assert!(matches!(shell.outcome(again), Some(Ok(_))));
+    shell.call(send("ann", "two"));
+    assert!(shell.node.poll_batch(shell.now).is_some());
+    shell.node.shut_down();
+    shell.node.append_failed(shell.now);
+    let late = shell.call(send("ann", "late"));
+    assert_eq!(shell.code(late), Some("shutting_down"));
+}

@@ -64,6 +64,8 @@ fn a_stream_may_open_where_the_inbox_ends_and_no_further() {
     shell.commit();
     assert_eq!(shell.outcome(at_the_end), Some(&Ok(Response::Streaming)));
     assert_eq!(shell.code(beyond), Some("invalid_cursor"));
+    let ready = Output::StreamReady(at_the_end);
+    assert!(!shell.outputs.contains(&ready), "there is nothing to read");
 }
 
 #[test]
@@ -122,4 +124,40 @@ fn what_is_said_in_passing_goes_to_the_streams_of_the_others() {
         Output::Reply { .. } | Output::StreamReady(_) | Output::StreamClosed(_) => None,
     });
     assert_eq!(told.collect::<Vec<_>>(), [bens, bens_second]);
+}
+
+#[test]
+fn streams_are_counted_and_one_that_closes_leaves_the_others() {
+    let mut shell = Shell::with_pair(Config::default());
+    let open = || Call::OpenStream {
+        reader: handle("ben"),
+        after: None,
+    };
+    assert_eq!(shell.node.load().streams, 0);
+    let [first, second] = [(); 2].map(|()| shell.call(open()));
+    shell.commit();
+    assert_eq!(shell.node.load().streams, 2);
+    shell.node.close_stream(first);
+    shell.call(send("ann", "one"));
+    shell.commit();
+    assert_eq!(shell.node.load().streams, 1);
+    assert!(shell.outputs.contains(&Output::StreamReady(second)));
+    let closed = shell.journal.len();
+    shell.node.close_stream(first);
+    shell.commit();
+    assert_eq!(shell.journal.len(), closed, "it was closed already");
+}
+
+#[test]
+fn the_streams_of_one_who_unregisters_end() {
+    let mut shell = Shell::with_pair(Config::default());
+    let stream = shell.call(Call::OpenStream {
+        reader: handle("ben"),
+        after: None,
+    });
+    shell.commit();
+    shell.call(command("ben", Command::Unregister));
+    shell.commit();
+    assert!(shell.outputs.contains(&Output::StreamClosed(stream)));
+    assert_eq!(shell.node.load().streams, 0);
 }

@@ -114,7 +114,7 @@ impl Span {
             .find(|(name, _)| *name == unit)
             .ok_or_else(wrong)?;
         let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
-        if whole.is_empty() || fraction.is_empty() || fraction.len() > 6 {
+        if fraction.len() > 6 {
             return Err(wrong());
         }
         let whole: u64 = whole.parse().map_err(|_| wrong())?;
@@ -221,6 +221,9 @@ mod tests {
             (12_345, 12, 13)
         );
         assert_eq!(Span::secs(12).as_secs_ceil(), 12);
+        assert_eq!(Span::secs(1) + Span::millis(500), Span::millis(1_500));
+        assert_eq!(Span::secs(1) - Span::millis(400), Span::millis(600));
+        assert_eq!(Span::secs(1) - Span::secs(2), Span::ZERO);
     }
 
     #[test]
@@ -241,6 +244,7 @@ mod tests {
             assert!(why.contains("write a number and a unit"), "{text}: {why}");
         }
         assert_eq!(Span::parse("1.123456s"), Ok(Span(1_123_456)));
+        assert_eq!(Span::parse("36500d"), Ok(Span::secs(36_500 * 86_400)));
         assert!(Span::parse("36501d").unwrap_err().contains("100 years"));
     }
 }

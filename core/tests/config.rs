@@ -1,6 +1,6 @@
 //! Every limit of the configuration takes what it says it takes, to the last number, and no more.
 
-use chat_core::config::ConfigError;
+use chat_core::config::{ConfigError, Limit, RateLimit};
 use chat_core::{Config, Span};
 use serde_json::{Value, json};
 
@@ -84,4 +84,14 @@ fn a_chat_has_one_turn_at_least_or_no_limit() {
         fault("turn_limit", json!(0)).expect("none at all").found,
         "0"
     );
+}
+
+#[test]
+fn limits_read_as_they_are_written() {
+    assert_eq!(Limit::At(7).to_string(), "7");
+    assert_eq!(Limit::None.to_string(), "none");
+    assert_eq!(RateLimit::None.to_string(), "none");
+    let told = fault("rate_limit", json!({ "per_second": 0, "burst": 9 }));
+    let found = told.expect("nobody could call").found;
+    assert_eq!(found, "{ per_second: 0, burst: 9 }");
 }

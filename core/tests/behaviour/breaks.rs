@@ -257,3 +257,36 @@ fn who_is_forgotten_begins_anew() {
     ann mood ⇒ stress 0, boss 0
     ");
 }
+
+#[test]
+fn a_break_at_the_instant_of_an_answer_comes_after_it() {
+    let told = check(
+        "
+        config boss_alertness=100 boss_alertness_cooldown=300d
+        0s ann arrive
+           ann break take_a_break
+           ann break take_a_break
+           ann break take_a_break
+           ann break take_a_break
+           ann break take_a_break
+        9h ann break show_meme key=1
+        32420s ann break coffee_mission key=2
+           ann break show_meme key=1
+    ",
+    );
+    let answers: Vec<_> = told
+        .lines()
+        .filter_map(|line| line.split_once("show_meme key=1 ⇒ "))
+        .collect();
+    assert_eq!(answers.len(), 2, "{told}");
+    let [first, again] = [answers[0].1, answers[1].1].map(|answer| answer.split(';').next());
+    assert_eq!(first, again, "{told}");
+    assert!(
+        first.is_some_and(|answer| answer.ends_with("told at 32420s")),
+        "{told}"
+    );
+    assert!(
+        !told.contains("coffee_mission, stress 0"),
+        "else nothing would have shown: {told}"
+    );
+}

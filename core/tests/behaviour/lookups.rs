@@ -167,3 +167,23 @@ fn an_operator_sees_where_somebody_is_and_whether_muted() {
     let elsewhere = play("0s ann login as=Ann").hub;
     assert_eq!(elsewhere.participant_view(ANN).unwrap().waiting_since, None);
 }
+
+#[test]
+fn sizes_are_those_of_the_largest_of_each_kind() {
+    let script = "config stick=optional \n 0s ann login lobby key=1 \n ann login den key=2 \n ben login lobby key=1 \n ann send 'x' room=room_1 key=3 \n ann send 'y' room=room_1 key=4 \n ben send 'z' key=2";
+    let hub = play(script).hub;
+    let sizes = hub.sizes();
+    let size = |name| sizes.iter().find(|s| s.name == name).map(|s| s.size);
+    for (name, largest) in [
+        ("participants", 2),
+        ("rooms", 2),
+        ("queue", 0),
+        ("remembered_keys", 4),
+        ("rooms_each", 2),
+        ("members", 2),
+        ("history", 3),
+        ("inbox", 4),
+    ] {
+        assert_eq!(size(name), Some(largest), "{name}");
+    }
+}

@@ -201,8 +201,10 @@ fn a_check_behind_the_end_of_the_inbox_is_refused() {
     let mut shell = Shell::with_pair(Config::default());
     let at_the_end = shell.call(check("ben", Some(1), Span::ZERO));
     assert_eq!(shell.code(at_the_end), None);
-    let beyond = shell.call(check("ben", Some(2), Span::ZERO));
-    assert_eq!(shell.code(beyond), Some("invalid_cursor"));
+    for wait in [Span::ZERO, Span::secs(20)] {
+        let beyond = shell.call(check("ben", Some(2), wait));
+        assert_eq!(shell.code(beyond), Some("invalid_cursor"));
+    }
 }
 
 #[test]

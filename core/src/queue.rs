@@ -283,7 +283,8 @@ mod tests {
     #[test]
     fn a_line_that_nobody_could_have_made_is_not_valid() {
         assert_eq!(line().validate(), Ok(()));
-        let wrong: [(&str, fn(&mut Queue)); 5] = [
+        type Spoil = fn(&mut Queue);
+        let wrong: [(&str, Spoil); 5] = [
             ("a place not given yet", |queue| queue.next = Ticket(1)),
             ("one who waits twice", |queue| queue.enter(waiter(2, &[]))),
             ("a stranger in the index", |queue| {

@@ -169,13 +169,13 @@ impl Judge {
             Event::Member(user, Presence::Left | Presence::Away)
             | Event::Moderation(Some(user), Moderated::Muted | Moderated::Kicked) => {
                 if user == sight.user {
-                    let dropped_at = &mut l.people[person].dropped_at;
-                    *dropped_at = sight.arrival.sent_at.max(*dropped_at);
-                    self.stick_progress.drop(l, person, Some(room));
+                    let sent_at = sight.arrival.sent_at;
+                    self.stick_progress.dropped(l, person, room, sent_at);
                 }
             }
             Event::Moderation(_, Moderated::Closed) => {
-                self.stick_progress.drop(l, person, Some(room));
+                let sent_at = sight.arrival.sent_at;
+                self.stick_progress.dropped(l, person, room, sent_at);
             }
             Event::Member(_, Presence::Joined | Presence::Back)
             | Event::Moderation(None, _)

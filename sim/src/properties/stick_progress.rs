@@ -49,7 +49,7 @@ impl StickProgress {
             return;
         }
         // A remembered answer, or one that comes after the news of the grant, or that the claimant
-        // was taken for gone, or while it withdraws what it claimed, tells of a claim that may be
+        // was taken for gone or the room closed, or while it withdraws what it claimed, tells of a claim that may be
         // over.
         let claimed_at = call.at + l.clock.jumped;
         let overtaken = l.people[person].dropped_at >= claimed_at
@@ -93,6 +93,14 @@ impl StickProgress {
             .retain(|w| w.person != person || room.is_some_and(|room| room != w.room));
         l.people[person].claims_stick = self.waits.iter().any(|w| w.person == person);
         self.waits.len() < before
+    }
+
+    /// Somebody went out of a room, or the room is no more, as of this time by the server's clock:
+    /// what it claimed before is over, even if the answer to it comes later.
+    pub(crate) fn dropped(&mut self, l: &mut Ledger, person: usize, room: Room, sent_at: Time) {
+        let dropped_at = &mut l.people[person].dropped_at;
+        *dropped_at = sent_at.max(*dropped_at);
+        self.drop(l, person, Some(room));
     }
 
     /// Somebody was granted the stick, at this time by the server's clock.

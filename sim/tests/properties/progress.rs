@@ -8,7 +8,7 @@ use sim::draw::Ratio;
 use sim::history::{Retry, What};
 use sim::metrics::judged_by_thresholds;
 use sim::plan::{Compare, Figure, Plan, Threshold};
-use sim::protocol::{Answer, EndReason, LostRange, Op, Presence, Room, Saw};
+use sim::protocol::{Answer, EndReason, LostRange, Moderated, Op, Presence, Room, Saw};
 use sim::result::Class;
 use sim::sometimes::Point;
 
@@ -179,6 +179,28 @@ mod stick_progress {
             if let Some(reset) = reset {
                 story.answers(reset, draft(0));
             }
+            story.later(Span::secs(60));
+            story.drains(&[ANN, BOB]);
+            story.ends()
+        };
+        assert!(!broken(&then(true)).contains(&"stick_progress"));
+        assert!(broken(&then(false)).contains(&"stick_progress"));
+    }
+
+    /// Found by exploring `soak`, seed 1715: the answer to the claim came after the news that the
+    /// room was closed.
+    #[test]
+    fn a_room_may_be_closed_before_the_answer_to_a_claim_comes() {
+        let then = |closes: bool| {
+            let mut story =
+                Story::two_in_lobby_with(|plan| plan.server.stick_lease = Span::secs(4));
+            story.heals();
+            story.takes_stick(ANN, 3, 1, &[ANN, BOB]);
+            let claim = story.calls(BOB, talking_stick());
+            if closes {
+                story.all_see(&[ANN, BOB], moderation(4, None, Moderated::Closed));
+            }
+            story.answers(claim, stick(1, 1));
             story.later(Span::secs(60));
             story.drains(&[ANN, BOB]);
             story.ends()

@@ -285,7 +285,7 @@ pub(crate) struct Person {
     pub(crate) last_call: Time,
     /// When the last call left that was answered.
     pub(crate) heard_at: Option<Time>,
-    /// When it last was taken for gone, or silenced, by the server's clock.
+    /// When it last was taken for gone, or silenced, or lost its room, by the server's clock.
     pub(crate) dropped_at: Time,
     /// When the last call of any kind succeeded.
     pub(crate) served_at: Time,

@@ -8,5 +8,6 @@ mod line;
 mod messages;
 mod progress;
 mod requests;
+mod stick_progress;
 mod story;
 mod turns;

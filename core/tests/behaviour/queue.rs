@@ -296,14 +296,14 @@ fn interests_are_the_same_in_any_case_and_count_once() {
            ben enter_queue interests=rUST
         1s cat enter_queue interests=chess,go
            dan enter_queue interests=tea,tea
-        2s eve enter_queue interests=chess,go,tea
+        2s eve enter_queue interests=chess,tea,tea
     ",
     );
     assert!(
         told.contains("ben enter_queue interests=rUST ⇒ user_2 matched with user_1"),
         "{told}"
     );
-    // Two shared interests are more than one that is said twice.
-    let last = "eve enter_queue interests=chess,go,tea ⇒ user_5 matched with user_3";
+    // One shared interest is as much as another that is said twice, and Cat came first.
+    let last = "eve enter_queue interests=chess,tea,tea ⇒ user_5 matched with user_3";
     assert!(told.contains(last), "{told}");
 }

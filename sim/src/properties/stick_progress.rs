@@ -49,8 +49,8 @@ impl StickProgress {
             return;
         }
         // A remembered answer, or one that comes after the news of the grant, or that the claimant
-        // was taken for gone or the room closed, or while it withdraws what it claimed, tells of a claim that may be
-        // over.
+        // was taken for gone or the room closed, or while it withdraws what it claimed, tells of a
+        // claim that may be over.
         let claimed_at = call.at + l.clock.jumped;
         let overtaken = l.people[person].dropped_at >= claimed_at
             || l.people[person].may_have_withdrawn(room, claimed_at);

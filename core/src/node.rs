@@ -45,7 +45,7 @@ const OVERLOAD_RETRY: Span = Span::millis(250);
 
 /// How long the first failed append keeps the next one waiting; it doubles up to `MAX_PAUSE`.
 const FIRST_PAUSE: Span = Span::millis(100);
-const MAX_PAUSE: Span = Span::secs(5);
+const MAX_PAUSE: Span = Span::secs(1);
 /// Whether calls are served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {

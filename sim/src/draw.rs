@@ -236,7 +236,8 @@ impl Quantiles {
                     (&self.body, bin, (bits >> 22) & 0xffff_ffff)
                 };
                 let (low, high) = (table[bin], table[bin + 1]);
-                low + (((high - low) * rest) >> 32)
+                let rest = u128::from(rest) << 32;
+                low + ((u128::from(high - low) * rest) >> 64) as u64
             }
         }
     }

@@ -88,7 +88,7 @@ pub enum Retry {
 pub enum Path {
     /// Pushed on the event stream.
     Stream,
-    /// In the answer of a `check`.
+    /// In the answer of a `check`, at the time that the answer's own record bears.
     Check,
 }
 

@@ -164,8 +164,8 @@ impl Observer for Judge {
 
     fn observe_world(&mut self, record: &WorldRecord<'_>) {
         self.ledger.world(record);
-        if let WorldRecord::ClockJumped { at, by } = *record {
-            self.jumped(at, by);
+        if let WorldRecord::ClockJumped { at, .. } = *record {
+            self.jumped(at);
         }
         if let WorldRecord::Sizes { sizes, .. } = record {
             self.bounded.sizes(&self.ledger, sizes, &mut self.findings);
@@ -312,24 +312,25 @@ impl Judge {
             return;
         };
         self.heard(person, None, record.at);
-        let someone = &mut self.ledger.people[person];
-        if !open {
-            someone.stream_closed_at = record.at;
+        if open {
+            self.opened(person, record.at);
+        } else {
+            self.away(person, record.at);
         }
-        let closed_at = someone.stream_closed_at;
-        if open
-            && let Some(since) = self.line.waits_since(person)
+        self.ledger.people[person].streaming = open.then_some(record.at);
+    }
+
+    fn opened(&mut self, person: usize, now: Time) {
+        self.back(person, now);
+        let closed_at = self.ledger.people[person].stream_closed_at;
+        let grace = self.ledger.config.reconnect_grace;
+        if let Some(since) = self.line.waits_since(person)
             && closed_at < since
-            && record.at.since(since + self.ledger.client_timeout)
-                >= self.ledger.config.reconnect_grace
+            && now.since(since + self.ledger.client_timeout) >= grace
         {
             // The first opening may have been given up, and counted as closed: the grace after that
             // may have been over before this one. One that closed while it waited is known of.
             self.line.lapse(person);
-        }
-        self.ledger.people[person].streaming = open.then_some(record.at);
-        if !open && self.ledger.people[person].in_line {
-            self.line.unsettle(person);
         }
     }
 

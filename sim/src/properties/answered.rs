@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use chat_core::Time;
 
-use super::Judge;
 use super::called::draft_room;
 use super::ledger::client::{Ask, Call, Key};
 use super::ledger::draft::{Edit, Length};
 use super::ledger::room::RoomKind;
 use super::single_match::Told;
+use super::{Judge, STRAY};
 use crate::history::Record;
 use crate::protocol::{Agent, Answer, CallId, Op, Outcome, Refusal};
 
@@ -123,7 +123,8 @@ impl Judge {
         (op, after): (&Op, Option<u64>),
         outcome: &Outcome,
     ) {
-        let page = std::mem::take(&mut self.ledger.client(agent).page);
+        let now = self.ledger.clock.now;
+        let page = self.ledger.client(agent).take_page(now);
         let Some(person) = person else {
             return;
         };
@@ -140,8 +141,11 @@ impl Judge {
                     someone.empty_at = someone.empty_at.max(called_at);
                 }
                 let waits = someone.in_line || someone.claims_stick;
-                if is_empty {
-                    let now = l.clock.now;
+                let told_of_itself_at = someone.told_of_itself_at;
+                let owed_until = l.clock.healed_at.max(l.client(agent).finished_at);
+                // Where each check is news of its own caller's coming back, no check is the last.
+                let kept_up = owed_until.is_some_and(|at| told_of_itself_at > at + l.clock.jumped);
+                if is_empty || (after.is_some() && kept_up) {
                     l.client(agent).read_out_at.get_or_insert(now);
                 }
                 self.bounded.page(l, user, page, f);
@@ -179,6 +183,11 @@ impl Judge {
                 self.entered(person, call, op, answer);
             }
             Answer::LeftQueue { left } => {
+                let mut until = now + self.ledger.clock.jumped;
+                if call.allowance(self.ledger.copies) > 1 {
+                    until += STRAY;
+                }
+                self.left_line(person, until);
                 if left {
                     self.left_queue(agent, person);
                 }
@@ -202,7 +211,7 @@ impl Judge {
                     self.draft_edited(person, call, op, None);
                 }
             }
-            Answer::LeftChat => self.left_chat(person, op),
+            Answer::LeftChat => self.left_chat(person, call, op),
             Answer::Stick { room, place, epoch } => {
                 self.stick_progress
                     .answered(&mut self.ledger, person, call, (room, place, epoch));
@@ -235,6 +244,7 @@ impl Judge {
             someone.enters.asks(call.at, interests);
         }
         someone.enters.strays |= call.allowance(copies) > 1;
+        someone.drafts.moved();
         match *answer {
             Answer::Matched { room, partner, .. } => {
                 let told = Told {
@@ -248,8 +258,12 @@ impl Judge {
             Answer::Waiting { .. } if !matched_since => {
                 let now = self.ledger.clock.now;
                 self.line.stand(&mut self.ledger, person, now);
-                if call.attempts > 1 {
-                    // The answer may be a remembered one, and the place in line lost since.
+                // A repeated call's answer may be a remembered one, and the place in line be lost
+                // since; or the answer took its time, by the server's clock, which may have jumped;
+                // or another call may have left the line at once.
+                let leaves = self.ledger.people[person].leaves_line;
+                let left = leaves.may_undo(self.ledger.by_server(call.at));
+                if call.attempts > 1 || self.is_long(call.at, now) || left {
                     self.line.unsettle(person);
                 }
             }
@@ -305,13 +319,16 @@ impl Judge {
             .count(&self.ledger, person, &mut self.findings);
     }
 
-    fn left_chat(&mut self, person: usize, op: &Op) {
-        let until = self.ledger.clock.now + self.ledger.clock.jumped;
+    fn left_chat(&mut self, person: usize, call: &Call, op: &Op) {
+        let mut until = self.ledger.clock.now + self.ledger.clock.jumped;
+        if call.allowance(self.ledger.copies) > 1 {
+            until += STRAY; // another copy of it may yet leave what comes next
+        }
         let Op::LeaveChat { room } = op else {
             return;
         };
+        self.withdrew(person, *room, until);
         let someone = &mut self.ledger.people[person];
-        someone.rewithdraw(*room, until);
         for stay in &mut someone.memberships {
             stay.has_left |= stay.leaving && *room == Some(stay.room);
         }
@@ -343,7 +360,7 @@ impl Judge {
         }
         if let Op::Reset { room } = op {
             let until = now + self.ledger.clock.jumped;
-            self.ledger.people[person].rewithdraw(*room, until);
+            self.withdrew(person, *room, until);
         }
         let length = match *answer {
             Answer::Draft { length, truncated } => Some((length, truncated)),
@@ -445,6 +462,10 @@ impl Judge {
 
     /// A call to leave or to withdraw was refused for good.
     fn not_withdrawn(&mut self, person: usize, op: &Op) {
+        let until = self.ledger.clock.now + self.ledger.clock.jumped;
+        if matches!(op, Op::LeaveQueue) {
+            self.left_line(person, until);
+        }
         let (leave, room) = match op {
             Op::LeaveChat { room } => (true, *room),
             Op::Reset { room } => (false, *room),
@@ -463,9 +484,8 @@ impl Judge {
             | Op::Mood
             | Op::Check { .. } => return,
         };
-        let until = self.ledger.clock.now + self.ledger.clock.jumped;
+        self.withdrew(person, room, until);
         let someone = &mut self.ledger.people[person];
-        someone.rewithdraw(room, until);
         if leave {
             for stay in &mut someone.memberships {
                 // What an earlier call left stays left, whatever is said to a later one.

@@ -1,11 +1,11 @@
 //! What a call tells when it leaves, is repeated, or is given up.
 
-use chat_core::{Span, Time};
+use chat_core::Time;
 
 use super::ledger::client::{Ask, Call, Key};
 use super::ledger::draft::Said;
 use super::ledger::event::text_print;
-use super::ledger::person::Shunned;
+use super::ledger::person::{Absence, Shunned};
 use super::ledger::room::RoomKind;
 use super::{Judge, STRAY};
 use crate::history::{Record, Retry};
@@ -56,42 +56,82 @@ impl Judge {
 
     /// A call shows that somebody is there; a long silence without a stream may mean away.
     pub(super) fn noticed(&mut self, person: usize, now: Time) {
-        let config = &self.ledger.config;
-        let idle = config.idle_timeout.min(config.unused_timeout);
-        let someone = &mut self.ledger.people[person];
-        let silence = now.since(someone.last_call);
-        someone.last_call = now;
-        if someone.in_line && someone.streaming.is_none() && silence.times(4) > idle.times(3) {
+        if self.ledger.people[person].in_line && self.is_silent(person, now) {
             self.line.unsettle(person);
         }
+        self.ledger.people[person].last_call = now;
     }
 
     /// A call that left at `called_at` was answered, or a stream is open: the server heard from
     /// somebody between then and now. It may have heard nothing since the call before left, however
     /// soon that was followed by the next: what is slow on its way may come too late.
     pub(super) fn heard(&mut self, person: usize, called_at: Option<Time>, now: Time) {
-        let config = &self.ledger.config;
-        let idle = config.idle_timeout.min(config.unused_timeout);
         let someone = &mut self.ledger.people[person];
-        let silence = someone.heard_at.map(|before| now.since(before));
-        someone.heard_at = someone.heard_at.max(called_at);
-        let too_long = silence.is_some_and(|silence| silence.times(4) > idle.times(3));
+        let before = someone.heard_at;
+        someone.heard_at = before.max(called_at);
+        let too_long = before.is_some_and(|before| self.is_long(before, now));
+        let someone = &self.ledger.people[person];
         if someone.in_line && someone.streaming.is_none() && too_long {
             self.line.lapse(person);
+        }
+        let closed_at = someone.stream_closed_at;
+        if called_at.is_some_and(|called_at| called_at > closed_at) {
+            self.back(person, now);
+        }
+    }
+
+    /// Somebody's stream closed. The server may have seen that a little earlier, and takes its user
+    /// for gone once the grace from there on is over; while anything holds things up, there is no
+    /// telling how much earlier.
+    pub(super) fn away(&mut self, person: usize, closed_at: Time) {
+        let earliest = Time(closed_at.0.saturating_sub(self.ledger.calm.within.0));
+        let is_calm = self.ledger.calm.since(&self.ledger.clock);
+        let someone = &mut self.ledger.people[person];
+        someone.stream_closed_at = closed_at;
+        let known = someone.streaming.is_some() && is_calm.is_some_and(|since| since <= earliest);
+        someone.absence = match someone.absence {
+            Absence::None if known => Absence::Since(earliest),
+            Absence::Since(before) if known => Absence::Since(before.min(earliest)),
+            Absence::None | Absence::Since(_) | Absence::Unbounded => Absence::Unbounded,
+        };
+    }
+
+    /// The server heard again, by `now`, from somebody whose stream had closed.
+    pub(super) fn back(&mut self, person: usize, now: Time) {
+        let grace = self.ledger.config.reconnect_grace;
+        let someone = &mut self.ledger.people[person];
+        let too_long = match std::mem::replace(&mut someone.absence, Absence::None) {
+            Absence::None => false,
+            Absence::Since(since) => now.since(since).times(4) > grace.times(3),
+            Absence::Unbounded => true,
+        };
+        if someone.in_line && too_long {
+            self.line.unsettle(person);
         }
     }
 
     /// The server's clock jumped ahead: to the server, who was silent was so for that much longer.
-    pub(super) fn jumped(&mut self, now: Time, by: Span) {
-        let config = &self.ledger.config;
-        let idle = config.idle_timeout.min(config.unused_timeout);
-        for (person, someone) in self.ledger.people.iter().enumerate() {
-            let silence = now.since(someone.last_call) + by;
-            let too_long = silence.times(4) > idle.times(3);
-            if someone.in_line && someone.streaming.is_none() && too_long {
+    pub(super) fn jumped(&mut self, now: Time) {
+        for person in 0..self.ledger.people.len() {
+            if self.ledger.people[person].in_line && self.is_silent(person, now) {
                 self.line.lapse(person);
             }
         }
+    }
+
+    /// Whether nothing came from somebody for so long, without a stream, that the server may have
+    /// taken it for gone.
+    fn is_silent(&self, person: usize, now: Time) -> bool {
+        let someone = &self.ledger.people[person];
+        someone.streaming.is_none() && self.is_long(someone.last_call, now)
+    }
+
+    /// Whether the server may take who is silent from then until now, without a stream, for gone.
+    pub(super) fn is_long(&self, from: Time, now: Time) -> bool {
+        let config = &self.ledger.config;
+        let idle = config.idle_timeout.min(config.unused_timeout);
+        let silence = (now + self.ledger.clock.jumped).since(self.ledger.by_server(from));
+        silence.times(4) > idle.times(3)
     }
 
     fn ask(&mut self, person: usize, op: &Op, key: Key) -> Ask {
@@ -105,6 +145,7 @@ impl Judge {
                 Ask::EnterQueue
             }
             Op::LeaveQueue => {
+                self.ledger.people[person].leaves_line.begin();
                 self.line.drop_out(&mut self.ledger, person);
                 Ask::LeaveQueue
             }
@@ -126,11 +167,11 @@ impl Judge {
             Op::Reset { room } => {
                 self.draft_called(person, *room, key);
                 self.withdrawing(person, *room);
-                Ask::Other
+                Ask::Withdraw(*room)
             }
             Op::LeaveChat { room } => {
                 self.leaving(person, *room);
-                Ask::Other
+                Ask::Withdraw(*room)
             }
             Op::Block { user } => {
                 self.shun(person, *user);
@@ -175,7 +216,31 @@ impl Judge {
     /// Somebody's claim on a stick may be withdrawn from now on, until it is made anew.
     fn withdrawing(&mut self, person: usize, room: Option<Room>) {
         self.stick_progress.drop(&mut self.ledger, person, room);
-        self.ledger.people[person].withdraw(room, Time::MAX);
+        self.ledger.people[person].withdraw(room);
+    }
+
+    /// A call that withdraws can have taken effect no later than `until`, by the server's clock.
+    pub(super) fn withdrew(&mut self, person: usize, room: Option<Room>, until: Time) {
+        let others = self.is_asked(person, Ask::Withdraw(room));
+        for calls in self.ledger.people[person].withdrawals_of(room) {
+            calls.end(until, others);
+        }
+    }
+
+    /// The same of a call to leave the line.
+    pub(super) fn left_line(&mut self, person: usize, until: Time) {
+        let others = self.is_asked(person, Ask::LeaveQueue);
+        let leaves = &mut self.ledger.people[person].leaves_line;
+        leaves.end(until, others);
+    }
+
+    /// Whether such a call is open.
+    fn is_asked(&mut self, person: usize, ask: Ask) -> bool {
+        let owner = self.ledger.people[person].owner;
+        owner.is_some_and(|owner| {
+            let open = &self.ledger.client(owner).open;
+            open.iter().any(|call| call.ask == ask)
+        })
     }
 
     fn leaving(&mut self, person: usize, named: Option<Room>) {
@@ -292,6 +357,9 @@ impl Judge {
     /// A call may take effect at any time, or never.
     pub(super) fn fate_unknown(&mut self, person: usize, op: &Op) {
         let until = self.ledger.clock.now + self.ledger.clock.jumped + STRAY;
+        if matches!(op, Op::LeaveQueue) {
+            self.left_line(person, until);
+        }
         let room_meant = match op {
             Op::Reset { room } | Op::LeaveChat { room } => Some(*room),
             Op::EnterQueue { .. }
@@ -310,7 +378,7 @@ impl Judge {
             | Op::Check { .. } => None,
         };
         if let Some(room) = room_meant {
-            self.ledger.people[person].rewithdraw(room, until);
+            self.withdrew(person, room, until);
         }
         if let Some(room) = draft_room(op) {
             let drafts = &mut self.ledger.people[person].drafts;

@@ -24,7 +24,9 @@ impl Judge {
                 meant,
                 named: _,
             } => (said, if meant == Some(room) { floor } else { 0 }),
-            Ask::EnterQueue | Ask::LeaveQueue | Ask::Other => (Said::Anything, 0),
+            Ask::EnterQueue | Ask::LeaveQueue | Ask::Withdraw(_) | Ask::Other => {
+                (Said::Anything, 0)
+            }
         };
         let (l, f) = (&mut self.ledger, &mut self.findings);
         let user = l.people[person].user;
@@ -56,7 +58,7 @@ impl Judge {
     ) {
         let person = self.ledger.who(record);
         if matches!(op, Op::Check { .. }) {
-            self.ledger.client(record.agent).page = 0;
+            self.ledger.client(record.agent).take_page(record.at);
             return;
         }
         let client = self.ledger.client(record.agent);

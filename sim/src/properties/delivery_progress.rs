@@ -103,7 +103,7 @@ impl DeliveryProgress {
             // What came after that was read later, and may have come for as long as it liked.
             let read_out = due.is_some_and(|due| client.read_out_at.is_some_and(|at| at <= due));
             match (client.drained_at, due) {
-                (Some(_), Some(_)) if read_out => {}
+                (_, Some(_)) if read_out => {}
                 (None, None) => {
                     l.people[person].read_at = Time(now.0.saturating_sub(PATIENCE.0));
                     if !l.take_lacks(person).is_empty() {

@@ -64,6 +64,8 @@ pub(crate) struct Ledger {
     /// How long clients wait for a first answer.
     pub(crate) client_timeout: Span,
     pub(crate) clock: Clock,
+    /// When the server's clock jumped, and how far ahead it was from then on.
+    jumps: Vec<(Time, Span)>,
     pub(crate) clients: Vec<Client>,
     pub(crate) people: Vec<Person>,
     pub(crate) rooms: Vec<RoomFacts>,
@@ -89,6 +91,7 @@ impl Ledger {
                 era: 0,
                 healed_at: None,
             },
+            jumps: Vec::new(),
             clients: Vec::new(),
             people: Vec::new(),
             rooms: Vec::new(),
@@ -113,6 +116,7 @@ impl Ledger {
             WorldRecord::ClockJumped { at, by } => {
                 self.clock.now = at;
                 self.clock.jumped = self.clock.jumped + by;
+                self.jumps.push((at, self.clock.jumped));
             }
             WorldRecord::Healed { at } => {
                 self.clock.now = at;
@@ -157,6 +161,16 @@ impl Ledger {
             let slot = self.room(room);
             self.rooms[slot].operated = true;
         }
+    }
+
+    /// A moment by the server's clock.
+    pub(crate) fn by_server(&self, at: Time) -> Time {
+        let before = self
+            .jumps
+            .iter()
+            .rev()
+            .find(|(jumped_at, _)| *jumped_at < at);
+        at + before.map_or(Span::ZERO, |(_, ahead)| *ahead)
     }
 
     /// The virtual user's calls.
@@ -244,6 +258,7 @@ impl Ledger {
             .open
             .iter()
             .chain(&client.unsure)
+            .chain(client.repeated(self.copies))
             .filter(|call| call.by == Some(sender) && matches!(call.ask, Ask::Speak { .. }))
             .map(|call| call.at)
             .min()

@@ -2,7 +2,8 @@
 //!
 //! Two are known to wait as long as an inbox read to its end shows no match, and nothing happened
 //! that may have put one out of the line unseen. Who waited since before the heal counts only if
-//! the plan has no fault that makes the server take a user for gone.
+//! the plan has no fault that makes the server take a user for gone. A plan without any fault needs
+//! no heal: there, a match is owed from the start.
 
 use chat_core::config::Matching;
 use chat_core::{Span, Time};
@@ -19,6 +20,7 @@ const PATIENCE: Span = Span::secs(5);
 /// Whether a fault may put somebody out of the line without a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Faults {
+    None,
     Harmless,
     MayEvict,
 }
@@ -46,10 +48,10 @@ impl QueueProgress {
             });
         Self {
             checks: 0,
-            faults: if evicts {
-                Faults::MayEvict
-            } else {
-                Faults::Harmless
+            faults: match (evicts, plan.faults.is_empty()) {
+                (true, _) => Faults::MayEvict,
+                (false, false) => Faults::Harmless,
+                (false, true) => Faults::None,
             },
             blamed: Vec::new(),
         }
@@ -71,7 +73,7 @@ impl QueueProgress {
         f: &mut Findings,
     ) {
         let until = Time(matched_at.0.saturating_sub(l.clock.jumped.0));
-        if l.clock.healed_at.is_some_and(|healed| until > healed) {
+        if self.owed_from(l).is_some_and(|from| until > from) {
             self.checks += 1;
             self.look(l, line, person, until, Some(partner), f);
         }
@@ -86,14 +88,14 @@ impl QueueProgress {
         partner: Option<User>,
         f: &mut Findings,
     ) {
-        let Some(healed) = l.clock.healed_at else {
+        let Some(from) = self.owed_from(l) else {
             return;
         };
         let Some(me) = line.standing.iter().find(|s| s.person == person) else {
             return;
         };
         for other in &line.standing {
-            if other.person == person || !self.counts(me, healed) || !self.counts(other, healed) {
+            if other.person == person || !self.counts(me, from) || !self.counts(other, from) {
                 continue;
             }
             let until = if partner == Some(other.user) {
@@ -104,7 +106,7 @@ impl QueueProgress {
             let Some(since) = compatible_since(l, me, other) else {
                 continue;
             };
-            if until <= since.max(healed) + PATIENCE {
+            if until <= since.max(from) + PATIENCE {
                 continue;
             }
             let pair = (me.user.min(other.user), me.user.max(other.user));
@@ -122,8 +124,16 @@ impl QueueProgress {
         }
     }
 
-    fn counts(&self, standing: &Standing, healed: Time) -> bool {
-        standing.steady && (standing.answered_at >= healed || self.faults == Faults::Harmless)
+    /// From when on two who wait are owed a match.
+    fn owed_from(&self, l: &Ledger) -> Option<Time> {
+        match self.faults {
+            Faults::None => Some(Time(0)),
+            Faults::Harmless | Faults::MayEvict => l.clock.healed_at,
+        }
+    }
+
+    fn counts(&self, standing: &Standing, from: Time) -> bool {
+        standing.steady && (standing.answered_at >= from || self.faults != Faults::MayEvict)
     }
 }
 

@@ -29,7 +29,8 @@ impl Judge {
             return;
         };
         if delivery.path == Path::Check {
-            self.ledger.client(record.agent).page += 1;
+            let client = self.ledger.client(record.agent);
+            client.page = (record.at, client.take_page(record.at) + 1);
             if !matches!(saw, Saw::Gap { .. }) {
                 let told = (delivery.sent_at, delivery.first);
                 let (l, f) = (&self.ledger, &mut self.findings);
@@ -170,6 +171,7 @@ impl Judge {
             | Event::Moderation(Some(user), Moderated::Muted | Moderated::Kicked) => {
                 if user == sight.user {
                     let sent_at = sight.arrival.sent_at;
+                    l.people[person].told_of_itself_at = sent_at;
                     self.stick_progress.dropped(l, person, room, sent_at);
                 }
             }

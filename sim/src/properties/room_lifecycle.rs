@@ -156,10 +156,13 @@ fn right_reason(l: &Ledger, sight: &Sight<'_>, reason: EndReason) -> bool {
     };
     match reason {
         EndReason::Left => {
-            let partner_person = l.person_known(partner.user);
+            let person = l.person_known(partner.user);
+            // Who was banned left all that it was in, and may not have been told yet in what.
+            let banned = |person: usize| l.people[person].operated && l.people[person].gone;
             partner.left_called.is_some()
                 || room.operated
-                || partner_person.is_some_and(|person| l.may_have_left(person, sight.slot))
+                || person
+                    .is_some_and(|person| banned(person) || l.may_have_left(person, sight.slot))
         }
         EndReason::Blocked => l.blocked_in(sight.arrival.person, sight.slot),
         EndReason::Closed => room.operated,

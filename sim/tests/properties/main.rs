@@ -6,6 +6,7 @@ mod explored;
 mod hunt;
 mod line;
 mod messages;
+mod overlaps;
 mod progress;
 mod requests;
 mod stick_progress;

@@ -7,8 +7,8 @@ use chat_core::config::Matching;
 use sim::draw::Ratio;
 use sim::history::{Retry, What};
 use sim::metrics::judged_by_thresholds;
-use sim::plan::{Compare, Figure, Plan, Threshold};
-use sim::protocol::{Answer, EndReason, Op, Room};
+use sim::plan::{Compare, Fault, FaultKind, Figure, Need, Plan, Threshold};
+use sim::protocol::{Answer, EndReason, Op, Presence, Room};
 use sim::result::Class;
 use sim::sometimes::Point;
 
@@ -81,6 +81,47 @@ mod queue_progress {
         soon.does(BOB, What::Finished);
         soon.drains(&[ANN, BOB]);
         soon.holds("queue_progress");
+    }
+
+    #[test]
+    fn without_faults_a_match_is_owed_from_the_start() {
+        let two_wait = |faults: Vec<Fault>| {
+            let mut story = Story::with(|plan| plan.faults = faults);
+            story.waits_in_line(ANN);
+            story.waits_in_line(BOB);
+            story.later(Span::secs(6));
+            story.drains(&[ANN, BOB]);
+            broken(&story.ends())
+        };
+        assert_eq!(two_wait(Vec::new()), ["queue_progress"]);
+        let slow_disk = Fault {
+            at: Span::ZERO,
+            kind: FaultKind::SlowDisk {
+                factor: 50,
+                duration: Span::secs(60),
+            },
+            need: Need::Required,
+        };
+        assert!(two_wait(vec![slow_disk]).is_empty(), "not healed yet");
+    }
+
+    #[test]
+    fn who_is_back_within_the_grace_has_kept_its_place() {
+        let away = |span| {
+            let mut story = Story::with(|plan| plan.server.reconnect_grace = Span::secs(20));
+            for agent in [ANN, BOB] {
+                story.waits_in_line(agent);
+                story.does(agent, What::StreamOpened);
+            }
+            story.does(ANN, What::StreamClosed);
+            story.later(span);
+            story.does(ANN, What::StreamOpened);
+            story.later(Span::secs(6));
+            story.drains(&[ANN, BOB]);
+            broken(&story.ends())
+        };
+        assert_eq!(away(Span::secs(1)), ["queue_progress"]);
+        assert!(away(Span::secs(14)).is_empty(), "perhaps longer, up there");
     }
 
     #[test]
@@ -185,6 +226,39 @@ mod delivery_progress {
             story.drains(&[BOB]);
             story.breaks(&missed);
         }
+    }
+
+    /// Found by exploring `retry_storm`, seed 36779: under a rate limit Bob could check no sooner
+    /// than the server took him for gone, so that every check was news of his coming back.
+    #[test]
+    fn an_inbox_that_each_check_fills_again_with_news_of_its_own_caller_did_drain() {
+        let checks = |change| {
+            let mut story = Story::two_in_lobby();
+            story.heals();
+            story.does(BOB, What::Finished);
+            story.drains(&[ANN]);
+            for seq in 2..14 {
+                story.later(Span::secs(1));
+                let seen = match change {
+                    Some(change) => member(seq + 1, BOB, change),
+                    None => member(seq + 1, ANN, Presence::Away),
+                };
+                let op = Op::Check {
+                    after: Some(seq - 1),
+                    wait: Span::ZERO,
+                };
+                let call = story.calls(BOB, op);
+                story.finds(BOB, seq, story.now(), seen);
+                let more = Answer::Read {
+                    cursor: seq,
+                    more: true,
+                };
+                story.answers(call, more);
+            }
+            broken(&story.ends())
+        };
+        assert_eq!(checks(Some(Presence::Away)), Vec::<&str>::new());
+        assert_eq!(checks(None), ["delivery_progress"]);
     }
 
     /// Bob's check waits ten seconds, and he hears nothing of it for so long.

@@ -131,9 +131,19 @@ impl Story {
     }
 
     fn tell_as(&mut self, agent: Agent, user: Option<User>, what: What<'_>) {
-        self.now += Span::millis(1);
+        let at = self.now + Span::millis(1);
+        // What comes in an answer comes when the answer does, which is the next act.
+        if !matches!(
+            what,
+            What::Received {
+                path: Path::Check,
+                ..
+            }
+        ) {
+            self.now = at;
+        }
         let record = Record {
-            at: self.now,
+            at,
             agent,
             user,
             what,

@@ -44,6 +44,20 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
         });
     }
     plan.faults.sort_by_key(|fault| fault.at);
+    // What is forgotten sooner than a packet takes is done twice: so it is by a clock that jumps.
+    let jumps = plan.faults.iter().map(|fault| match fault.kind {
+        FaultKind::ClockJump { by } => by,
+        FaultKind::Crash { .. }
+        | FaultKind::Partition { .. }
+        | FaultKind::SlowReaders { .. }
+        | FaultKind::FailDisk { .. }
+        | FaultKind::SlowDisk { .. }
+        | FaultKind::Suspend { .. }
+        | FaultKind::Operator(_) => Span::ZERO,
+    });
+    let ahead = jumps.fold(Span::ZERO, |sum, by| sum + by);
+    let forget_after = &mut plan.server.forget_after;
+    *forget_after = (*forget_after).max(ahead + Span::secs(5));
 }
 
 fn fault(edges: &[Span], dice: &mut Dice) -> FaultKind {

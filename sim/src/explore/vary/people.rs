@@ -128,6 +128,18 @@ pub(super) fn arrivals_end(plan: &Plan) -> Span {
         .fold(Span::ZERO, |end, phase| end + phase.duration)
 }
 
+/// How many come at fixed numbers.
+pub(super) fn arriving(plan: &Plan) -> u32 {
+    let Workload::Phases { phases, .. } = &plan.workload else {
+        return 0;
+    };
+    let count = |phase: &Phase| match phase.arrivals {
+        Arrivals::Count(users) => users,
+        Arrivals::Pause | Arrivals::Rate { .. } => 0,
+    };
+    phases.iter().map(count).sum()
+}
+
 /// Lets at most about so many come, each phase losing the same share.
 pub(super) fn cap_arrivals(plan: &mut Plan, most: u32) {
     let Workload::Phases { phases, .. } = &mut plan.workload else {

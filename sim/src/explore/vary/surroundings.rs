@@ -3,6 +3,7 @@
 use chat_core::Span;
 
 use super::dice::{Dice, ratio, table, written};
+use super::people;
 use crate::draw::{Quantiles, Ratio, Shape};
 use crate::plan::{Client, Plan};
 
@@ -95,6 +96,7 @@ fn client(plan: &mut Plan, dice: &mut Dice) {
 }
 
 fn capacity(plan: &mut Plan, dice: &mut Dice) {
+    let users = people::arriving(plan);
     let capacity = &mut plan.capacity;
     if dice.one_in(3) {
         let service = dice.pick(&[
@@ -119,7 +121,8 @@ fn capacity(plan: &mut Plan, dice: &mut Dice) {
         dice.say(format!("service {service} · commit {commit}"));
     }
     if dice.one_in(6) {
-        capacity.queue = dice.between(4, 16);
+        // Clients that retry in step are served by so many at a time.
+        capacity.queue = dice.between(4, 16).max(users.div_ceil(4));
         dice.say(format!("line for service {}", capacity.queue));
     }
 }

@@ -13,6 +13,8 @@ use crate::protocol::{Agent, CallId, Outcome, Room, User};
 pub(crate) enum Ask {
     EnterQueue,
     LeaveQueue,
+    /// To leave a chat, or to reset what was begun there.
+    Withdraw(Option<Room>),
     /// A send or a push.
     Speak {
         /// The room that the call names. One that names none may be served in a room of which its
@@ -105,8 +107,9 @@ pub(crate) struct Client {
     /// Whether calls of unknown fate had to be dropped, so that nothing unexplained is judged.
     pub(crate) lost_count: bool,
     pub(crate) last_id: CallId,
-    /// Events handed over by the `check` whose answer is arriving.
-    pub(crate) page: u32,
+    /// Events handed over by the `check` whose answer is arriving, all at this time. Of an answer
+    /// to a call that its client forgot nothing comes but the events.
+    pub(crate) page: (Time, u32),
     pub(crate) vanished: bool,
     pub(crate) finished_at: Option<Time>,
     pub(crate) drained_at: Option<Time>,
@@ -173,6 +176,20 @@ impl Client {
         self.settled.push_back(Settled { call, outcome });
     }
 
+    /// Answered calls without a key, of which other attempts may yet come to light.
+    pub(crate) fn repeated(&self, copies: u32) -> impl Iterator<Item = &Call> {
+        let settled = self.settled.iter().map(|settled| &settled.call);
+        settled
+            .chain(&self.echoes)
+            .filter(move |call| call.key == Key::Unkeyed && call.used < call.allowance(copies))
+    }
+
+    /// How many events the answer brought that arrives now.
+    pub(crate) fn take_page(&mut self, now: Time) -> u32 {
+        let (at, events) = std::mem::take(&mut self.page);
+        if at == now { events } else { 0 }
+    }
+
     /// All open calls are given up.
     pub(crate) fn give_up_all(&mut self) {
         for call in std::mem::take(&mut self.open) {
@@ -207,7 +224,7 @@ impl Client {
                     && said.allows(message.text)
                     && (!exactly || (named.is_some() && said != Said::Anything))
             }
-            Ask::EnterQueue | Ask::LeaveQueue | Ask::Other => false,
+            Ask::EnterQueue | Ask::LeaveQueue | Ask::Withdraw(_) | Ask::Other => false,
         };
         for exactly in [true, false] {
             let call = self
@@ -220,9 +237,12 @@ impl Client {
             }
         }
         // Answered, but without a key: the other attempts may each have made one.
-        let settled = self.settled.iter_mut().map(|settled| &mut settled.call);
-        for call in settled.chain(&mut self.echoes) {
-            if call.key == Key::Unkeyed && fits(call, false) && call.used < call.allowance(copies) {
+        for exactly in [true, false] {
+            let settled = self.settled.iter_mut().map(|settled| &mut settled.call);
+            let mut repeated = settled
+                .chain(&mut self.echoes)
+                .filter(|call| call.key == Key::Unkeyed && call.used < call.allowance(copies));
+            if let Some(call) = repeated.find(|call| fits(call, exactly)) {
                 call.used += 1;
                 return Explanation::Call;
             }

@@ -46,6 +46,8 @@ struct Draft {
     length: u32,
     certainty: Certainty,
     in_flight: u32,
+    /// Whether the call that left last did so while no other was under way.
+    alone: bool,
     era: u32,
 }
 
@@ -99,6 +101,7 @@ impl Drafts {
                 length: 0,
                 certainty,
                 in_flight: 0,
+                alone: true,
                 era: 0,
             });
             self.0.len() - 1
@@ -110,7 +113,8 @@ impl Drafts {
     pub(crate) fn called(&mut self, room: Option<Room>) {
         let draft = self.of(room);
         draft.in_flight += 1;
-        if draft.in_flight > 1 {
+        draft.alone = draft.in_flight == 1;
+        if !draft.alone {
             draft.certainty = draft.certainty.max(Certainty::UntilCleared);
         }
     }
@@ -138,6 +142,13 @@ impl Drafts {
     pub(crate) fn left(&mut self, room: Option<Room>) {
         let draft = self.of(room);
         draft.certainty = draft.certainty.max(Certainty::UntilCleared);
+    }
+
+    /// The member may be in another chat now, which calls that name none are about.
+    pub(crate) fn moved(&mut self) {
+        for draft in self.0.iter_mut().filter(|draft| draft.room.is_none()) {
+            draft.certainty = draft.certainty.max(Certainty::UntilCleared);
+        }
     }
 
     /// A call on the draft was refused, or given up.
@@ -180,7 +191,8 @@ impl Drafts {
             Edit::Clear => {
                 draft.pieces.clear();
                 draft.length = 0;
-                if draft.in_flight == 0 && draft.certainty == Certainty::UntilCleared {
+                // Of calls that overlapped nobody can tell which came after the clearing.
+                if draft.alone && draft.certainty == Certainty::UntilCleared {
                     draft.certainty = Certainty::Sure;
                 }
             }

@@ -272,8 +272,9 @@ pub(crate) struct Person {
     /// The latest room that it was told to be matched in.
     pub(crate) matched_in: Option<Room>,
     pub(crate) interests: Option<Arc<[Arc<str>]>>,
-    /// Until when, by the server's clock, claims of this room may have been withdrawn.
-    pub(crate) withdrawals: Vec<(Option<Room>, Time)>,
+    withdrawals: Vec<Withdrawal>,
+    /// Calls to leave the line.
+    pub(crate) leaves_line: UnderWay,
     pub(crate) drafts: Drafts,
     /// Messages received since the inbox was last drained.
     pub(crate) received: u64,
@@ -292,10 +293,66 @@ pub(crate) struct Person {
     /// Since when its stream is open.
     pub(crate) streaming: Option<Time>,
     pub(crate) stream_closed_at: Time,
+    pub(crate) absence: Absence,
+    /// When the last event was sent that told it of its own going or being gone, by the server's
+    /// clock.
+    pub(crate) told_of_itself_at: Time,
     pub(crate) checks: Checks,
     /// Whether it waits in line, or for a stick, so that liveness must look.
     pub(crate) in_line: bool,
     pub(crate) claims_stick: bool,
+}
+
+/// Whether the server may have seen its stream close, and not have heard from it again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Absence {
+    None,
+    /// No earlier than this.
+    Since(Time),
+    /// Nobody can tell how long ago.
+    Unbounded,
+}
+
+/// Claims that may have been withdrawn: those of a room as the calls named it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Withdrawal {
+    room: Option<Room>,
+    calls: UnderWay,
+}
+
+/// Calls of one kind that may take effect at any time until they are answered.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct UnderWay {
+    /// Whether one of them has no answer yet.
+    some: bool,
+    /// Until when, by the server's clock, those that have may have taken effect.
+    until: Time,
+}
+
+impl UnderWay {
+    const NONE: Self = Self {
+        some: false,
+        until: Time(0),
+    };
+
+    /// One leaves.
+    pub(crate) fn begin(&mut self) {
+        self.some = true;
+    }
+
+    /// One that was under way until now can have come about no later than `until`. Others may be
+    /// under way still.
+    pub(crate) fn end(&mut self, until: Time, others: bool) {
+        if self.some {
+            self.some = others;
+            self.until = self.until.max(until);
+        }
+    }
+
+    /// Whether one may have taken effect after this, by the server's clock.
+    pub(crate) fn may_undo(&self, at: Time) -> bool {
+        self.some || at <= self.until
+    }
 }
 
 impl Person {
@@ -316,6 +373,7 @@ impl Person {
             matched_in: None,
             interests: None,
             withdrawals: Vec::new(),
+            leaves_line: UnderWay::NONE,
             drafts: Drafts::default(),
             received: 0,
             survived: 0,
@@ -327,6 +385,8 @@ impl Person {
             served_at: Time(0),
             streaming: None,
             stream_closed_at: Time(0),
+            absence: Absence::None,
+            told_of_itself_at: Time(0),
             checks: Checks::default(),
             in_line: false,
             claims_stick: false,
@@ -409,25 +469,28 @@ impl Person {
     /// Whether a claim on a room's stick, made at this time by the server's clock, may have
     /// been withdrawn since.
     pub(crate) fn may_have_withdrawn(&self, room: Room, claimed_at: Time) -> bool {
-        self.withdrawals
-            .iter()
-            .any(|&(of, until)| of.is_none_or(|of| of == room) && claimed_at <= until)
+        self.withdrawals.iter().any(|known| {
+            let concerned = known.room.is_none_or(|of| of == room);
+            concerned && known.calls.may_undo(claimed_at)
+        })
     }
 
-    /// Claims of this room, made until then by the server's clock, may have been withdrawn.
-    pub(crate) fn withdraw(&mut self, room: Option<Room>, until: Time) {
-        match self.withdrawals.iter_mut().find(|known| known.0 == room) {
-            Some(known) => known.1 = until,
-            None => self.withdrawals.push((room, until)),
+    /// A withdrawal of claims of this room is under way.
+    pub(crate) fn withdraw(&mut self, room: Option<Room>) {
+        if !self.withdrawals.iter().any(|known| known.room == room) {
+            let calls = UnderWay::NONE;
+            self.withdrawals.push(Withdrawal { room, calls });
         }
+        self.withdrawals_of(room).for_each(UnderWay::begin);
     }
 
-    /// A withdrawal that was under way until now can have come about no later than `until`.
-    pub(crate) fn rewithdraw(&mut self, room: Option<Room>, until: Time) {
-        for known in &mut self.withdrawals {
-            if known.0 == room && known.1 == Time::MAX {
-                known.1 = until;
-            }
-        }
+    /// The calls that withdraw claims of this room.
+    pub(crate) fn withdrawals_of(
+        &mut self,
+        room: Option<Room>,
+    ) -> impl Iterator<Item = &mut UnderWay> {
+        let concerned = move |known: &&mut Withdrawal| known.room == room;
+        let those = self.withdrawals.iter_mut().filter(concerned);
+        those.map(|known| &mut known.calls)
     }
 }

@@ -144,7 +144,7 @@ pub fn shrink<M: Measured>(failure: &Failure<'_>, means: Means<'_, M>) -> Result
             break;
         }
     }
-    rename(&mut smallest, failure);
+    rename(&mut smallest, failure, lab.seed);
     let seen = lab.look(&smallest).ok_or(Unshrunk::NotInSteps)?;
     let runs = lab.runs;
     let stop = if seen.violation.detail.ends_with('.') {
@@ -214,10 +214,10 @@ fn in_steps<M: Measured>(plan: &Plan, lab: &mut Lab<'_, M>, start: Time) -> Opti
     })
 }
 
-/// Short names, in order.
-fn rename(plan: &mut Plan, failure: &Failure<'_>) {
+/// Short names, in order; and the seed to run it with.
+fn rename(plan: &mut Plan, failure: &Failure<'_>, seed: u64) {
     plan.name = format!("{}_{}", failure.property, failure.seed);
-    plan.seed = failure.seed;
+    plan.seed = seed;
     if let Workload::Steps { users, .. } = &mut plan.workload {
         for (index, user) in users.iter_mut().enumerate() {
             user.name = short_name(index);

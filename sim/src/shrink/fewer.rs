@@ -1,5 +1,9 @@
 //! Fewer users, steps and faults.
 
+use std::collections::BTreeSet;
+
+use chat_core::config::Matching;
+
 use super::ddmin::{ddmin, ddmin_by, without_pairs};
 use super::lab::{Lab, steps};
 use super::sooner::{earlier_from, long_pauses};
@@ -12,6 +16,12 @@ const PAIRS: usize = 24;
 
 /// So many users are few.
 const FEW_USERS: usize = 8;
+
+/// How many of the last steps are tried under other seeds.
+const LAST: [usize; 4] = [2, 4, 8, 16];
+
+/// How many other seeds are tried.
+const OTHER_SEEDS: u64 = 128;
 
 /// How much of a run may be early, the most first.
 const EARLY: [(usize, usize); 6] = [(15, 16), (7, 8), (3, 4), (1, 2), (1, 4), (1, 8)];
@@ -59,6 +69,9 @@ impl<M: Measured> Lab<'_, M> {
         if (1..100).contains(&plan.server.boss_alertness) {
             self.attempt(plan, |plan| plan.server.boss_alertness = 100);
         }
+        if hangs_on_dice(plan) && self.other_dice(plan) {
+            return;
+        }
         let Workload::Steps { users, .. } = &plan.workload else {
             return;
         };
@@ -70,6 +83,30 @@ impl<M: Measured> Lab<'_, M> {
             Workload::Steps { .. } | Workload::Phases { .. } => {}
         }
         self.late_start(plan);
+    }
+
+    /// Only the last few steps, each user's first one, and the seed under which the server's dice fall so that they are
+    /// enough. Under its own seed, what happens once in a hundred throws takes a hundred steps.
+    fn other_dice(&mut self, plan: &mut Plan) -> bool {
+        let own = self.seed;
+        let Workload::Steps { steps: whole, .. } = &plan.workload else {
+            return false;
+        };
+        for last in LAST.into_iter().filter(|last| *last < whole.len()) {
+            let cut = whole.len() - last;
+            let those = whole[cut..].iter().map(|step| step.user);
+            let those: Vec<u32> = those.collect::<BTreeSet<u32>>().into_iter().collect();
+            let few = only_users(&with_steps(plan, from(whole, cut)), &those);
+            for seed in 0..OTHER_SEEDS {
+                self.seed = own.wrapping_add(seed);
+                if self.is_better(&few) {
+                    *plan = few;
+                    return true;
+                }
+            }
+        }
+        self.seed = own;
+        false
     }
 
     /// Of all that comes early no more than each user's first step, by which it is there at all. In
@@ -147,7 +184,7 @@ impl<M: Measured> Lab<'_, M> {
 
 /// The steps from this one on, and before it each user's first.
 fn from(steps: &[ScriptStep], cut: usize) -> Vec<ScriptStep> {
-    let mut there = std::collections::BTreeSet::new();
+    let mut there = BTreeSet::new();
     let kept = steps.iter().enumerate().filter(|(index, step)| {
         let first = there.insert(step.user);
         first || *index >= cut
@@ -161,6 +198,17 @@ pub(super) fn with_steps(plan: &Plan, steps: Vec<ScriptStep>) -> Plan {
         *those = steps;
     }
     smaller
+}
+
+/// Whether the server throws dice for anything in the plan.
+fn hangs_on_dice(plan: &Plan) -> bool {
+    let Workload::Steps { steps, .. } = &plan.workload else {
+        return false;
+    };
+    plan.server.matching == Matching::Random
+        || steps
+            .iter()
+            .any(|step| matches!(step.what, Step::Call(Verb::Break { .. })))
 }
 
 /// The plan with only these users in it, and what concerns them.

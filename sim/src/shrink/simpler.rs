@@ -145,19 +145,17 @@ impl<M: Measured> Lab<'_, M> {
 
     /// Limits so low that fewer steps reach them.
     pub(super) fn lower_limits(&mut self, plan: &mut Plan) {
-        for (key, value) in entries(&Config::default()) {
-            // A limit may be of any size by default, and "none" is one too.
-            let number = value.is_u64() || value.as_str() == Some("none");
-            if !number || steps(plan) <= MANY_STEPS {
-                continue;
+        for (key, usual) in entries(&Config::default()) {
+            if steps(plan) <= MANY_STEPS {
+                return;
             }
             for lower in LOWER {
-                let now = entries(&plan.server).get(&key).and_then(Json::as_u64);
-                if now.is_some_and(|now| now <= lower) {
+                let now = entries(&plan.server).remove(&key);
+                let Some(value) = now.and_then(|now| lowered_to(lower, &now, &usual)) else {
                     break;
-                }
+                };
                 let mut lowered = plan.clone();
-                set(&mut lowered.server, &key, Json::from(lower));
+                set(&mut lowered.server, &key, value);
                 if !self.shows(&lowered) {
                     continue;
                 }
@@ -261,6 +259,19 @@ fn victims_mut(plan: &mut Plan, fault: usize) -> Option<&mut Vec<u32>> {
         Victims::Users(those) => Some(those),
         Victims::Share(_) => None,
     }
+}
+
+/// The value of a limit, lowered; none if it is no limit, or as low already. A limit may be of any
+/// size by default, and "none" is one too; a rate is limited by its burst.
+fn lowered_to(lower: u64, now: &Json, usual: &Json) -> Option<Json> {
+    if let Some(burst) = now.get("burst").and_then(Json::as_u64) {
+        let mut bucket = now.clone();
+        bucket["burst"] = Json::from(lower);
+        return (burst > lower).then_some(bucket);
+    }
+    let number = usual.is_u64() || usual.as_str() == Some("none");
+    let lower_now = now.as_u64().is_some_and(|now| now <= lower);
+    (number && !lower_now).then(|| Json::from(lower))
 }
 
 /// Simplifies every step, and counts those that changed.

@@ -3,7 +3,8 @@
 //! The core has no bug to find here, so one is planted in what the judges say: a violation is
 //! added to the outcome of a run when its clients saw something that needs several steps.
 
-use sim::history::{Observer, Record, What, Wire, WorldRecord};
+use chat_core::config::{Bucket, RateLimit};
+use sim::history::{Observer, Record, Retry, What, Wire, WorldRecord};
 use sim::metrics::Metrics;
 use sim::plan::{Plan, Step, Verb, Workload};
 use sim::protocol::{Answer, Saw};
@@ -238,6 +239,61 @@ fn breaks_of_whoever_came_by_one_are_written_as_steps() {
     let yaml = shrunk.to_yaml();
     assert_eq!((shrunk.after.users, shrunk.after.steps), (1, 5), "{yaml}");
     assert!(yaml.contains("boss_alertness: 100"), "{yaml}");
+}
+
+/// A break that left one certain amount of stress, which one break in a hundred does.
+fn one_in_a_hundred(record: &Record<'_>) -> bool {
+    matches!(&record.what, What::Answered { op, outcome: Ok(Answer::OnBreak { stress: 37, .. }), .. }
+        if op.verb() == "break")
+}
+
+fn seen_one_in_a_hundred(
+    plan: &Plan,
+    seed: u64,
+    progress: &Progress,
+    also: Option<&mut (dyn Observer + '_)>,
+) -> SeedOutcome<Metrics> {
+    run_by_rule(one_in_a_hundred, plan, seed, progress, also)
+}
+
+#[test]
+fn what_hangs_on_dice_is_shrunk_under_a_seed_by_which_they_fall_so_at_once() {
+    let plan = scenario("breaks");
+    let shrunk = shrunk(&plan, "planted", seen_one_in_a_hundred).unwrap();
+    let yaml = shrunk.to_yaml();
+    assert!(
+        shrunk.before.steps > 1_000 && shrunk.after.steps <= 4,
+        "{yaml}"
+    );
+    assert_ne!(shrunk.plan.seed, plan.seed);
+    let again = parse("shrunk.yaml", &yaml).unwrap();
+    let outcome = seen_one_in_a_hundred(&again, again.seed, &Progress::default(), None);
+    assert_eq!(Some(outcome.trace_hash), shrunk.trace_hash, "{yaml}");
+}
+
+/// A call that was put off, since there were too many.
+fn too_many(record: &Record<'_>) -> bool {
+    matches!(
+        record.what,
+        What::Retried {
+            why: Retry::PutOff,
+            ..
+        }
+    )
+}
+
+#[test]
+fn a_rate_is_lowered_until_few_calls_are_too_many() {
+    let mut plan = scenario("brief");
+    plan.server.rate_limit = RateLimit::Bucket(Bucket {
+        per_second: 1,
+        burst: 8,
+    });
+    let shrunk = shrunk(&plan, "planted", |plan, seed, progress, also| {
+        run_by_rule(too_many, plan, seed, progress, also)
+    });
+    let shrunk = shrunk.unwrap();
+    assert!(shrunk.after.steps <= 2, "{}", shrunk.to_yaml());
 }
 
 #[test]

@@ -172,6 +172,20 @@ impl<M: Measured> Lab<'_, M> {
         }
     }
 
+    /// Whether any eighth of the steps is not needed.
+    pub(super) fn can_lose_a_part(&mut self, plan: &Plan) -> bool {
+        let Workload::Steps { steps: all, .. } = &plan.workload else {
+            return false;
+        };
+        let part = all.len().div_ceil(8).max(1);
+        (0..all.len()).step_by(part).any(|from| {
+            let (before, rest) = all.split_at(from);
+            let after = rest.iter().skip(part);
+            let without: Vec<ScriptStep> = before.iter().chain(after).cloned().collect();
+            !without.is_empty() && self.shows(&with_steps(plan, without))
+        })
+    }
+
     /// Whether the smaller plan shows the same; if so, that is how far it is.
     fn is_better(&mut self, plan: &Plan) -> bool {
         let better = self.shows(plan);

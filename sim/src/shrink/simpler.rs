@@ -156,8 +156,12 @@ impl<M: Measured> Lab<'_, M> {
                 };
                 let mut lowered = plan.clone();
                 set(&mut lowered.server, &key, value);
-                if !self.shows(&lowered) {
+                if lowered.server == plan.server || !self.shows(&lowered) {
                     continue;
+                }
+                // Most limits have nothing to do with it, and to find that out is to be cheap.
+                if !self.can_lose_a_part(&lowered) {
+                    break;
                 }
                 self.fewer_steps(&mut lowered);
                 if steps(&lowered) < steps(plan) {

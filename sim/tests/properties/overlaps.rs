@@ -73,6 +73,34 @@ fn a_place_in_line_may_be_left_before_its_answer_comes() {
     assert_eq!(waits_and_is_passed_over(looks), ["fifo_matching"]);
 }
 
+/// `rematch`, seed 289388: the answer that told Bob of his match with Ann was lost, and the one
+/// that told of its end came before anyone knew of the match.
+#[test]
+fn a_match_may_be_over_before_anyone_knows_of_it() {
+    let rematches = |it_ended: bool| {
+        let mut story = Story::new();
+        story.waits_in_line(BOB);
+        let first = story.calls(ANN, enter_queue(&[]));
+        if it_ended {
+            story.finds(BOB, 2, story.now(), ended(PAIR, 2, EndReason::Timeout));
+        }
+        story.finds(BOB, 1, story.now(), found(PAIR, ANN));
+        story.answers(first, matched(ANN, PAIR, BOB));
+        story.waits_in_line(CAT);
+        let second = story.calls(ANN, enter_queue(&[]));
+        story.answers(second, matched(ANN, SECOND, CAT));
+        story.sees(ANN, found(PAIR, BOB));
+        if it_ended {
+            story.sees(ANN, ended(PAIR, 2, EndReason::Timeout));
+        }
+        story.sees(ANN, found(SECOND, CAT));
+        story.drains(&[ANN]);
+        broken(&story.ends())
+    };
+    assert_eq!(rematches(true), Vec::<&str>::new());
+    assert_eq!(rematches(false), ["single_match"]);
+}
+
 /// `matching_interests`, seed 341862: Ann said it twice, without a key, and was told of the second
 /// time alone; the first may have come before Bob blocked her.
 #[test]

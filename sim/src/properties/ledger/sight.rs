@@ -93,6 +93,10 @@ impl Ledger {
                 stay.loose = false;
             }
         }
+        // The end may have been shown to another before anyone knew that this one was there.
+        if let Event::Ended(_) = arrival.event {
+            stay.left.get_or_insert(room_seq);
+        }
         let last = stay.last;
         let noted = stay.seen.note(room_seq);
         if room_seq > last.room_seq {

@@ -6,6 +6,7 @@
 mod baseline;
 mod chart;
 mod counting;
+mod flame;
 mod growth;
 mod verdict;
 
@@ -26,6 +27,8 @@ pub(crate) enum Request {
     Accept,
     /// Measure what everything costs in ever larger crowds.
     Growth,
+    /// Draw where the time goes.
+    Flame,
 }
 
 /// The step: fails on whatever takes more instructions than the baseline allows.
@@ -55,6 +58,7 @@ pub(crate) fn run(cargo: &Cargo, request: Request, out: &mut impl Write) -> io::
             let page = page.display();
             (format!("{table}plotted in {page}\n"), findings)
         }),
+        Request::Flame => flame::draw(cargo).map(|table| (table, Vec::new())),
     });
     match done {
         Ok((table, findings)) => {

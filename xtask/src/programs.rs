@@ -36,8 +36,13 @@ pub(crate) fn there_or_installed(programs: &[&str], packages: &[&str]) -> Result
 
 /// Whether a program is there and says its version.
 pub(crate) fn answers(program: &str) -> bool {
+    answers_to(program, "--version")
+}
+
+/// Whether a program is there and has an answer to this word.
+pub(crate) fn answers_to(program: &str, word: &str) -> bool {
     Command::new(program)
-        .arg("--version")
+        .arg(word)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())

@@ -129,10 +129,11 @@ fn read_bench<'a>(words: impl Iterator<Item = &'a str>) -> Result<Request, Strin
             "--compare" => request = bench::Request::Compare,
             "--accept" => request = bench::Request::Accept,
             "--growth" => request = bench::Request::Growth,
+            "--flame" => request = bench::Request::Flame,
             other => {
                 return Err(format!(
                     "unknown word `{other}` after `bench`: expected `--compare`, `--accept`, \
-                     `--growth` or `--help`"
+                     `--growth`, `--flame` or `--help`"
                 ));
             }
         }
@@ -187,8 +188,8 @@ Usage:
   cargo xtask test [--only STEP,STEP] [--list]
   cargo xtask mutants [--curated] [--only NAME,NAME] [--seeds N] [--jobs N] [--list]
   cargo xtask mutants --generated [--seeds N] [--jobs N]
-  cargo xtask bench [--compare | --accept | --growth]
-  cargo xtask load requests | relay | streams | turmoil [--help]
+  cargo xtask bench [--compare | --accept | --growth | --flame]
+  cargo xtask load requests | relay | streams | driver | turmoil [--help]
   cargo xtask help
 
 Steps, in order:
@@ -210,10 +211,12 @@ must be explained in mutants/survivors.txt. It takes hours; a second call goes o
 them beside benches/baseline.json; exit 1 when something takes over 2 % more. --accept writes the
 baseline anew, to be committed with the change that it comes from. It needs no idle machine.
 --growth measures what everything costs from a thousand participants to a million, and names what
-grows faster than a logarithm; its times need an idle one.
+grows faster than a logarithm; its times need an idle one. --flame has perf look at the core, the
+node and the virtual world for ten seconds each, and draws a flame graph of each.
 
 `load` builds the server in release and measures it: figures of one run may be compared with one
-another. `turmoil` needs no server: it measures the virtual world beside another simulator's. All
+another. `driver` measures the simulator's own side, beside oha, which `cargo install --locked oha`
+brings. `turmoil` needs no server: it measures the virtual world beside another simulator's. All
 of it needs an idle machine to mean anything.
 
 cargo-deny is installed, once and by `cargo install`, where it is missing, and so is what
@@ -283,12 +286,13 @@ mod tests {
 
     #[test]
     fn bench_compares_unless_it_is_to_accept() {
-        use crate::bench::Request::{Accept, Compare, Growth};
+        use crate::bench::Request::{Accept, Compare, Flame, Growth};
         for (line, request) in [
             ("bench", Compare),
             ("bench --compare", Compare),
             ("bench --accept", Accept),
             ("bench --growth", Growth),
+            ("bench --flame", Flame),
         ] {
             assert_eq!(check(line), Ok(Request::Bench(request)));
         }

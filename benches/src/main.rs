@@ -4,6 +4,7 @@
 //! same client makes every load, so that figures of one run may be compared with one another, and
 //! with those of no other run.
 
+mod driver;
 mod relay;
 mod requests;
 mod streams;
@@ -20,6 +21,7 @@ Examples:
   cargo xtask load requests           requests/s: a bare echo, /send, an empty tool, send_message
   cargo xtask load relay --rate 1000  from a send to its arrival, at this rate
   cargo xtask load streams            idle streams: their memory, and a message to each
+  cargo xtask load driver             sim's sends/s, each checked, beside oha's requests/s
   cargo xtask load turmoil            a virtual world's messages/s: turmoil's, and ours";
 
 /// Measures the real server, built in release, under load.
@@ -38,6 +40,8 @@ enum What {
     Relay(relay::Args),
     /// Idle event streams: what each costs, and how soon a message reaches all.
     Streams(streams::Args),
+    /// Sends per second of `sim` against a live server, beside oha's.
+    Driver(driver::Args),
     /// Message deliveries per second of the virtual world, and of turmoil's.
     Turmoil(turmoil::Args),
     /// Serves the bare echo that `requests` compares with.
@@ -63,6 +67,7 @@ fn main() -> ExitCode {
             What::Requests(args) => requests::run(args).await,
             What::Relay(args) => relay::run(args).await,
             What::Streams(args) => streams::run(args).await,
+            What::Driver(args) => driver::run(args).await,
             What::Turmoil(args) => turmoil::run(args),
             What::Echo => requests::echo().await,
         }

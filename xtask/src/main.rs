@@ -116,6 +116,8 @@ fn load(words: &[String]) -> ExitCode {
         "server",
         "--package",
         "benches",
+        "--package",
+        "sim",
     ];
     let program = cargo.root().join("target/release/load");
     let done = match cargo.run(&build) {

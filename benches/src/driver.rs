@@ -1,0 +1,181 @@
+//! What this load generator costs: requests per second of `sim` against a live server, which checks
+//! every message, beside those of oha, which checks none. In turns, against the same server.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::{Value, json};
+
+use crate::Outcome;
+use crate::server::Server;
+use crate::wire::Connection;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Rounds; in each, both have their turn on each route
+    #[arg(long, default_value_t = 5)]
+    rounds: usize,
+    /// The program oha
+    #[arg(long, default_value = "oha")]
+    oha: PathBuf,
+    /// Only this route
+    #[arg(long)]
+    only: Option<String>,
+}
+
+/// How long each loads the server, and over how many connections: as in `scenarios/sends.yaml`.
+const SPAN: &str = "5s";
+const SECONDS: f64 = 5.0;
+const CONNECTIONS: &str = "32";
+
+/// As long as what `scenarios/sends.yaml` has everybody say.
+const TEXT: &str = "as long as most of the others";
+
+/// What is loaded.
+struct Route {
+    name: &'static str,
+    /// What `sim` calls the protocol.
+    protocol: &'static str,
+    path: &'static str,
+    headers: Vec<String>,
+    body: Value,
+    ratios: Vec<f64>,
+}
+
+#[expect(clippy::print_stdout, reason = "this is where the program speaks")]
+pub(crate) async fn run(args: &Args) -> Outcome<()> {
+    let server = Server::start().await?;
+    let url = format!("http://{}", server.address);
+    let mut routes = routes(&server).await?;
+    routes.retain(|route| args.only.as_ref().is_none_or(|only| only == route.name));
+    for round in 1..=args.rounds {
+        for route in &mut routes {
+            let bare = bare(args, route, &url)?;
+            let checked = checked(route, &url)?;
+            route.ratios.push(checked / bare * 100.0);
+            println!(
+                "round {round}  {:<14} oha {bare:>7.0}/s   sim {checked:>7.0}/s   {:>5.1} %",
+                route.name,
+                checked / bare * 100.0
+            );
+        }
+    }
+    println!();
+    for route in &mut routes {
+        route.ratios.sort_by(f64::total_cmp);
+        let median = route.ratios.get(route.ratios.len() / 2).copied();
+        println!(
+            "median   {:<14} {:>5.1} % of oha's requests/s, every message checked",
+            route.name,
+            median.unwrap_or(f64::NAN)
+        );
+    }
+    Ok(())
+}
+
+/// Both ways to say something, and two in a room who may say it.
+async fn routes(server: &Server) -> Outcome<Vec<Route>> {
+    let mut connection = Connection::open(server.address).await?;
+    let mut handle = String::new();
+    let mut room = String::new();
+    for name in ["speaker", "listener"] {
+        let who = json!({ "username": name, "room": "room" });
+        let answer = connection.post("/register", "", &who).await?;
+        let text = |key: &str| answer[key].as_str().unwrap_or_default().to_owned();
+        (handle, room) = (text("handle"), text("room_id"));
+    }
+    let said = json!({ "message": TEXT, "room_id": room });
+    let tool = json!({
+        "jsonrpc": "2.0", "id": 1, "method": "tools/call",
+        "params": {
+            "name": "send_message",
+            "arguments": { "handle": handle, "message": TEXT, "room_id": room },
+            "_meta": {
+                "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+                "io.modelcontextprotocol/clientInfo": { "name": "load", "version": "1" },
+                "io.modelcontextprotocol/clientCapabilities": {},
+            },
+        },
+    });
+    let modern = [
+        "accept: application/json, text/event-stream",
+        "mcp-protocol-version: 2026-07-28",
+        "mcp-method: tools/call",
+        "mcp-name: send_message",
+    ];
+    Ok(vec![
+        Route {
+            name: "POST /send",
+            protocol: "http",
+            path: "/send",
+            headers: vec![format!("chat-handle: {handle}")],
+            body: said,
+            ratios: Vec::new(),
+        },
+        Route {
+            name: "send_message",
+            protocol: "2026-07-28",
+            path: "/mcp",
+            headers: modern.map(str::to_owned).to_vec(),
+            body: tool,
+            ratios: Vec::new(),
+        },
+    ])
+}
+
+/// Requests answered per second of oha's.
+fn bare(args: &Args, route: &Route, url: &str) -> Outcome<f64> {
+    let mut command = Command::new(&args.oha);
+    command.args(["--no-tui", "--output-format", "json", "-m", "POST"]);
+    command.args(["-z", SPAN, "-c", CONNECTIONS, "-T", "application/json"]);
+    for header in &route.headers {
+        command.args(["-H", header]);
+    }
+    command.args(["-d", &route.body.to_string()]);
+    command.arg(format!("{url}{}", route.path));
+    let told = output(&mut command).map_err(|error| {
+        let oha = args.oha.display();
+        format!("{oha}: {error}; `cargo install --locked oha` brings it")
+    })?;
+    let json: Value = serde_json::from_slice(&told)?;
+    let answered = &json["statusCodeDistribution"];
+    let well = answered["200"].as_u64().unwrap_or(0);
+    let all = answered.as_object().map_or(0, |codes| codes.len());
+    if all != 1 || well == 0 {
+        return Err(format!("oha was answered {answered}").into());
+    }
+    Ok(well as f64 / SECONDS)
+}
+
+/// Messages accepted per second of `sim`'s, all of which it has seen arrive.
+fn checked(route: &Route, url: &str) -> Outcome<f64> {
+    let program = std::env::current_exe()?.with_file_name("sim");
+    let scenario = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios/sends.yaml");
+    let mut command = Command::new(program);
+    command.arg(scenario);
+    command.args(["--target", url, "--protocol", route.protocol]);
+    for limit in ["rate_limit=none", "turn_limit=none", "stick=optional"] {
+        command.args(["--limit", limit]);
+    }
+    command.args(["--quiet", "--json", "-"]);
+    let json: Value = serde_json::from_slice(&output(&mut command)?)?;
+    let counts = &json["counts"];
+    let count = |key: &str| counts[key].as_u64().unwrap_or(0);
+    if json["verdict"] != "pass" || count("delivered") != count("accepted") {
+        return Err(format!("sim came to {}: {counts}", json["verdict"]).into());
+    }
+    Ok(count("accepted") as f64 / SECONDS)
+}
+
+/// What a program says.
+fn output(command: &mut Command) -> Outcome<Vec<u8>> {
+    let output = command
+        .stdin(Stdio::null())
+        .stderr(Stdio::piped())
+        .output()?;
+    if !output.status.success() {
+        let told = String::from_utf8_lossy(&output.stderr);
+        return Err(format!("ended with {}: {told}", output.status).into());
+    }
+    Ok(output.stdout)
+}

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use chat_core::Time;
+use chat_core::{Span, Time};
 
 use super::called::draft_room;
 use super::ledger::client::{Ask, Call, Key};
@@ -183,10 +183,7 @@ impl Judge {
                 self.entered(person, call, op, answer);
             }
             Answer::LeftQueue { left } => {
-                let mut until = now + self.ledger.clock.jumped;
-                if call.allowance(self.ledger.copies) > 1 {
-                    until += STRAY;
-                }
+                let until = self.may_come_until(call);
                 self.left_line(person, until);
                 if left {
                     self.left_queue(agent, person);
@@ -319,14 +316,23 @@ impl Judge {
             .count(&self.ledger, person, &mut self.findings);
     }
 
+    /// Until when a call that is answered now may take effect, by the server's clock: without a key,
+    /// another attempt or copy of it may come yet.
+    fn may_come_until(&self, call: &Call) -> Time {
+        let clock = &self.ledger.clock;
+        let stray = if call.allowance(self.ledger.copies) > 1 {
+            STRAY
+        } else {
+            Span::ZERO
+        };
+        clock.now + clock.jumped + stray
+    }
+
     fn left_chat(&mut self, person: usize, call: &Call, op: &Op) {
-        let mut until = self.ledger.clock.now + self.ledger.clock.jumped;
-        if call.allowance(self.ledger.copies) > 1 {
-            until += STRAY; // another copy of it may yet leave what comes next
-        }
         let Op::LeaveChat { room } = op else {
             return;
         };
+        let until = self.may_come_until(call);
         self.withdrew(person, *room, until);
         let someone = &mut self.ledger.people[person];
         for stay in &mut someone.memberships {
@@ -359,7 +365,7 @@ impl Judge {
             }
         }
         if let Op::Reset { room } = op {
-            let until = now + self.ledger.clock.jumped;
+            let until = self.may_come_until(call);
             self.withdrew(person, *room, until);
         }
         let length = match *answer {

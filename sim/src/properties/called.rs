@@ -19,10 +19,11 @@ impl Judge {
         if let Some(person) = person {
             self.noticed(person, record.at);
         }
-        if let Op::Check { wait, .. } = op {
+        if let Op::Check { wait, after } = op {
             if let Some(person) = person {
-                let checks = &mut self.ledger.people[person].checks;
-                checks.called(id, *wait, record.at);
+                let someone = &mut self.ledger.people[person];
+                someone.names_no_cursor |= after.is_none();
+                someone.checks.called(id, *wait, record.at);
             }
             return;
         }

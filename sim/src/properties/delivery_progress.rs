@@ -104,6 +104,7 @@ impl DeliveryProgress {
             let read_out = due.is_some_and(|due| client.read_out_at.is_some_and(|at| at <= due));
             match (client.drained_at, due) {
                 (_, Some(_)) if read_out => {}
+                (None, None) if l.people[person].names_no_cursor => {}
                 (None, None) => {
                     l.people[person].read_at = Time(now.0.saturating_sub(PATIENCE.0));
                     if !l.take_lacks(person).is_empty() {

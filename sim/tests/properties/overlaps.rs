@@ -211,6 +211,15 @@ fn a_draft_without_a_room_may_be_of_the_next_chat() {
     assert_eq!(appends(false), ["durability"]);
 }
 
+/// Ann claims the stick that Bob holds, and then Cat does.
+fn claims_before_cat(story: &mut Story, all: &[Agent]) {
+    for (room_seq, agent) in [(5, ANN), (6, CAT)] {
+        let claim = story.calls(agent, talking_stick());
+        story.answers(claim, stick(1, 1));
+        story.all_see(all, claimed(room_seq, agent, 1));
+    }
+}
+
 /// `stick_contention`, seed 64049; `churn`, seed 28257: the second of two resets took effect after
 /// the claim, though the first one's answer came before it.
 #[test]
@@ -223,12 +232,7 @@ fn of_two_withdrawals_one_may_be_under_way_still() {
         let first = story.calls(ANN, reset());
         let second = again.then(|| story.calls(ANN, reset()));
         story.answers(first, draft(0));
-        let claim = story.calls(ANN, talking_stick());
-        story.answers(claim, stick(1, 1));
-        story.all_see(&all, claimed(5, ANN, 1));
-        let claim = story.calls(CAT, talking_stick());
-        story.answers(claim, stick(1, 1));
-        story.all_see(&all, claimed(6, CAT, 1));
+        claims_before_cat(&mut story, &all);
         if let Some(second) = second {
             story.answers(second, draft(0));
         }
@@ -238,6 +242,31 @@ fn of_two_withdrawals_one_may_be_under_way_still() {
     };
     assert_eq!(resets(true), Vec::<&str>::new());
     assert_eq!(resets(false), ["stick_order"]);
+}
+
+/// `stick_contention`, seed 768836: the network doubled the reset, and the second copy came after
+/// the claim.
+#[test]
+fn a_second_copy_of_a_reset_may_withdraw_what_was_claimed_after_it() {
+    let resets = |keyed: bool| {
+        let doubled = Ratio::new(1, 10).unwrap();
+        let mut story = Story::two_in_lobby_with(|plan| plan.network.duplicate = doubled);
+        let all = [ANN, BOB, CAT];
+        story.joins(CAT, 3, &all);
+        story.takes_stick(BOB, 4, 1, &all);
+        let call = if keyed {
+            story.calls(ANN, reset())
+        } else {
+            story.calls_without_key(ANN, reset())
+        };
+        story.answers(call, draft(0));
+        claims_before_cat(&mut story, &all);
+        story.all_see(&all, released(7, BOB, 1));
+        story.all_see(&all, granted(8, CAT, 2));
+        broken(&story.ends())
+    };
+    assert_eq!(resets(false), Vec::<&str>::new());
+    assert_eq!(resets(true), ["stick_order"]);
 }
 
 /// `rematch`, seed 6036: the network doubled a leave that names no room, and the second copy came

@@ -193,6 +193,27 @@ mod delivery_progress {
         }
     }
 
+    /// Found by exploring `soak`, seed 700016: the answer to a check that named no cursor was lost,
+    /// and its caller was in the middle of its flow until the end.
+    #[test]
+    fn who_names_no_cursor_is_told_of_what_was_lost_when_it_does() {
+        for (cursor, missed) in [(Some(0), vec!["delivery_progress"]), (None, vec![])] {
+            let mut story = Story::new();
+            story.matches(ANN, BOB, PAIR);
+            story.heals();
+            let op = Op::Check {
+                after: cursor,
+                wait: Span::ZERO,
+            };
+            let call = story.calls(BOB, op);
+            story.gives_up(call);
+            story.says(ANN, PAIR, 2, "hello");
+            story.later(Span::secs(11));
+            story.drains(&[ANN]);
+            story.breaks(&missed);
+        }
+    }
+
     /// Found by exploring `steady`, seed 58017.
     #[test]
     fn who_finished_a_moment_before_the_end_was_not_given_the_time() {

@@ -298,6 +298,9 @@ pub(crate) struct Person {
     /// clock.
     pub(crate) told_of_itself_at: Time,
     pub(crate) checks: Checks,
+    /// Whether it has checked without saying where it had read to: what was in an answer that was
+    /// lost comes only with an exact check.
+    pub(crate) names_no_cursor: bool,
     /// Whether it waits in line, or for a stick, so that liveness must look.
     pub(crate) in_line: bool,
     pub(crate) claims_stick: bool,
@@ -388,6 +391,7 @@ impl Person {
             absence: Absence::None,
             told_of_itself_at: Time(0),
             checks: Checks::default(),
+            names_no_cursor: false,
             in_line: false,
             claims_stick: false,
         }

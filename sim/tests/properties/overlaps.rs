@@ -211,13 +211,27 @@ fn a_draft_without_a_room_may_be_of_the_next_chat() {
     assert_eq!(appends(false), ["durability"]);
 }
 
-/// Ann claims the stick that Bob holds, and then Cat does.
-fn claims_before_cat(story: &mut Story, all: &[Agent]) {
+/// Ann resets, claims the stick that Bob holds, and Cat, who claims it after her, is granted it. A
+/// reset that is still open is answered once both have claimed.
+fn is_passed_by(
+    mut story: Story,
+    resets: impl FnOnce(&mut Story) -> Option<Call>,
+) -> Vec<&'static str> {
+    let all = [ANN, BOB, CAT];
+    story.joins(CAT, 3, &all);
+    story.takes_stick(BOB, 4, 1, &all);
+    let open = resets(&mut story);
     for (room_seq, agent) in [(5, ANN), (6, CAT)] {
         let claim = story.calls(agent, talking_stick());
         story.answers(claim, stick(1, 1));
-        story.all_see(all, claimed(room_seq, agent, 1));
+        story.all_see(&all, claimed(room_seq, agent, 1));
     }
+    if let Some(call) = open {
+        story.answers(call, draft(0));
+    }
+    story.all_see(&all, released(7, BOB, 1));
+    story.all_see(&all, granted(8, CAT, 2));
+    broken(&story.ends())
 }
 
 /// `stick_contention`, seed 64049; `churn`, seed 28257: the second of two resets took effect after
@@ -225,20 +239,12 @@ fn claims_before_cat(story: &mut Story, all: &[Agent]) {
 #[test]
 fn of_two_withdrawals_one_may_be_under_way_still() {
     let resets = |again: bool| {
-        let mut story = Story::two_in_lobby();
-        let all = [ANN, BOB, CAT];
-        story.joins(CAT, 3, &all);
-        story.takes_stick(BOB, 4, 1, &all);
-        let first = story.calls(ANN, reset());
-        let second = again.then(|| story.calls(ANN, reset()));
-        story.answers(first, draft(0));
-        claims_before_cat(&mut story, &all);
-        if let Some(second) = second {
-            story.answers(second, draft(0));
-        }
-        story.all_see(&all, released(7, BOB, 1));
-        story.all_see(&all, granted(8, CAT, 2));
-        broken(&story.ends())
+        is_passed_by(Story::two_in_lobby(), |story| {
+            let first = story.calls(ANN, reset());
+            let second = again.then(|| story.calls(ANN, reset()));
+            story.answers(first, draft(0));
+            second
+        })
     };
     assert_eq!(resets(true), Vec::<&str>::new());
     assert_eq!(resets(false), ["stick_order"]);
@@ -248,22 +254,18 @@ fn of_two_withdrawals_one_may_be_under_way_still() {
 /// the claim.
 #[test]
 fn a_second_copy_of_a_reset_may_withdraw_what_was_claimed_after_it() {
+    let doubled = Ratio::new(1, 10).unwrap();
     let resets = |keyed: bool| {
-        let doubled = Ratio::new(1, 10).unwrap();
-        let mut story = Story::two_in_lobby_with(|plan| plan.network.duplicate = doubled);
-        let all = [ANN, BOB, CAT];
-        story.joins(CAT, 3, &all);
-        story.takes_stick(BOB, 4, 1, &all);
-        let call = if keyed {
-            story.calls(ANN, reset())
-        } else {
-            story.calls_without_key(ANN, reset())
-        };
-        story.answers(call, draft(0));
-        claims_before_cat(&mut story, &all);
-        story.all_see(&all, released(7, BOB, 1));
-        story.all_see(&all, granted(8, CAT, 2));
-        broken(&story.ends())
+        let story = Story::two_in_lobby_with(|plan| plan.network.duplicate = doubled);
+        is_passed_by(story, |story| {
+            let call = if keyed {
+                story.calls(ANN, reset())
+            } else {
+                story.calls_without_key(ANN, reset())
+            };
+            story.answers(call, draft(0));
+            None
+        })
     };
     assert_eq!(resets(false), Vec::<&str>::new());
     assert_eq!(resets(true), ["stick_order"]);

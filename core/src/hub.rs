@@ -231,7 +231,7 @@ impl Hub {
 
     /// The next instant at which a timer is due. After `handle_timeout(now)` it is later than `now`.
     pub fn poll_timeout(&mut self) -> Option<Time> {
-        self.next_timer().map(|(at, _)| at)
+        self.next_timer(Time::MAX).map(|(at, _)| at)
     }
 
     /// Every deadline, in the order in which they fire: when, of which kind, and the number of the
@@ -239,20 +239,23 @@ impl Hub {
     /// states whose deadlines come in the same order.
     #[must_use]
     pub fn deadlines(&self) -> Vec<(Time, TimerKind, u32)> {
-        let users = self.users.sorted_keys().into_iter();
-        let rooms = self.rooms.sorted_keys().into_iter();
-        let timers = users
-            .flat_map(|user| [Timer::Presence(user), Timer::Patience(user)])
-            .chain(rooms.map(Timer::Lease));
-        let mut due: Vec<(Time, Timer)> = timers
-            .filter_map(|timer| Some((self.deadline_of(timer)?, timer)))
-            .collect();
+        let mut due: Vec<(Time, Timer)> = self.due().collect();
         due.sort_unstable();
         let plain = |(at, timer): (Time, Timer)| {
             let (kind, whose) = timer.kind();
             (at, kind, whose)
         };
         due.into_iter().map(plain).collect()
+    }
+
+    /// Every deadline that an owner keeps.
+    fn due(&self) -> impl Iterator<Item = (Time, Timer)> {
+        let users = self.users.sorted_keys().into_iter();
+        let rooms = self.rooms.sorted_keys().into_iter();
+        users
+            .flat_map(|user| [Timer::Presence(user), Timer::Patience(user)])
+            .chain(rooms.map(Timer::Lease))
+            .filter_map(|timer| Some((self.deadline_of(timer)?, timer)))
     }
 
     /// When this timer is due, as its owner has it.
@@ -369,10 +372,7 @@ impl Hub {
     /// Time moves, and timers due fire at their own instants.
     fn advance(&mut self, at: Time) {
         let at = at.max(self.now);
-        while let Some((due, timer)) = self.next_timer() {
-            if due > at {
-                break;
-            }
+        while let Some((due, timer)) = self.next_timer(at) {
             self.now = self.now.max(due);
             self.figures.count_fired(timer.kind().0);
             match timer {
@@ -384,7 +384,8 @@ impl Hub {
         self.now = at;
     }
 
-    fn next_timer(&mut self) -> Option<(Time, Timer)> {
+    /// The next timer due by `by`, and when it is due.
+    fn next_timer(&mut self, by: Time) -> Option<(Time, Timer)> {
         let Self {
             timers,
             users,
@@ -393,7 +394,7 @@ impl Hub {
             config,
             ..
         } = self;
-        timers.next(|timer| match timer {
+        timers.next(by, |timer| match timer {
             Timer::Presence(user) => users.get(&user)?.deadline(),
             Timer::Lease(room) => rooms.get(&room)?.stick()?.lease_until(),
             Timer::Patience(user) => queue.patience_until(user, config.interest_patience),

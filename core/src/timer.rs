@@ -69,12 +69,25 @@ impl Timers {
         }
     }
 
-    /// The next timer and its deadline, as `deadline_of` its owner has it.
+    /// Whether this deadline will be found in time.
+    pub(crate) fn finds(&self, timer: Timer, deadline: Time) -> bool {
+        self.armed
+            .get(&timer)
+            .is_some_and(|armed| *armed <= deadline)
+    }
+
+    /// The next timer due by `by`, and its deadline, as `deadline_of` its owner has it.
+    ///
+    /// No entry is later than its owner's deadline, so where the first of all entries is later
+    /// than `by`, which is nearly always, nobody need be asked.
     pub(crate) fn next(
         &mut self,
+        by: Time,
         deadline_of: impl Fn(Timer) -> Option<Time>,
     ) -> Option<(Time, Timer)> {
-        while let Some(&Reverse((at, timer))) = self.heap.peek() {
+        while let Some(&Reverse((at, timer))) = self.heap.peek()
+            && at <= by
+        {
             if self.armed.get(&timer) != Some(&at) {
                 self.heap.pop();
                 continue;
@@ -109,19 +122,38 @@ mod tests {
         timers.arm(A, Time(10));
         timers.arm(B, Time(20));
         assert_eq!(
-            timers.next(|t| Some(if t == A { Time(30) } else { Time(20) })),
+            timers.next(Time::MAX, |t| Some(if t == A {
+                Time(30)
+            } else {
+                Time(20)
+            })),
             Some((Time(20), B))
         );
         assert_eq!(
-            timers.next(|t| (t == A).then_some(Time(30))),
+            timers.next(Time::MAX, |t| (t == A).then_some(Time(30))),
             Some((Time(30), A))
         );
         timers.arm(A, Time(5));
         assert_eq!(
-            timers.next(|t| (t == A).then_some(Time(5))),
+            timers.next(Time::MAX, |t| (t == A).then_some(Time(5))),
             Some((Time(5), A))
         );
-        assert_eq!(timers.next(|_| None), None);
+        assert_eq!(timers.next(Time::MAX, |_| None), None);
+    }
+
+    #[test]
+    fn what_is_due_later_is_not_next_yet() {
+        let mut timers = Timers::default();
+        timers.arm(A, Time(10));
+        let deadline_of = |_| Some(Time(10));
+        assert_eq!(timers.next(Time(9), deadline_of), None);
+        assert_eq!(timers.next(Time(10), deadline_of), Some((Time(10), A)));
+        // Found early, and put back behind the instant that was asked for.
+        assert_eq!(timers.next(Time(10), |_| Some(Time(11))), None);
+        assert_eq!(
+            timers.next(Time(11), |_| Some(Time(11))),
+            Some((Time(11), A))
+        );
     }
 
     #[test]

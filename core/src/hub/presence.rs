@@ -25,9 +25,12 @@ impl Hub {
     pub(super) fn seen(&mut self, user: UserId) {
         let until = self.now + self.config.idle_timeout;
         let participant = self.user_mut(user);
-        let before = participant.presence;
+        let (before, deadline) = (participant.presence, participant.deadline());
         participant.presence = Presence::Present { until };
-        self.arm_presence(user);
+        // A deadline that moves later is found from where it was.
+        if deadline.is_none_or(|deadline| until < deadline) {
+            self.arm_presence(user);
+        }
         match before {
             Presence::Present { .. } => {}
             Presence::Grace { .. } => self.tell_partner(user, Body::PartnerReconnected),

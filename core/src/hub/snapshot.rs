@@ -90,8 +90,8 @@ impl Hub {
         }
         hub.queue.reindex();
         hub.share_events();
-        hub.validate().map_err(RestoreError::Damaged)?;
         hub.rearm();
+        hub.validate().map_err(RestoreError::Damaged)?;
         Ok(hub)
     }
 

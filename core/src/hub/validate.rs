@@ -41,6 +41,15 @@ impl Hub {
                 return Err(format!("{} waits, but is away or in a chat", waiter.user));
             }
         }
+        if let Some((at, timer)) = self
+            .due()
+            .find(|(at, timer)| !self.timers.finds(*timer, *at))
+        {
+            return Err(format!(
+                "{timer:?} is due at {}, and will not be found",
+                at.0
+            ));
+        }
         let newest_user = self.users.sorted_keys().pop();
         let newest_room = self.rooms.sorted_keys().pop();
         if newest_user > Some(self.last_user) || newest_room > Some(self.last_room) {
@@ -143,6 +152,7 @@ mod tests {
     use crate::id::{RoomId, SecretHash, UserId};
     use crate::participant::{Participant, Presence};
     use crate::time::Time;
+    use crate::timer::Timers;
 
     const ANN: UserId = UserId(1);
     const DAN: UserId = UserId(4);
@@ -192,6 +202,19 @@ mod tests {
 
     fn of_ann(damage: impl FnOnce(&mut Participant)) -> bool {
         noticed(|hub| damage(hub.user_mut(ANN)))
+    }
+
+    #[test]
+    fn a_deadline_that_nobody_will_find_is_noticed() {
+        assert!(noticed(|hub| hub.timers = Timers::default()));
+        // Sooner than it was: whoever brings a deadline forward has to say so.
+        assert!(of_ann(
+            |ann| ann.presence = Presence::Grace { until: Time(2) }
+        ));
+        // Later than it was: it is found where it was before, and then where it is.
+        assert!(!of_ann(
+            |ann| ann.presence = Presence::Grace { until: Time::MAX }
+        ));
     }
 
     #[test]

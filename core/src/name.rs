@@ -9,6 +9,16 @@ use crate::reject::NameFault;
 /// The most characters that a name has.
 pub(crate) const MAX_NAME: usize = 64;
 
+/// What only the server is called, folded: `server` and `system`.
+const VOICES: [&str; 2] = ["server", "systern"];
+
+/// How names begin that the server gives, folded, and the digits that follow, folded.
+const GIVEN: &str = "user_";
+const DIGITS: &str = "ol23456789";
+
+/// What a percent sign folds to.
+const PERCENT: &str = "°/₀";
+
 /// A name that may be shown, and the form by which two that look alike are equal.
 #[derive(Clone, Debug)]
 pub(crate) struct Name {
@@ -20,10 +30,7 @@ impl Name {
     /// A participant's display name: one visible line, and not the server's voice.
     pub(crate) fn of_participant(text: &Arc<str>) -> Result<Self, NameFault> {
         let name = Self::of_room(text)?;
-        if ["server", "system"]
-            .iter()
-            .any(|voice| *name.folded == *fold(voice))
-        {
+        if VOICES.contains(&&*name.folded) {
             return Err(NameFault::Reserved);
         }
         Ok(name)
@@ -47,6 +54,14 @@ impl Name {
     }
 }
 
+/// Whether a folded name or id is one of those that the server gives (`user_7`), or would pass for
+/// one.
+pub(crate) fn is_given(folded: &str) -> bool {
+    folded.strip_prefix(GIVEN).is_some_and(|number| {
+        !number.is_empty() && number.chars().all(|digit| DIGITS.contains(digit))
+    })
+}
+
 /// What look-alikes have in common: case and confusable characters folded away
 /// (Unicode Technical Standard 39, section 4).
 pub(crate) fn fold(text: &str) -> Box<str> {
@@ -59,7 +74,14 @@ pub(crate) fn fold(text: &str) -> Box<str> {
 /// The same of ASCII, which most names are, at a twentieth of the cost: none of it decomposes or
 /// combines, so that each character folds by itself.
 fn fold_ascii(text: &str) -> Box<str> {
-    let mut folded = String::with_capacity(text.len() + 8);
+    let length = text.bytes().map(|byte| match byte {
+        b' ' => 0,
+        b'"' | b'm' | b'M' => 2,
+        b'%' => PERCENT.len(),
+        _ => 1,
+    });
+    // As long as it will be: to make it shorter afterwards costs more than to count.
+    let mut folded = String::with_capacity(length.sum());
     for c in text.chars() {
         match c.to_ascii_lowercase() {
             ' ' => {}
@@ -67,7 +89,7 @@ fn fold_ascii(text: &str) -> Box<str> {
             '1' | '|' => folded.push('l'),
             '`' => folded.push('\''),
             '"' => folded.push_str("''"),
-            '%' => folded.push_str("°/₀"),
+            '%' => folded.push_str(PERCENT),
             'm' => folded.push_str("rn"),
             other => folded.push(other),
         }
@@ -87,12 +109,24 @@ fn fold_any(text: &str) -> Box<str> {
 
 /// Whether a text is one line of 1 to `limit` visible characters with single spaces inside.
 pub(crate) fn is_line(text: &str, limit: usize) -> bool {
+    if text.is_ascii() {
+        return is_ascii_line(text.as_bytes(), limit);
+    }
     let count = text.chars().count();
     (1..=limit).contains(&count)
         && text.chars().all(is_visible)
         && !text.starts_with(' ')
         && !text.ends_with(' ')
         && !text.contains("  ")
+}
+
+/// The same of ASCII, which most lines are.
+fn is_ascii_line(text: &[u8], limit: usize) -> bool {
+    (1..=limit).contains(&text.len())
+        && text.iter().all(|byte| matches!(byte, b' '..=b'~'))
+        && text.first() != Some(&b' ')
+        && text.last() != Some(&b' ')
+        && !text.windows(2).any(|two| two == b"  ")
 }
 
 /// Whether a text says anything at all.
@@ -173,6 +207,51 @@ mod tests {
                 let text = String::from_iter([first, second]);
                 assert_eq!(fold(&text), fold_any(&text), "{text:?}");
             }
+        }
+    }
+
+    #[test]
+    fn names_are_the_server_s_when_nothing_but_a_number_follows() {
+        for given in ["user_7", "USER_12", "user_0", "user_l"] {
+            assert!(is_given(&fold(given)), "{given}");
+        }
+        for free in ["user_", "user_bob", "user_7b", "user", "7"] {
+            assert!(!is_given(&fold(free)), "{free}");
+        }
+    }
+
+    #[test]
+    fn what_is_written_down_folded_is_what_folds_to_it() {
+        assert_eq!(["server", "system"].map(fold), VOICES.map(Box::from));
+        assert_eq!(*fold("user_"), *GIVEN);
+        assert_eq!(*fold("0123456789"), *DIGITS);
+    }
+
+    /// Whether `is_line` says of ASCII what it says of the same text among others, as one whose
+    /// last character is not ASCII is.
+    #[test]
+    fn lines_of_ascii_are_judged_as_all_others_are() {
+        let ascii = || (0..128u8).map(char::from);
+        for first in ascii() {
+            for second in ascii() {
+                let text = String::from_iter(['a', first, second]);
+                let longer = format!("{text}ä");
+                assert_eq!(
+                    is_line(&format!("{text}a"), 4),
+                    is_line(&longer, 4),
+                    "{text:?}"
+                );
+                let turned = format!("ä{second}{first}");
+                let plain = format!("a{second}{first}");
+                assert_eq!(is_line(&plain, 3), is_line(&turned, 3), "{plain:?}");
+            }
+        }
+        for (text, limit) in [("", 3), ("abc", 2), ("abc", 3), (" ", 3), (" a", 3)] {
+            assert_eq!(
+                is_line(text, limit),
+                text == "abc" && limit == 3,
+                "{text:?}"
+            );
         }
     }
 

@@ -8,7 +8,7 @@ use crate::command::{Command, EnterQueue};
 use crate::event::Who;
 use crate::id::{RequestKey, SecretHash, UserId};
 use crate::inbox::Inbox;
-use crate::name::{Name, fold};
+use crate::name::{Name, fold, is_given};
 use crate::participant::{Memory, Naming, Participant, Presence, Voice};
 use crate::reject::{Accepted, Argument, NameFault, Reject};
 use crate::reply::Reply;
@@ -158,22 +158,23 @@ impl Hub {
         match self.index.names.get(&name.folded) {
             Some(other) if user != Some(*other) => Err(Reject::NameTaken),
             // Names of the form `user_7` are given with the ids that go with them.
-            None if is_given(&name.shown) => Err(Reject::NameTaken),
+            None if is_given(&name.folded) => Err(Reject::NameTaken),
             _ => Ok(Some(name)),
         }
     }
 
     pub(super) fn take_name(&mut self, user: UserId, name: Option<Name>) {
         let Some(name) = name else { return };
-        self.unindex(user);
         let participant = self.user_mut(user);
+        let before = fold(&participant.who.name);
         participant.naming = Naming::Chosen;
         participant.who = Arc::new(Who {
             id: user,
             chosen_id: participant.who.chosen_id.clone(),
             name: Box::from(&*name.shown),
         });
-        self.reindex(user);
+        self.index.names.remove(&before);
+        self.index.names.insert(name.folded, user);
     }
 
     fn check_public_id(&self, id: Option<&Arc<str>>) -> Result<Option<Box<str>>, Reject> {
@@ -185,7 +186,7 @@ impl Hub {
                 accepted: Accepted::PublicId,
             });
         }
-        if is_given(id) || self.index.chosen_ids.contains_key(&**id) {
+        if is_given(&fold(id)) || self.index.chosen_ids.contains_key(&**id) {
             return Err(Reject::UserIdTaken);
         }
         Ok(Some(Box::from(&**id)))
@@ -220,28 +221,5 @@ impl Hub {
         // Whoever enters may be matched at once, and then needs a room.
         self.check_room_space()?;
         Ok(name)
-    }
-}
-
-/// Whether a name or id is one of those that the server gives (`user_7`), or would pass for one.
-fn is_given(text: &str) -> bool {
-    let (folded, digits) = (fold(text), fold("0123456789"));
-    folded.strip_prefix(&*fold("user_")).is_some_and(|number| {
-        !number.is_empty() && number.chars().all(|digit| digits.contains(digit))
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::is_given;
-
-    #[test]
-    fn names_are_the_server_s_when_nothing_but_a_number_follows() {
-        for given in ["user_7", "USER_12", "user_0"] {
-            assert!(is_given(given), "{given}");
-        }
-        for free in ["user_", "user_bob", "user_7b", "user", "7"] {
-            assert!(!is_given(free), "{free}");
-        }
     }
 }

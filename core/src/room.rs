@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::config::Limit;
 use crate::draft::Draft;
 use crate::event::{EndReason, Event, Who};
 use crate::id::{RoomId, RoomSeq, UserId};
@@ -167,6 +168,16 @@ impl Room {
         for member in &mut self.members {
             member.draft = None;
         }
+    }
+
+    /// Counts a message in a pair room: how many are left after it, where they are limited.
+    pub(crate) fn count_turn(&mut self, limit: Limit) -> Option<u32> {
+        let Kind::Pair { turns } = &mut self.kind else {
+            return None;
+        };
+        *turns += 1;
+        let Limit::At(limit) = limit else { return None };
+        Some(limit.saturating_sub(*turns))
     }
 
     pub(crate) fn remember(&mut self, message: Arc<Event>, limit: usize) {

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use super::{Effect, Hub};
-use crate::config::Limit;
 use crate::event::{Body, EndReason, Event};
 use crate::figures::Because;
 use crate::id::{RoomId, RoomSeq, UserId};
@@ -41,14 +40,20 @@ impl Hub {
         let mut sender = None;
         if let Body::Message { sender: who, .. } = &event.body {
             room.remember(Arc::clone(&event), config.history_limit as usize);
-            sender = Some(who.id);
+            let blocks = users.get(&who.id).map(|from| from.blocks.clone());
+            sender = Some((who.id, blocks.unwrap_or_default()));
         }
         for member in room.members() {
             let user = member.user;
-            if skip == Some(user) || sender.is_some_and(|from| between(users, user, from)) {
+            if skip == Some(user) {
                 continue;
             }
             let participant = users.get_mut(&user).expect("members are registered");
+            if let Some((from, blocks)) = &sender
+                && (participant.has_blocked(*from) || blocks.binary_search(&user).is_ok())
+            {
+                continue;
+            }
             participant
                 .inbox
                 .push(Arc::clone(&event), config.inbox_limit as usize);
@@ -59,7 +64,8 @@ impl Hub {
 
     /// Whether one of the two has blocked the other.
     pub(super) fn blocked(&self, a: UserId, b: UserId) -> bool {
-        between(&self.users, a, b)
+        let has = |one: UserId, other| self.users.get(&one).is_some_and(|p| p.has_blocked(other));
+        has(a, b) || has(b, a)
     }
 
     /// The live room that a command means: the one it names, or the only one the caller is in.
@@ -255,17 +261,6 @@ impl Hub {
         }
     }
 
-    /// Counts a message in a pair room: how many are left, and whether that was the last.
-    pub(super) fn count_turn(&mut self, room: RoomId) -> Option<u32> {
-        let limit = self.config.turn_limit;
-        let Kind::Pair { turns } = &mut self.room_mut(room).kind else {
-            return None;
-        };
-        *turns += 1;
-        let Limit::At(limit) = limit else { return None };
-        Some(limit.saturating_sub(*turns))
-    }
-
     pub(super) fn typing(&mut self, user: UserId, room: Option<RoomId>) -> Result<Reply, Reject> {
         let room = self.resolve(user, room)?;
         self.notice(room, user, NoticeKind::Typing);
@@ -288,13 +283,4 @@ impl Hub {
         self.room_mut(room).notice(notice.clone());
         self.effects.push_back(Effect::Noticed { room, notice });
     }
-}
-
-fn between(
-    users: &crate::table::Table<UserId, crate::participant::Participant>,
-    a: UserId,
-    b: UserId,
-) -> bool {
-    let has = |one: UserId, other| users.get(&one).is_some_and(|p| p.has_blocked(other));
-    has(a, b) || has(b, a)
 }

@@ -12,7 +12,7 @@ use crate::name::has_visible;
 use crate::participant::Voice;
 use crate::reject::Reject;
 use crate::reply::Reply;
-use crate::room::Kind;
+use crate::stick::Stick;
 
 /// From how many turns left on a sender is told.
 const TURNS_TOLD_FROM: u32 = 10;
@@ -141,8 +141,9 @@ impl Hub {
         if self.user(user).voice == Voice::Muted {
             return Err(Reject::Muted);
         }
-        self.check_epoch(user, room, epoch)?;
-        match self.room(room).stick() {
+        let stick = self.room(room).stick();
+        check_grant(user, stick, epoch)?;
+        match stick {
             Some(stick) if self.config.stick == StickRule::Required && !stick.holds(user) => {
                 Err(Reject::StickRequired)
             }
@@ -163,35 +164,31 @@ impl Hub {
         Ok(())
     }
 
-    /// A caller who names a grant means that one: if it is not its own current one, it is stale.
+    /// The same of the stick in `room`.
     pub(super) fn check_epoch(
         &self,
         user: UserId,
         room: RoomId,
         epoch: Option<Epoch>,
     ) -> Result<(), Reject> {
-        match (epoch, self.room(room).stick()) {
-            (Some(epoch), Some(stick)) if !(stick.holds(user) && stick.epoch() == epoch) => {
-                Err(Reject::StickRequired)
-            }
-            _ => Ok(()),
-        }
+        check_grant(user, self.room(room).stick(), epoch)
     }
 
     /// Says it. Everything was checked.
     fn say(&mut self, user: UserId, room: RoomId, text: Arc<str>) -> Reply {
-        let stick = self.room(room).stick();
-        let epoch = stick
-            .filter(|stick| stick.holds(user))
-            .map(crate::stick::Stick::epoch);
+        let sender = self.who(user);
+        let limit = self.config.turn_limit;
+        let found = self.room_mut(room);
+        let left = found.count_turn(limit);
+        let stick = found.stick().filter(|stick| stick.holds(user));
+        let epoch = stick.map(Stick::epoch);
         let body = Body::Message {
-            sender: self.who(user),
+            sender,
             text,
             epoch,
         };
         let room_seq = self.post(room, body, Some(user));
-        let left = self.count_turn(room);
-        if left == Some(0) && matches!(self.room(room).kind, Kind::Pair { .. }) {
+        if left == Some(0) {
             self.end_pair(room, EndReason::TurnLimit, None);
         }
         let turns_left = left.filter(|left| *left <= TURNS_TOLD_FROM);
@@ -201,5 +198,15 @@ impl Hub {
             at: self.now,
             turns_left,
         }
+    }
+}
+
+/// A caller who names a grant means that one: if it is not its own current one, it is stale.
+fn check_grant(user: UserId, stick: Option<&Stick>, epoch: Option<Epoch>) -> Result<(), Reject> {
+    match (epoch, stick) {
+        (Some(epoch), Some(stick)) if !(stick.holds(user) && stick.epoch() == epoch) => {
+            Err(Reject::StickRequired)
+        }
+        _ => Ok(()),
     }
 }

@@ -158,24 +158,34 @@ impl Agenda {
         let mut place = 0;
         loop {
             let first = CHILDREN * place + 1;
-            let end = (first + CHILDREN).min(self.heap.len());
-            let Some(children) = self.heap.get(first..end).filter(|those| !those.is_empty()) else {
-                break;
+            let rest = self.heap.get(first..).unwrap_or_default();
+            // All places but one have as many children as there can be, or none.
+            let least = match rest.first_chunk::<CHILDREN>() {
+                Some(children) => least(children),
+                None if rest.is_empty() => break,
+                None => least(rest),
             };
-            let mut least = 0;
-            for child in 1..children.len() {
-                if children[child].key < children[least].key {
-                    least = child;
-                }
-            }
-            if children[least].key >= entry.key {
+            if rest[least].key >= entry.key {
                 break;
             }
-            self.heap[place] = children[least];
+            self.heap[place] = rest[least];
             place = first + least;
         }
         self.heap[place] = entry;
     }
+}
+
+/// Which of these comes first. In line, so that where their number is known it is a few
+/// comparisons without a loop.
+#[inline(always)]
+fn least(entries: &[Entry]) -> usize {
+    let (mut least, mut key) = (0, entries[0].key);
+    for (place, entry) in entries.iter().enumerate().skip(1) {
+        if entry.key < key {
+            (least, key) = (place, entry.key);
+        }
+    }
+    least
 }
 
 #[cfg(test)]

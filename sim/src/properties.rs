@@ -321,7 +321,7 @@ impl Judge {
     }
 
     fn opened(&mut self, person: usize, now: Time) {
-        self.back(person, now);
+        self.back(person, now, true);
         let closed_at = self.ledger.people[person].stream_closed_at;
         let grace = self.ledger.config.reconnect_grace;
         if let Some(since) = self.line.waits_since(person)

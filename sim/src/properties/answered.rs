@@ -7,6 +7,7 @@ use chat_core::{Span, Time};
 use super::called::draft_room;
 use super::ledger::client::{Ask, Call, Key};
 use super::ledger::draft::{Edit, Length};
+use super::ledger::person::Absence;
 use super::ledger::room::RoomKind;
 use super::single_match::Told;
 use super::{Judge, STRAY};
@@ -257,10 +258,12 @@ impl Judge {
                 self.line.stand(&mut self.ledger, person, now);
                 // A repeated call's answer may be a remembered one, and the place in line be lost
                 // since; or the answer took its time, by the server's clock, which may have jumped;
-                // or another call may have left the line at once.
+                // or another call may have left the line at once; or the end of a stream be noticed
+                // only now.
                 let leaves = self.ledger.people[person].leaves_line;
                 let left = leaves.may_undo(self.ledger.by_server(call.at));
-                if call.attempts > 1 || self.is_long(call.at, now) || left {
+                let unnoticed = self.ledger.people[person].absence == Absence::Unbounded;
+                if call.attempts > 1 || self.is_long(call.at, now) || left || unnoticed {
                     self.line.unsettle(person);
                 }
             }

@@ -15,7 +15,8 @@ impl Judge {
     /// A call's first attempt left.
     pub(super) fn called(&mut self, record: &Record<'_>, id: CallId, op: &Op, keyed: bool) {
         let person = self.ledger.who(record);
-        self.ledger.client(record.agent).last_id = id;
+        let remembered = self.ledger.config.remembered_keys;
+        self.ledger.client(record.agent).calls(id, remembered);
         if let Some(person) = person {
             self.noticed(person, record.at);
         }
@@ -75,9 +76,13 @@ impl Judge {
         if someone.in_line && someone.streaming.is_none() && too_long {
             self.line.lapse(person);
         }
-        let closed_at = someone.stream_closed_at;
-        if called_at.is_some_and(|called_at| called_at > closed_at) {
-            self.back(person, now);
+        // A call may overtake the news that a stream closed.
+        let noticed_by = match someone.absence {
+            Absence::Since(_) => someone.stream_closed_at + self.ledger.calm.within,
+            Absence::None | Absence::Unbounded => someone.stream_closed_at,
+        };
+        if called_at.is_some_and(|called_at| called_at > noticed_by) {
+            self.back(person, now, false);
         }
     }
 
@@ -97,15 +102,21 @@ impl Judge {
         };
     }
 
-    /// The server heard again, by `now`, from somebody whose stream had closed.
-    pub(super) fn back(&mut self, person: usize, now: Time) {
+    /// The server heard again, by `now`, from somebody whose stream had closed: by another stream,
+    /// or by a call.
+    pub(super) fn back(&mut self, person: usize, now: Time, reopened: bool) {
         let grace = self.ledger.config.reconnect_grace;
         let someone = &mut self.ledger.people[person];
-        let too_long = match std::mem::replace(&mut someone.absence, Absence::None) {
+        let too_long = match someone.absence {
             Absence::None => false,
             Absence::Since(since) => now.since(since).times(4) > grace.times(3),
             Absence::Unbounded => true,
         };
+        // A stream of which nobody can tell when the server notices its end may be noticed after
+        // this; then the grace begins, unless another stream is open.
+        if someone.absence != Absence::Unbounded || reopened {
+            someone.absence = Absence::None;
+        }
         if someone.in_line && too_long {
             self.line.unsettle(person);
         }

@@ -198,7 +198,7 @@ impl Line {
         let mut sure = Vec::new();
         for standing in &mut self.standing {
             let person = &ledger.people[standing.person];
-            if person.gone || !standing.steady {
+            if person.is_lost() || !standing.steady {
                 continue;
             }
             let empty_at = person.empty_at + ledger.clock.jumped;

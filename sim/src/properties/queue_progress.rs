@@ -140,7 +140,8 @@ impl QueueProgress {
 /// From when on two who wait could have been matched.
 fn compatible_since(l: &Ledger, a: &Standing, b: &Standing) -> Option<Time> {
     let (first, second) = (&l.people[a.person], &l.people[b.person]);
-    if first.gone || second.gone || first.shuns(b.user) || second.shuns(a.user) {
+    let lost = first.is_lost() || second.is_lost();
+    if lost || first.shuns(b.user) || second.shuns(a.user) {
         return None;
     }
     let both = a.answered_at.max(b.answered_at);

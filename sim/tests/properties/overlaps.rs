@@ -57,6 +57,28 @@ fn a_place_in_line_may_be_lost_before_its_answer_comes() {
     assert!(waits_and_is_passed_over(clock_jumps).is_empty());
 }
 
+/// `churn`, seed 913531: the server noticed only once Ann waited that her stream had broken before,
+/// and took her for gone when the grace was over.
+#[test]
+fn a_stream_that_broke_may_be_noticed_while_its_owner_waits() {
+    let waits = |reopened: bool| {
+        let mut story = Story::new();
+        let call = story.calls(ANN, Op::Typing { room: None });
+        story.refuses(call, "room_ambiguous");
+        story.does(ANN, What::StreamOpened);
+        story.does(ANN, What::StreamClosed);
+        if reopened {
+            story.does(ANN, What::StreamOpened);
+        }
+        story.waits_in_line(ANN);
+        story.matches(BOB, CAT, PAIR);
+        story.drains(&[ANN, BOB, CAT]);
+        broken(&story.ends())
+    };
+    assert_eq!(waits(false), Vec::<&str>::new());
+    assert_eq!(waits(true), ["fifo_matching"]);
+}
+
 /// `churn`, seeds 211289 and 292761: a call to leave the line left after the one to enter it, and
 /// was answered first.
 #[test]
@@ -159,6 +181,30 @@ fn a_call_that_names_its_room_explains_what_was_said_there() {
     };
     assert_eq!(heard_in_second(3), Vec::<&str>::new());
     assert_eq!(heard_in_second(4), ["idempotent_requests", "no_duplicates"]);
+}
+
+/// `retry_storm`, seed 980041: Ann made more calls at once than the server remembers keys, and left
+/// before what she had said came a second time.
+#[test]
+fn a_key_is_forgotten_when_as_many_have_followed_as_are_remembered() {
+    let says_again = |calls_between: u32| {
+        let mut story = Story::with(|plan| plan.server.remembered_keys = 3);
+        story.matches(ANN, BOB, PAIR);
+        let said = story.calls(ANN, send(PAIR, "x"));
+        story.sees(BOB, message(PAIR, 2, ANN, "x"));
+        for _ in 1..calls_between {
+            let call = story.calls(ANN, Op::Typing { room: Some(PAIR) });
+            story.answers(call, Answer::Done);
+        }
+        let call = story.calls(ANN, leave_chat(PAIR));
+        story.answers(call, Answer::LeftChat);
+        story.sees(BOB, ended(PAIR, 3, EndReason::Left));
+        story.retries(said);
+        story.refuses(said, "chat_ended");
+        broken(&story.ends())
+    };
+    assert_eq!(says_again(3), Vec::<&str>::new());
+    assert_eq!(says_again(2), ["no_phantoms"]);
 }
 
 /// `brief`, seed 34962: the append left after the push and was answered before it.

@@ -133,6 +133,17 @@ pub(crate) enum Explanation {
 }
 
 impl Client {
+    /// A call leaves. The server remembers so many keys: those of open calls that as many have
+    /// followed may be forgotten, and the next attempt be taken for another request.
+    pub(crate) fn calls(&mut self, id: CallId, remembered: u32) {
+        self.last_id = id;
+        for call in &mut self.open {
+            if id.0 - call.id.0 >= remembered {
+                call.key = Key::Unkeyed;
+            }
+        }
+    }
+
     /// The call has its answer, or is given up: it is no longer open.
     pub(crate) fn close(&mut self, id: CallId) -> Option<Call> {
         let index = self.open.iter().position(|call| call.id == id)?;

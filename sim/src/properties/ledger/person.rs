@@ -359,6 +359,12 @@ impl UnderWay {
 }
 
 impl Person {
+    /// Whether the server may have given the person up, or may still do so for a stream that
+    /// closed.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.gone || self.absence != Absence::None
+    }
+
     pub(crate) fn new(user: User, era: u32) -> Self {
         Self {
             user,

@@ -111,6 +111,46 @@ fn a_gap_may_swallow_a_whole_stay() {
     assert!(broken(&then(6)).contains(&"no_lost_messages"));
 }
 
+/// `slow_readers`, seed 958269: Bob left and came back, and both are lost to a full inbox. What he
+/// had since is of his second stay, though nobody knew of it before Ann read.
+#[test]
+fn a_gap_may_hide_where_one_stay_ended_and_the_next_began() {
+    let reads_from = |first: u64| {
+        let mut story = anyone_speaks();
+        goes_in(&mut story, ANN);
+        story.sees(ANN, member(1, ANN, Presence::Joined));
+        goes_in(&mut story, BOB);
+        goes_out(&mut story, BOB, LOBBY);
+        goes_in(&mut story, BOB);
+        story.says(ANN, LOBBY, 5, "one");
+        story.says(ANN, LOBBY, 6, "two");
+        let lost = LostRange {
+            room: LOBBY,
+            from: 2,
+            to: 4,
+        };
+        let gap = Saw::Gap {
+            from: 1,
+            to: 3,
+            lost: 3,
+            rooms: &[lost],
+        };
+        let now = story.now();
+        story.sees_as(BOB, 3, now, gap, true);
+        if first == 5 {
+            story.sees_as(BOB, 4, now, message(LOBBY, 5, ANN, "one"), true);
+        }
+        story.sees_as(BOB, 5, now, message(LOBBY, 6, ANN, "two"), true);
+        story.sees(ANN, member(2, BOB, Presence::Joined));
+        story.sees(ANN, member(3, BOB, Presence::Left));
+        story.sees(ANN, member(4, BOB, Presence::Joined));
+        story.drains(&[ANN, BOB]);
+        story.ends()
+    };
+    assert_eq!(broken(&reads_from(5)), Vec::<&str>::new());
+    assert!(broken(&reads_from(6)).contains(&"no_lost_messages"));
+}
+
 /// Ann is back for the second time before she reads of her first stay, of whose end Bob told.
 #[test]
 fn what_was_before_a_known_leave_is_of_the_stay_that_it_ended() {

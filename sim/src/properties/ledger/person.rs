@@ -105,17 +105,24 @@ impl Membership {
         later
     }
 
-    /// It ended at this place. If it was known to end later, that was the end of another stay,
-    /// which lies after this one and which nobody has told of yet: it has a join and a leave.
+    /// It ended at this place. If it was known to end later, or if something was had from behind
+    /// there, that was of another stay, which lies after this one and which nobody has told of yet.
+    /// One that is over has a join and a leave.
     pub(crate) fn end(&mut self, seq: u64) -> Option<Self> {
-        let known = self.left.filter(|_| !self.loose);
+        let (left, loose) = (self.left.filter(|&left| left > seq), self.loose);
         self.left = Some(seq);
         self.loose = false;
-        let left = known.filter(|&left| left > seq + 1)?;
+        let had = self.seen.upto() > seq;
+        if !had && (loose || left.is_none_or(|left| left == seq + 1)) {
+            return None;
+        }
         let mut later = Self::new(self.room, self.slot);
-        later.left = Some(left);
+        later.left = left;
+        later.loose = loose && left.is_some();
+        later.leaving = self.leaving;
+        later.has_left = self.has_left;
         later.gaps.clone_from(&self.gaps);
-        if self.seen.upto() > seq {
+        if had {
             later.low = seq + 1;
             later.seen = self.seen.split_off(seq + 1);
         }

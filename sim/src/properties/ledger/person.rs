@@ -125,6 +125,9 @@ impl Membership {
         if had {
             later.low = seq + 1;
             later.seen = self.seen.split_off(seq + 1);
+            // Its join may be what a gap took.
+            let may_be_lost = later.gaps.iter().any(|&(_, to)| to > seq);
+            later.joined = may_be_lost.then_some(seq + 1);
         }
         Some(later)
     }

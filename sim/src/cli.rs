@@ -66,6 +66,7 @@ Examples:
 
 Environment:
   SIM_SEEDS, SIM_JOBS                         stand for --seeds and --jobs
+  SIM_TOKEN                                   the token of a live server
   NO_COLOR, CLICOLOR_FORCE                    no colour, or colour anywhere
 
 Exit codes:

@@ -60,7 +60,7 @@ use survey::{Unfit, survey};
 
 pub use calibrate::calibrate;
 pub use prepare::{RateScale, needed_faults};
-pub use target::{Protocol, Target};
+pub use target::{Protocol, Target, Token};
 
 /// Files that this process has open besides its connections, generously.
 const OTHER_FILES: u64 = 64;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::live::{ServerLimit, config};
-use crate::live::{Options, Protocol, RateScale, Target};
+use crate::live::{Options, Protocol, RateScale, Target, Token};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
@@ -39,6 +39,9 @@ pub struct CalibrateArgs {
     /// 2026-07-28 (MCP, the default), 2025-11-25 or http
     #[arg(long, value_name = "NAME")]
     pub protocol: Option<Protocol>,
+    /// The token of the server; better in SIM_TOKEN
+    #[arg(long, value_name = "TOKEN", env = "SIM_TOKEN", hide_env = true)]
+    pub token: Option<Token>,
     /// Write the YAML there, too
     #[arg(long, value_name = "FILE.yaml")]
     pub out: Option<PathBuf>,
@@ -69,7 +72,7 @@ impl CalibrateArgs {
     #[must_use]
     pub fn options(&self) -> Options {
         Options {
-            target: self.target.clone(),
+            target: self.target.clone().with(self.token.clone()),
             protocol: self.protocol.unwrap_or_default(),
             scale: RateScale::default(),
             // Each was checked when it was read, and all of them together by `check`.

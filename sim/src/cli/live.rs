@@ -7,7 +7,7 @@ use clap::Args;
 use serde_json::Value;
 
 use super::RunArgs;
-use crate::live::{Options, Protocol, RateScale, Target};
+use crate::live::{Options, Protocol, RateScale, Target, Token};
 
 /// A live server, and how it is loaded.
 #[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
@@ -23,6 +23,15 @@ pub struct LiveArgs {
         help_heading = "Live servers"
     )]
     pub protocol: Option<Protocol>,
+    /// The token of the server; better in SIM_TOKEN
+    #[arg(
+        long,
+        value_name = "TOKEN",
+        env = "SIM_TOKEN",
+        hide_env = true,
+        help_heading = "Live servers"
+    )]
+    pub token: Option<Token>,
     /// Multiply arrivals by this (1)
     #[arg(
         long,
@@ -85,7 +94,7 @@ impl LiveArgs {
     #[must_use]
     pub fn options(&self) -> Option<Options> {
         Some(Options {
-            target: self.target.clone()?,
+            target: self.target.clone()?.with(self.token.clone()),
             protocol: self.protocol.unwrap_or_default(),
             scale: self.rate_scale.unwrap_or_default(),
             // Each was checked when it was read; together they can only be wrong together.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use http_body_util::Full;
 use hyper::body::Bytes;
-use hyper::header::{ACCEPT, CONTENT_TYPE, HOST};
+use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST};
 use hyper::http::request::Builder;
 use hyper::{Method, Request};
 use serde::Serialize;
@@ -232,6 +232,14 @@ impl Writer {
         }
     }
 
+    /// A request to a door that only who is known may pass, which changes nothing behind it.
+    pub(super) fn knock(&self) -> Written {
+        match self.protocol {
+            Protocol::Http => self.get("/openapi.json"),
+            Protocol::Mcp20260728 | Protocol::Mcp20251125 => self.least(0, None),
+        }
+    }
+
     /// What that is called.
     pub(super) const fn least_name(&self) -> &'static str {
         match self.protocol {
@@ -254,9 +262,13 @@ impl Writer {
     }
 
     fn start(&self, path: &str) -> Builder {
-        Request::builder()
+        let request = Request::builder()
             .uri(path)
-            .header(HOST, self.target.host())
+            .header(HOST, self.target.host());
+        match self.target.authorization() {
+            Some(token) => request.header(AUTHORIZATION, token),
+            None => request,
+        }
     }
 }
 

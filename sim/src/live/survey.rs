@@ -81,6 +81,11 @@ impl From<Broken> for Unfit {
 pub(super) async fn survey(net: &Net) -> Result<Tools, Unfit> {
     let asked = async {
         reach(&net.writer.target).await?;
+        let knock = net.writer.knock();
+        let reply = Wire::new().exchange(&net.writer.target, knock).await?;
+        if reply.status() == StatusCode::UNAUTHORIZED {
+            return Err(locked(net));
+        }
         match net.writer.protocol {
             Protocol::Http => of_http(net).await,
             Protocol::Mcp20260728 => of_mcp(net, None).await,
@@ -108,6 +113,14 @@ pub(super) async fn survey(net: &Net) -> Result<Tools, Unfit> {
 fn strange(net: &Net, why: &str) -> Unfit {
     let protocol = net.writer.protocol.name();
     Unfit::Strange(format!("it does not speak {protocol} as it should: {why}"))
+}
+
+/// The server asks who is there, and does not know what it was told, if anything.
+fn locked(net: &Net) -> Unfit {
+    Unfit::Strange(match net.writer.target.authorization() {
+        None => "it asks for a token: put it in SIM_TOKEN".to_owned(),
+        Some(_) => "it does not know the token in SIM_TOKEN".to_owned(),
+    })
 }
 
 /// From the description of its routes, where it has one.

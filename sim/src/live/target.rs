@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use hyper::header::HeaderValue;
+
 /// What a live server is spoken to in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Protocol {
@@ -50,9 +52,41 @@ pub struct Target {
     host: String,
     /// The path, without a slash at its end; empty if there was none.
     path: String,
+    token: Option<Token>,
+}
+
+/// The bearer token that a server asks for (RFC 6750): `Bearer` and the token, kept out of logs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Token(HeaderValue);
+
+impl FromStr for Token {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let token = text.trim();
+        if token.is_empty() || token.contains(|c: char| !c.is_ascii_graphic()) {
+            return Err("a token is one word of visible ASCII".to_owned());
+        }
+        let mut header = HeaderValue::from_str(&format!("Bearer {token}"))
+            .map_err(|_| "that can stand in no header".to_owned())?;
+        header.set_sensitive(true);
+        Ok(Self(header))
+    }
 }
 
 impl Target {
+    /// The same server, which asks for this token.
+    #[must_use]
+    pub fn with(self, token: Option<Token>) -> Self {
+        Self { token, ..self }
+    }
+
+    /// What the `Authorization` header says, if anything.
+    #[must_use]
+    pub fn authorization(&self) -> Option<&HeaderValue> {
+        self.token.as_ref().map(|token| &token.0)
+    }
+
     /// `host:port`.
     #[must_use]
     pub fn address(&self) -> &str {
@@ -122,6 +156,7 @@ impl FromStr for Target {
             address,
             host: host.to_owned(),
             path: path.trim_end_matches('/').to_owned(),
+            token: None,
         })
     }
 }
@@ -143,6 +178,20 @@ mod tests {
         assert_eq!(of("http://[::1]:9000/").address(), "[::1]:9000");
         assert_eq!(of("http://[::1]").address(), "[::1]:80");
         assert_eq!(of("http://h:1/a/").http_path("/send"), "/a/send");
+    }
+
+    #[test]
+    fn a_token_is_one_word_that_nobody_sees() {
+        let token: Token = " s3same\n".parse().unwrap();
+        assert!(!format!("{token:?}").contains("s3same"));
+        let target: Target = "http://h".parse().unwrap();
+        assert_eq!(target.authorization(), None);
+        let target = target.with(Some(token));
+        assert_eq!(target.authorization().unwrap(), "Bearer s3same");
+        assert!(!format!("{target:?} {target}").contains("s3same"));
+        for wrong in ["", " ", "two words", "söme"] {
+            assert!(wrong.parse::<Token>().is_err(), "{wrong:?}");
+        }
     }
 
     #[test]

@@ -145,6 +145,26 @@ fn where_no_server_is_it_says_what_to_do() {
 }
 
 #[test]
+fn a_server_that_asks_for_a_token_is_given_the_one_it_knows() {
+    let server = Pretend::start(Fault::Locks);
+    let target = format!("http://{}", server.address);
+    let runs = |words: &[&str]| {
+        let ran = sim(PAIRS, &target, &[&["--protocol", "http"], words].concat());
+        let told = String::from_utf8_lossy(&[ran.stdout, ran.stderr].concat()).into_owned();
+        assert!(!told.contains("sesame"), "{told}");
+        (ran.status.code(), told)
+    };
+    let (code, told) = runs(&[]);
+    assert_eq!(code, Some(4), "{told}");
+    assert!(told.contains("put it in SIM_TOKEN"), "{told}");
+    let (code, told) = runs(&["--token", "mustard"]);
+    assert_eq!(code, Some(4), "{told}");
+    assert!(told.contains("does not know the token"), "{told}");
+    let (code, told) = runs(&["--token", "sesame"]);
+    assert_eq!(code, Some(0), "{told}");
+}
+
+#[test]
 fn a_server_that_speaks_something_else_is_named() {
     let server = Pretend::start(Fault::None);
     let target = format!("http://{}", server.address);

@@ -21,6 +21,8 @@ pub(crate) enum Fault {
     Swaps,
     /// It says something else.
     Forges,
+    /// Nothing; but it lets in only who sends the token `sesame`.
+    Locks,
 }
 
 const EVERY: u64 = 7;
@@ -134,6 +136,7 @@ impl Pretend {
 struct Request {
     path: String,
     handle: String,
+    token: String,
     arguments: Value,
 }
 
@@ -141,7 +144,7 @@ fn read(reader: &mut BufReader<&TcpStream>) -> Option<Request> {
     let mut line = String::new();
     reader.read_line(&mut line).ok().filter(|n| *n > 0)?;
     let path = line.split(' ').nth(1)?.to_owned();
-    let (mut handle, mut length) = (String::new(), 0);
+    let (mut handle, mut token, mut length) = (String::new(), String::new(), 0);
     loop {
         let mut header = String::new();
         reader.read_line(&mut header).ok().filter(|n| *n > 0)?;
@@ -149,6 +152,9 @@ fn read(reader: &mut BufReader<&TcpStream>) -> Option<Request> {
             None => break,
             Some((name, value)) if name.eq_ignore_ascii_case("chat-handle") => {
                 handle = value.to_owned();
+            }
+            Some((name, value)) if name.eq_ignore_ascii_case("authorization") => {
+                token = value.to_owned();
             }
             Some((name, value)) if name.eq_ignore_ascii_case("content-length") => {
                 length = value.parse().ok()?;
@@ -161,6 +167,7 @@ fn read(reader: &mut BufReader<&TcpStream>) -> Option<Request> {
     Some(Request {
         path,
         handle,
+        token,
         arguments: serde_json::from_slice(&body).unwrap_or_default(),
     })
 }
@@ -170,6 +177,12 @@ fn serve(shared: &Shared, stream: &TcpStream) -> Option<()> {
     let mut reader = BufReader::new(stream);
     loop {
         let request = read(&mut reader)?;
+        if shared.lock().fault == Fault::Locks && request.token != "Bearer sesame" {
+            let mut out = stream;
+            let refusal = b"HTTP/1.1 401 Unauthorized\r\ncontent-length: 0\r\n\r\n";
+            out.write_all(refusal).ok()?;
+            continue;
+        }
         let (path, query) = request.path.split_once('?').unwrap_or((&request.path, ""));
         if path == "/events" {
             let after = query.strip_prefix("after=").and_then(|n| n.parse().ok());
@@ -387,12 +400,12 @@ impl Hub {
         let fault = if wrong { self.fault } else { Fault::None };
         let text = match fault {
             Fault::Forges => "nobody ever said this",
-            Fault::None | Fault::Loses | Fault::Doubles | Fault::Swaps => text,
+            Fault::None | Fault::Loses | Fault::Doubles | Fault::Swaps | Fault::Locks => text,
         };
         let message = json!({ "type": "message.received", "sender": who(me), "message": text });
         match fault {
             Fault::Loses => {}
-            Fault::None | Fault::Forges => self.tell(to, room, place, message),
+            Fault::None | Fault::Forges | Fault::Locks => self.tell(to, room, place, message),
             Fault::Doubles => {
                 self.tell(to, room, place, message.clone());
                 self.tell(to, room, place, message);

@@ -56,7 +56,7 @@ use names::Names;
 use pool::Pool;
 use prepare::{Prepared, prepare};
 use request::Writer;
-use survey::{Unfit, survey};
+use survey::survey;
 
 pub use calibrate::calibrate;
 pub use prepare::{RateScale, needed_faults};
@@ -95,6 +95,8 @@ pub enum LiveError {
          path of its MCP endpoint in --target"
     )]
     Strange { target: String, why: String },
+    #[error("{target} {why}")]
+    Locked { target: String, why: &'static str },
     #[error("{target} cannot be measured: {why}")]
     Unmeasured { target: String, why: String },
     #[error("{target} lacks what every user of the scenario needs: {}", lacking.join(", "))]
@@ -157,11 +159,8 @@ fn pool(options: &Options) -> Result<(Pool, Clock), LiveError> {
 pub fn ready(plan: &Plan, options: &Options) -> Result<Ready, LiveError> {
     let (pool, _) = pool(options)?;
     let target = options.target.to_string();
-    let tools = match pool.wait(survey(&pool.net)) {
-        Ok(tools) => tools,
-        Err(Unfit::Silent(why)) => return Err(LiveError::Unreachable { target, why }),
-        Err(Unfit::Strange(why)) => return Err(LiveError::Strange { target, why }),
-    };
+    let surveyed = pool.wait(survey(&pool.net));
+    let tools = surveyed.map_err(|unfit| unfit.at(target.clone()))?;
     let prepared = prepare(plan, options, &tools);
     let mut lacking = prepared.lacking.clone();
     let nobody = match &prepared.plan.workload {

@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use super::clock::Clock;
 use super::pool::Pool;
-use super::survey::{Unfit, survey};
+use super::survey::survey;
 use super::{LiveError, Options, most_files, pool};
 use crate::calibration::{Calibration, Samples, Trips};
 use chat_core::Span;
@@ -77,11 +77,8 @@ pub fn calibrate(options: &Options, tell: &mut dyn FnMut(&str)) -> Result<Calibr
     most_files();
     let (mut pool, clock) = pool(options)?;
     let target = options.target.to_string();
-    let tools = match pool.wait(survey(&pool.net)) {
-        Ok(tools) => tools,
-        Err(Unfit::Silent(why)) => return Err(LiveError::Unreachable { target, why }),
-        Err(Unfit::Strange(why)) => return Err(LiveError::Strange { target, why }),
-    };
+    let surveyed = pool.wait(survey(&pool.net));
+    let tools = surveyed.map_err(|unfit| unfit.at(target.clone()))?;
     let mut guests = Guests::new(&mut pool, tools);
     let measured = measure(&mut guests, clock, tell);
     guests.leave();

@@ -6,6 +6,7 @@ use std::time::Duration;
 use hyper::StatusCode;
 use serde_json::{Value, json};
 
+use super::LiveError;
 use super::caller::{Net, Session};
 use super::target::Protocol;
 use super::wire::{Broken, Wire, reach};
@@ -69,6 +70,19 @@ pub(super) enum Unfit {
     Silent(String),
     #[error("{0}")]
     Strange(String),
+    #[error("{0}")]
+    Locked(&'static str),
+}
+
+impl Unfit {
+    /// The same, of the server there.
+    pub(super) fn at(self, target: String) -> LiveError {
+        match self {
+            Self::Silent(why) => LiveError::Unreachable { target, why },
+            Self::Strange(why) => LiveError::Strange { target, why },
+            Self::Locked(why) => LiveError::Locked { target, why },
+        }
+    }
 }
 
 impl From<Broken> for Unfit {
@@ -117,9 +131,9 @@ fn strange(net: &Net, why: &str) -> Unfit {
 
 /// The server asks who is there, and does not know what it was told, if anything.
 fn locked(net: &Net) -> Unfit {
-    Unfit::Strange(match net.writer.target.authorization() {
-        None => "it asks for a token: put it in SIM_TOKEN".to_owned(),
-        Some(_) => "it does not know the token in SIM_TOKEN".to_owned(),
+    Unfit::Locked(match net.writer.target.authorization() {
+        None => "asks for a token: put it in SIM_TOKEN",
+        Some(_) => "does not know the token in SIM_TOKEN",
     })
 }
 

@@ -222,6 +222,14 @@ impl Writer {
         post(self.as_handle(&path, Some(handle)), b"{}".to_vec())
     }
 
+    /// A request to a door that only who is known may pass, which changes nothing behind it.
+    pub(super) fn knock(&self) -> Written {
+        match self.protocol {
+            Protocol::Http => self.get("/openapi.json"),
+            Protocol::Mcp20260728 | Protocol::Mcp20251125 => self.least(0, None),
+        }
+    }
+
     /// The cheapest request that the protocol has; whatever the answer is, it went there and back.
     pub(super) fn least(&self, id: u64, session: Option<&str>) -> Written {
         match self.protocol {
@@ -229,14 +237,6 @@ impl Writer {
             Protocol::Mcp20260728 | Protocol::Mcp20251125 => {
                 self.ask((id, "ping"), None, session, json!({}))
             }
-        }
-    }
-
-    /// A request to a door that only who is known may pass, which changes nothing behind it.
-    pub(super) fn knock(&self) -> Written {
-        match self.protocol {
-            Protocol::Http => self.get("/openapi.json"),
-            Protocol::Mcp20260728 | Protocol::Mcp20251125 => self.least(0, None),
         }
     }
 

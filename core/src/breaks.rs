@@ -3,11 +3,10 @@
 //! The rules are those of the `ChillMCP` mission. Both values follow from stored instants, so that
 //! time moves them and reading does not.
 
+use chat_types::{Span, Time};
 use serde::{Deserialize, Serialize};
 
 use crate::dice::Dice;
-use crate::figures::listed;
-use crate::time::{Span, Time};
 
 /// The most stress there is.
 const MAX_STRESS: u8 = 100;
@@ -23,43 +22,6 @@ const HELD: Span = Span::secs(20);
 const LEAST_COOLDOWN: Span = Span::secs(1);
 /// The numbers from which a text of the answer is chosen.
 const FLAVOURS: u64 = 1 << 32;
-
-listed! {
-    /// The breaks that one can take. All follow the same rules, and differ in what is said.
-    #[derive(Serialize, Deserialize)]
-    BreakKind {
-        /// Nothing in particular.
-        TakeABreak "take_a_break",
-        /// A series.
-        WatchNetflix "watch_netflix",
-        /// Something funny.
-        ShowMeme "show_meme",
-        /// With a phone.
-        BathroomBreak "bathroom_break",
-        /// A long way round for a coffee.
-        CoffeeMission "coffee_mission",
-        /// Of the family, or so.
-        UrgentCall "urgent_call",
-        /// Eyes closed.
-        DeepThinking "deep_thinking",
-        /// Shopping, in fact.
-        EmailOrganizing "email_organizing",
-        /// Fried chicken and beer.
-        Chimaek "chimaek",
-        /// At once.
-        LeaveWork "leave_work",
-        /// With the whole team.
-        CompanyDinner "company_dinner",
-    }
-}
-
-impl BreakKind {
-    /// The break of this name.
-    #[must_use]
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|kind| kind.name() == name)
-    }
-}
 
 /// How somebody is at some instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -187,7 +149,9 @@ impl Breaks {
 
 #[cfg(test)]
 mod tests {
-    use super::{Boss, BreakKind, Breaks, Dice, MAX_ALERT, Mood, Noticed, Span, Taken, Time};
+    use chat_types::BreakKind;
+
+    use super::{Boss, Breaks, Dice, MAX_ALERT, Mood, Noticed, Span, Taken, Time};
     use crate::id::Position;
 
     const START: Time = Time(1_000_000);

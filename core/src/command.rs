@@ -2,12 +2,10 @@
 
 use std::sync::Arc;
 
+use chat_types::{BreakKind, Config, Span};
 use serde::{Deserialize, Serialize};
 
-use crate::breaks::BreakKind;
-use crate::config::Config;
 use crate::id::{Address, Epoch, RequestKey, RoomId, SecretHash, Seq, UserId};
-use crate::time::Span;
 
 /// One entry of the journal, but for its position and time, which the journal gives.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use chat_types::{Span, Time};
 use serde::{Deserialize, Serialize};
 
 use crate::id::{Epoch, MessageId, RoomId, RoomSeq, Seq, UserId};
-use crate::time::{Span, Time};
 
 /// A participant as others see it. Shared: events outlive the participants they name.
 #[derive(Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

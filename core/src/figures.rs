@@ -1,29 +1,10 @@
 //! What the Hub counts of its own doings: figures for shells, and no part of the state.
 
-use crate::breaks::{BreakKind, Noticed, Taken};
-use crate::time::Time;
+use chat_types::{BreakKind, Time, listed};
+
+use crate::breaks::{Noticed, Taken};
+
 use crate::timer::TimerKind;
-
-/// A closed list with a word for each, so that nobody can add one and forget to name it.
-macro_rules! listed {
-    ($(#[$doc:meta])* $name:ident { $($(#[$what:meta])* $variant:ident $word:literal,)* }) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub enum $name { $($(#[$what])* $variant,)* }
-
-        impl $name {
-            /// Every one there is.
-            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
-
-            /// Its word.
-            #[must_use]
-            pub const fn name(self) -> &'static str {
-                match self { $(Self::$variant => $word,)* }
-            }
-        }
-    };
-}
-pub(crate) use listed;
 
 listed! {
     /// How a stick changes hands, or a claim on it comes and goes.

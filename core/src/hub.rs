@@ -39,10 +39,10 @@ mod validate;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
+use chat_types::{Config, Span, Time};
 use serde::{Deserialize, Serialize};
 
 use crate::command::{Caller, Command, Entry, Implied};
-use crate::config::Config;
 use crate::dice::Dice;
 use crate::digest::fingerprint;
 use crate::figures::Figures;
@@ -54,7 +54,6 @@ use crate::reject::Reject;
 use crate::reply::Reply;
 use crate::room::{Notice, Room};
 use crate::table::Table;
-use crate::time::{Span, Time};
 use crate::timer::{Timer, TimerKind, Timers};
 
 pub use overview::{Counts, LINE_SHOWN, Muted, ParticipantView, RoomView};

@@ -171,7 +171,7 @@ mod tests {
     use super::*;
     use crate::event::{Body, Who};
     use crate::id::{RoomId, RoomSeq, UserId};
-    use crate::time::Time;
+    use chat_types::Time;
 
     fn filled(events: u64) -> Inbox {
         let mut inbox = Inbox::default();

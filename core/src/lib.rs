@@ -25,14 +25,11 @@ mod reply;
 mod room;
 mod stick;
 mod table;
-mod time;
 mod timer;
 
-pub mod config;
-
-pub use breaks::{BreakKind, Mood};
+pub use breaks::Mood;
+pub use chat_types::{BreakKind, Config, ConfigError, Span, Time, config};
 pub use command::{Caller, Command, EnterQueue, Entry, Implied, Operate};
-pub use config::{Config, ConfigError};
 pub use digest::{mix, mix_bytes};
 pub use event::{Body, EndReason, Event, Gap, LostRange, Who};
 pub use figures::{Figures, StickMove};
@@ -49,5 +46,4 @@ pub use node::{Call, Load, Node, Output, Read, Reader, Response, Ticket, VERSION
 pub use reject::{Accepted, Argument, NameFault, Reject};
 pub use reply::{Reply, WasWaiting};
 pub use room::{Notice, NoticeKind};
-pub use time::{Span, Time};
 pub use timer::TimerKind;

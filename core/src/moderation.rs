@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
+use chat_types::Time;
 use serde::{Deserialize, Serialize};
 
 use crate::id::{Address, UserId};
-use crate::time::Time;
 
 /// Reports and bans.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]

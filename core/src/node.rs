@@ -23,14 +23,13 @@ mod streams;
 use std::collections::VecDeque;
 
 use crate::command::{Entry, Implied};
-use crate::config::Config;
 use crate::hub::{Effect, Hub, Size};
 use crate::id::{Seq, UserId};
 use crate::reject::Reject;
-use crate::time::{Span, Time};
 
 pub use call::{Call, Output, Read, Reader, Response, Ticket};
 
+use chat_types::{Config, Span, Time};
 use gate::Gate;
 use held::Held;
 use parked::{Due, Parked};

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use chat_types::{Span, Time};
 use serde::{Deserialize, Serialize};
 
 use crate::breaks::Breaks;
@@ -11,7 +12,6 @@ use crate::id::{RequestKey, RoomId, SecretHash, UserId};
 use crate::inbox::Inbox;
 use crate::reject::Reject;
 use crate::reply::Reply;
-use crate::time::{Span, Time};
 
 /// A registered participant.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -7,12 +7,11 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
+use chat_types::{Span, Time, config::Matching};
 use serde::{Deserialize, Serialize};
 
-use crate::config::Matching;
 use crate::id::UserId;
 use crate::table::Table;
-use crate::time::{Span, Time};
 
 /// How many recent waits the estimate is made from.
 const RECENT_WAITS: usize = 32;

@@ -1,8 +1,7 @@
 //! Why commands are refused.
 
+use chat_types::Span;
 use serde::{Deserialize, Serialize};
-
-use crate::time::Span;
 
 macro_rules! rejects {
     ($($(#[$doc:meta])* $variant:ident $({ $($field:ident : $type:ty),* })? $code:literal $message:literal;)*) => {

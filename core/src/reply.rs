@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
+use chat_types::{BreakKind, Span, Time};
 use serde::{Deserialize, Serialize};
 
-use crate::breaks::BreakKind;
 use crate::event::Who;
 use crate::id::{Epoch, RoomId, RoomSeq, UserId};
-use crate::time::{Span, Time};
 
 /// The answer to an accepted command.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -3,14 +3,13 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use chat_types::{Span, Time, config::Limit};
 use serde::{Deserialize, Serialize};
 
-use crate::config::Limit;
 use crate::draft::Draft;
 use crate::event::{EndReason, Event, Who};
 use crate::id::{RoomId, RoomSeq, UserId};
 use crate::stick::Stick;
-use crate::time::{Span, Time};
 
 /// How long a notice is worth telling.
 const NOTICE_FRESH: Span = Span::secs(10);

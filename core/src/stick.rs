@@ -5,10 +5,10 @@
 
 use std::collections::VecDeque;
 
+use chat_types::{Span, Time};
 use serde::{Deserialize, Serialize};
 
 use crate::id::{Epoch, UserId};
-use crate::time::{Span, Time};
 
 /// One room's stick.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -3,10 +3,10 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use crate::figures::listed;
+use chat_types::{Time, listed};
+
 use crate::id::{RoomId, UserId};
 use crate::table::Table;
-use crate::time::Time;
 
 /// What is due at a deadline. Those due at the same instant fire in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -2,14 +2,16 @@
 
 use std::sync::Arc;
 
+use chat_types::{BreakKind, Time};
+
 use super::Hub;
-use crate::breaks::{Boss, BreakKind, Mood};
+
+use crate::breaks::{Boss, Mood};
 use crate::dice::Dice;
 use crate::id::UserId;
 use crate::name::has_visible;
 use crate::reject::{Accepted, Argument, Reject};
 use crate::reply::Reply;
-use crate::time::Time;
 
 impl Hub {
     pub(super) const fn boss(&self) -> Boss {

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use chat_types::config::Matching;
+
 use super::Hub;
 use crate::command::EnterQueue;
-use crate::config::Matching;
 use crate::event::{Body, EndReason};
 use crate::id::{RoomId, UserId};
 use crate::name::is_line;

@@ -6,12 +6,13 @@
 use std::ops::Bound;
 use std::sync::Arc;
 
+use chat_types::{Span, Time};
+
 use super::{Hub, PresenceView};
 use crate::event::Who;
 use crate::id::{Epoch, RoomId, UserId};
 use crate::name::fold;
 use crate::participant::Voice;
-use crate::time::{Span, Time};
 
 /// How many of everything there are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

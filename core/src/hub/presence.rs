@@ -1,5 +1,7 @@
 //! Who is there: calls, streams, grace, going away, coming back, being forgotten.
 
+use chat_types::Span;
+
 use super::{Effect, Hub};
 use crate::event::{Body, EndReason};
 use crate::figures::Because;
@@ -8,7 +10,6 @@ use crate::participant::Presence;
 use crate::reject::Reject;
 use crate::reply::Reply;
 use crate::room::Kind;
-use crate::time::Span;
 use crate::timer::Timer;
 
 /// When a refused stream may be tried again.

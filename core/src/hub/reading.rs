@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use chat_types::Time;
+
 use super::Hub;
 use crate::event::{Event, Who};
 use crate::id::{Address, RoomId, RoomSeq, SecretHash, Seq, UserId};
@@ -11,7 +13,6 @@ use crate::name::fold;
 use crate::participant::Presence;
 use crate::reject::Reject;
 use crate::room::{Kind, Notice};
-use crate::time::Time;
 
 /// The answer to a read.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use chat_types::Span;
+
 use super::{Effect, Hub};
 use crate::event::{Body, EndReason, Event};
 use crate::figures::Because;
@@ -11,7 +13,6 @@ use crate::reject::{Accepted, Argument, Reject};
 use crate::reply::Reply;
 use crate::room::{Kind, Notice, NoticeKind, Room};
 use crate::stick::Stick;
-use crate::time::Span;
 
 impl Hub {
     /// Puts an event at the end of the room's order and into its members' inboxes.

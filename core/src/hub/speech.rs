@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use chat_types::config::StickRule;
+
 use super::Hub;
-use crate::config::StickRule;
 use crate::draft::{Draft, count};
 use crate::event::{Body, EndReason};
 use crate::figures::Because;

@@ -147,12 +147,12 @@ mod tests {
 
     use super::Hub;
     use crate::command::{Caller, Command, EnterQueue, Entry};
-    use crate::config::Config;
     use crate::event::Who;
     use crate::id::{RoomId, SecretHash, UserId};
     use crate::participant::{Participant, Presence};
-    use crate::time::Time;
     use crate::timer::Timers;
+    use chat_types::Config;
+    use chat_types::Time;
 
     const ANN: UserId = UserId(1);
     const DAN: UserId = UserId(4);

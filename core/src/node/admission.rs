@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use chat_types::Time;
+
 use super::{Call, Disk, MAX_PAUSE, Node, OVERLOAD_RETRY, Origin, Phase, Reader, Ticket};
 use crate::command::{Caller, Command, Entry};
 use crate::id::{Address, Seq, UserId};
 use crate::reject::Reject;
-use crate::time::Time;
 
 impl Node {
     /// A call comes to the door. Its answer comes as an output, now or later.

@@ -1,11 +1,12 @@
 //! Batches: proposed, appended by the shell, and applied once they are committed, or not at all.
 
+use chat_types::Time;
+
 use super::{Disk, FIRST_PAUSE, MAX_PAUSE, Node, Origin, Output, Phase, Response, Ticket};
 use crate::command::{Entry, Implied};
 use crate::id::{Position, Seq, UserId};
 use crate::reject::Reject;
 use crate::reply::Reply;
-use crate::time::Time;
 
 impl Node {
     /// The next batch to append, if none is in flight and there is anything to append.

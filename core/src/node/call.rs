@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use chat_types::Span;
+
 use crate::command::{Caller, Command, Operate};
 use crate::hub::Answer;
 use crate::id::{RequestKey, RoomId, RoomSeq, SecretHash, Seq};
 use crate::reject::Reject;
 use crate::reply::Reply;
 use crate::room::Notice;
-use crate::time::Span;
 
 /// The shell's name for one call, or for the stream that one call opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

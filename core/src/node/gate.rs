@@ -6,11 +6,14 @@
 
 use std::collections::BTreeMap;
 
-use crate::config::{Bucket, Config, RateLimit};
+use chat_types::{
+    Span, Time,
+    config::{Bucket, Config, RateLimit},
+};
+
 use crate::id::{Address, UserId};
 use crate::reject::Reject;
 use crate::table::Table;
-use crate::time::{Span, Time};
 
 /// How many addresses are told apart. Beyond it new ones are refused until others have rested.
 pub(super) const ADDRESSES: u64 = 65_536;

@@ -6,13 +6,14 @@
 
 use std::collections::BTreeSet;
 
+use chat_types::Time;
+
 use super::{Node, OVERLOAD_RETRY, Response, Ticket};
 use crate::breaks::Mood;
 use crate::id::UserId;
 use crate::reject::Reject;
 use crate::reply::Reply;
 use crate::table::Table;
-use crate::time::Time;
 
 /// The answers held back, and the breaks that may have to be.
 #[derive(Clone, Debug, Default)]

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use chat_types::{Span, Time};
+
 use super::Ticket;
 use crate::id::{Seq, UserId};
 use crate::table::Table;
-use crate::time::{Span, Time};
 
 /// How often the rooms of one who waits are told so.
 pub(super) const WAIT_NOTICE: Span = Span::secs(10);

@@ -1,12 +1,13 @@
 //! Reads: answered from the committed state, at once or when something comes.
 
+use chat_types::{Span, Time};
+
 use super::parked::{self, Waiting};
 use super::{Node, Phase, Read, Response, Ticket};
 use crate::breaks::Mood;
 use crate::hub::Answer;
 use crate::id::{Seq, UserId};
 use crate::reject::Reject;
-use crate::time::{Span, Time};
 
 impl Node {
     pub(super) fn read(

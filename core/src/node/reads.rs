@@ -3,10 +3,11 @@
 //! Reads are answered from the committed state at once. What they imply is proposed later, once
 //! for many of them. If a crash loses it, events are delivered again under the same `seq`.
 
+use chat_types::{Span, Time};
+
 use crate::command::Implied;
 use crate::id::{Seq, UserId};
 use crate::table::Table;
-use crate::time::{Span, Time};
 
 /// How long what reads imply waits for something to ride along with.
 const DELAY: Span = Span::millis(250);

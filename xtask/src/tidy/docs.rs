@@ -8,10 +8,13 @@ const README: &str = "README.md";
 const ARCHITECTURE: &str = "ARCHITECTURE.md";
 
 /// Where the files are that the code map must name.
-const MAPPED: [&str; 5] = [
+const MAPPED: [&str; 8] = [
     "benches/src/",
     "core/src/",
+    "core/types/src/",
     "server/src/",
+    "sim/judge/src/",
+    "sim/model/src/",
     "sim/src/",
     "xtask/src/",
 ];

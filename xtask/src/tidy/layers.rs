@@ -4,7 +4,7 @@
 use super::{Finding, Source};
 
 /// A manifest, and the packages that must not stand in it.
-const FORBIDDEN: [(&str, &[&str]); 4] = [
+const FORBIDDEN: [(&str, &[&str]); 7] = [
     (
         "core/Cargo.toml",
         &[
@@ -24,6 +24,18 @@ const FORBIDDEN: [(&str, &[&str]); 4] = [
     ),
     ("server/Cargo.toml", &["sim"]),
     ("sim/Cargo.toml", &["server"]),
+    (
+        "core/types/Cargo.toml",
+        &["chat-core", "server", "sim", "sim-model", "sim-judge"],
+    ),
+    (
+        "sim/model/Cargo.toml",
+        &["chat-core", "server", "sim", "sim-judge", "tokio"],
+    ),
+    (
+        "sim/judge/Cargo.toml",
+        &["chat-core", "server", "sim", "tokio"],
+    ),
     ("xtask/Cargo.toml", &["chat-core", "server", "sim"]),
 ];
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use chat_core::{BreakKind, Config, Span};
+use chat_types::{BreakKind, Config, Span};
 
 use crate::draw::{Quantiles, Ratio};
 
@@ -447,7 +447,7 @@ pub enum FaultKind {
 
 impl FaultKind {
     /// Whom it strikes; none if it strikes the server, or is an operator's act.
-    pub(crate) const fn victims_mut(&mut self) -> Option<&mut Victims> {
+    pub const fn victims_mut(&mut self) -> Option<&mut Victims> {
         match self {
             Self::Partition { victims, .. }
             | Self::SlowReaders { victims, .. }

@@ -1,6 +1,6 @@
 //! What clients saw: the only thing that properties judge by.
 
-use chat_core::{Span, Time};
+use chat_types::{Span, Time};
 
 use crate::plan::Delivery;
 use crate::protocol::{Agent, CallId, Op, Outcome, Saw, User};

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use chat_core::{BreakKind, Span, Time};
+use chat_types::{BreakKind, Span, Time};
 
 /// A virtual user: its index in the order of arrival.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

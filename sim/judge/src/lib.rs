@@ -1,0 +1,1 @@
+//! Judges what clients saw by a reference model of the protocol. It cannot see the chat core.

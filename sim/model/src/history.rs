@@ -4,6 +4,7 @@ use chat_types::{Span, Time};
 
 use crate::plan::Delivery;
 use crate::protocol::{Agent, CallId, Op, Outcome, Saw, User};
+use crate::server::ServerRecord;
 
 /// One thing that one client did or saw.
 #[derive(Clone, Copy, Debug)]
@@ -189,6 +190,8 @@ pub trait Observer {
     fn observe_world(&mut self, record: &WorldRecord<'_>);
     /// The network did something.
     fn observe_wire(&mut self, _wire: &Wire<'_>) {}
+    /// The server did something.
+    fn observe_server(&mut self, _record: &ServerRecord<'_>) {}
 }
 
 /// Nobody, or somebody who looks on beside others.
@@ -208,6 +211,12 @@ impl<O: Observer + ?Sized> Observer for Option<&mut O> {
     fn observe_wire(&mut self, wire: &Wire<'_>) {
         if let Some(observer) = self {
             observer.observe_wire(wire);
+        }
+    }
+
+    fn observe_server(&mut self, record: &ServerRecord<'_>) {
+        if let Some(observer) = self {
+            observer.observe_server(record);
         }
     }
 }

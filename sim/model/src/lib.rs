@@ -7,3 +7,4 @@ pub mod names;
 pub mod outcome;
 pub mod plan;
 pub mod protocol;
+pub mod server;

@@ -1,0 +1,179 @@
+//! What the server did: its journal and its border, exact and in the order in which it happened.
+//!
+//! The virtual world reports these records, and so can a journal. All instants are of the server's
+//! own clock, which a fault may set ahead of the world's. A [`Ticket`] names one call, or the
+//! stream that one call opened, from when it came to the server until it is answered or over.
+
+use chat_types::{Config, Span, Time};
+
+use crate::protocol::{Op, Outcome, Room, Saw, User};
+
+/// The secret of one participant, as the server knows it: equal for all calls of one handle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Handle(pub u64);
+
+/// One call at the server's border.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Ticket(pub u64);
+
+/// One thing that the server did, or that was done to it.
+#[derive(Clone, Copy, Debug)]
+#[expect(missing_docs, reason = "the variant says what its fields are")]
+pub enum ServerRecord<'a> {
+    /// A call came to the server.
+    Asked {
+        at: Time,
+        ticket: Ticket,
+        ask: &'a Ask,
+    },
+    /// An entry of the journal was committed, and took effect. `position` counts from 1. `ticket`
+    /// names the call that the entry decides, unless the server wrote it by itself. `said` is what
+    /// the server decided.
+    Committed {
+        position: u64,
+        at: Time,
+        entry: &'a Entry,
+        ticket: Option<Ticket>,
+        said: &'a Outcome,
+    },
+    /// The append of a batch failed: none of its entries took effect. The server said so to the
+    /// calls concerned.
+    AppendFailed { at: Time },
+    /// The fate of an append is unknown: until it is known, nothing takes effect.
+    AppendUnknown { at: Time },
+    /// The answer to a call left the server. `page` is there for an accepted `check`.
+    Answered {
+        at: Time,
+        ticket: Ticket,
+        outcome: &'a Outcome,
+        page: Option<&'a Page<'a>>,
+    },
+    /// The stream that the call asked for is open.
+    StreamOpened { at: Time, ticket: Ticket },
+    /// Events left the server on a stream.
+    Pushed {
+        at: Time,
+        ticket: Ticket,
+        page: &'a Page<'a>,
+    },
+    /// Whether the stream's connection takes what the server writes.
+    StreamWritable {
+        at: Time,
+        ticket: Ticket,
+        writable: bool,
+    },
+    /// The server ended a stream.
+    StreamEnded { at: Time, ticket: Ticket },
+    /// The server noticed that the client of a call or of a stream is gone.
+    Gone { at: Time, ticket: Ticket },
+    /// The server went down, and every call and stream with it.
+    Crashed { at: Time },
+    /// The server is up again; what its journal kept was committed before this.
+    Restarted { at: Time },
+    /// The server's clock was set ahead, to `at`.
+    ClockJumped { at: Time },
+}
+
+/// What came to the server's door.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the variant says what its fields are")]
+pub enum Ask {
+    /// A call of a tool, reads among them.
+    Call {
+        caller: Caller,
+        key: Option<u128>,
+        op: Op,
+    },
+    /// The opening of a stream, from behind `after`; without it, from the end of the inbox.
+    OpenStream { handle: Handle, after: Option<u64> },
+    /// An operator's act.
+    Operate(Act),
+}
+
+/// Who calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Caller {
+    /// A participant, by its handle.
+    Known(Handle),
+    /// A client that registers under a new handle. Where the handle is known already, the call is
+    /// its participant's own.
+    New(Handle),
+}
+
+impl Caller {
+    /// The handle that the call is under.
+    #[must_use]
+    pub const fn handle(self) -> Handle {
+        let (Self::Known(handle) | Self::New(handle)) = self;
+        handle
+    }
+}
+
+/// One entry of the journal.
+#[derive(Clone, Debug)]
+#[expect(missing_docs, reason = "the variant says what its fields are")]
+pub enum Entry {
+    /// A call that changes the state.
+    Call {
+        caller: Caller,
+        key: Option<u128>,
+        op: Op,
+    },
+    /// An event stream of the participant opened.
+    OpenStream { handle: Handle },
+    /// An event stream of the participant closed.
+    CloseStream { user: User },
+    /// The participant was heard of by reads alone; or waits in a `check`, `waiting` so long.
+    Seen { user: User, waiting: Option<Span> },
+    /// The participant has everything up to `acknowledged`, and was sent everything up to
+    /// `delivered`.
+    Read {
+        user: User,
+        acknowledged: u64,
+        delivered: u64,
+    },
+    /// An operator acted.
+    Operate(Act),
+    /// Time passed.
+    Tick,
+    /// The journal begins.
+    Started { config: Box<Config> },
+    /// The server is back after downtime.
+    Resumed { config: Box<Config> },
+}
+
+/// What an operator does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the variant says what its fields are")]
+pub enum Act {
+    Mute { user: User },
+    Unmute { user: User },
+    Kick { user: User, room: Room },
+    Close { room: Room },
+    BanUser { user: User },
+    Unban { name: std::sync::Arc<str> },
+}
+
+/// Events of one inbox that left the server at once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Page<'a> {
+    /// The gap before the events, if some were gone.
+    pub gap: Option<Gap>,
+    /// The events: place in the inbox, the server's timestamp, what the reader sees.
+    pub events: Vec<(u64, Time, Saw<'a>)>,
+    /// Where the reading ended.
+    pub cursor: u64,
+    /// Whether more follows.
+    pub more: bool,
+}
+
+/// Events that are gone from an inbox.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Gap {
+    /// The first place that is gone.
+    pub from: u64,
+    /// The last place that is gone.
+    pub to: u64,
+    /// Where events are gone, by room.
+    pub rooms: Vec<crate::protocol::LostRange>,
+}

@@ -68,6 +68,16 @@ enum Origin {
     Node,
 }
 
+impl Origin {
+    /// The call that the entry decides.
+    const fn ticket(self) -> Option<Ticket> {
+        match self {
+            Self::Call(ticket) | Self::Break(ticket) | Self::Open { ticket, .. } => Some(ticket),
+            Self::Node => None,
+        }
+    }
+}
+
 /// Whether the journal can be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Disk {

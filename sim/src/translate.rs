@@ -1,18 +1,30 @@
 //! The border between the words of virtual users and the core's own types. Each is translated
 //! once, on its way across.
 
+use std::sync::Arc;
+
 use chat_core::{
-    Body, Call, Caller, Command, EndReason as CoreReason, EnterQueue, Epoch, Event, Gap, Read,
-    Reader, Reject, Reply, RequestKey, RoomId, SecretHash, Seq, UserId, WasWaiting,
+    Body, Call, Caller, Command, EndReason as CoreReason, EnterQueue, Entry, Epoch, Event, Gap,
+    Implied, Operate, Read, Reader, Reject, Reply, RequestKey, RoomId, SecretHash, Seq, UserId,
+    WasWaiting,
 };
+use sim_model::server::{self, Act, Ask, Handle};
 
 use crate::protocol::{
-    Answer, EndReason, LostRange, Moderated, Op, Presence, Refusal, Room, Saw, StickChange, User,
+    Answer, EndReason, LostRange, Moderated, Op, Outcome, Presence, Refusal, Room, Saw,
+    StickChange, User,
 };
 use crate::user::Credential;
 
 /// What a check reads at once.
 const CHECK_MAX: usize = 100;
+
+/// The number that a virtual user's handle was made from.
+fn secret(hash: &SecretHash) -> Handle {
+    let mut bytes = [0; 8];
+    bytes.copy_from_slice(&hash.0[..8]);
+    Handle(u64::from_le_bytes(bytes))
+}
 
 /// The hash of the handle that a virtual user makes from its secret.
 fn handle(secret: u64) -> SecretHash {
@@ -129,6 +141,200 @@ fn command(op: &Op) -> Command {
             excuse: excuse.clone(),
         },
         Op::Check { .. } | Op::Mood => unreachable!("reads are no commands, and were above"),
+    }
+}
+
+/// A call at the server's door, as the judges read it.
+pub(crate) fn ask(call: &Call) -> Ask {
+    match call {
+        Call::Command {
+            caller,
+            key,
+            command,
+        } => Ask::Call {
+            caller: caller_of(caller),
+            key: key.map(|key| key.0),
+            op: op(command),
+        },
+        Call::Operate { act: done, .. } => Ask::Operate(act(done)),
+        Call::Read { reader, read } => Ask::Call {
+            caller: server::Caller::Known(reader_of(*reader)),
+            key: None,
+            op: match read {
+                Read::Check { after, wait, .. } => Op::Check {
+                    after: after.map(|after| after.0),
+                    wait: *wait,
+                },
+                Read::Mood => Op::Mood,
+                Read::Members { .. } | Read::History { .. } => unreachable!("no user asks for it"),
+            },
+        },
+        Call::OpenStream { reader, after } => Ask::OpenStream {
+            handle: reader_of(*reader),
+            after: after.map(|after| after.0),
+        },
+    }
+}
+
+/// An entry of the journal, as the judges read it.
+pub(crate) fn entry(entry: &Entry) -> server::Entry {
+    match entry {
+        Entry::Call {
+            caller: Caller::Handle(handle),
+            command: Command::OpenStream,
+            ..
+        } => server::Entry::OpenStream {
+            handle: secret(handle),
+        },
+        Entry::Call {
+            caller,
+            key,
+            command,
+        } => server::Entry::Call {
+            caller: caller_of(caller),
+            key: key.map(|key| key.0),
+            op: op(command),
+        },
+        Entry::Implied { user, implied } => {
+            let user = User(user.0);
+            match *implied {
+                Implied::CloseStream => server::Entry::CloseStream { user },
+                Implied::Seen { waiting } => server::Entry::Seen { user, waiting },
+                Implied::Read {
+                    acknowledged,
+                    delivered,
+                } => server::Entry::Read {
+                    user,
+                    acknowledged: acknowledged.0,
+                    delivered: delivered.0,
+                },
+            }
+        }
+        Entry::Operate { act: done, .. } => server::Entry::Operate(act(done)),
+        Entry::Tick => server::Entry::Tick,
+        Entry::Started { config, .. } => server::Entry::Started {
+            config: config.clone(),
+        },
+        Entry::Resumed { config, .. } => server::Entry::Resumed {
+            config: config.clone(),
+        },
+    }
+}
+
+fn caller_of(caller: &Caller) -> server::Caller {
+    match caller {
+        Caller::Handle(handle) => server::Caller::Known(secret(handle)),
+        Caller::New { handle, .. } => server::Caller::New(secret(handle)),
+    }
+}
+
+fn reader_of(reader: Reader) -> Handle {
+    let (Reader::Handle(hash) | Reader::ReaderId(hash)) = reader;
+    secret(&hash)
+}
+
+fn act(act: &Operate) -> Act {
+    let (user, room) = (|id: &UserId| User(id.0), |id: &RoomId| Room(id.0));
+    match act {
+        Operate::Mute { user: id, .. } => Act::Mute { user: user(id) },
+        Operate::Unmute { user: id } => Act::Unmute { user: user(id) },
+        Operate::Kick {
+            user: id, room: of, ..
+        } => Act::Kick {
+            user: user(id),
+            room: room(of),
+        },
+        Operate::Close { room: of, .. } => Act::Close { room: room(of) },
+        Operate::BanUser { user: id, .. } => Act::BanUser { user: user(id) },
+        Operate::Unban { name } => Act::Unban {
+            name: Arc::clone(name),
+        },
+        Operate::BanAddress { address, .. } => Act::BanAddress { address: address.0 },
+        Operate::UnbanAddress { address } => Act::UnbanAddress { address: address.0 },
+    }
+}
+
+/// What a command asks for, in the words of the users.
+fn op(command: &Command) -> Op {
+    let id = |room: &Option<RoomId>| room.map(|room| Room(room.0));
+    match command {
+        Command::EnterQueue(enter) => Op::EnterQueue {
+            display_name: enter.display_name.clone().unwrap_or_default(),
+            interests: enter.interests.clone(),
+        },
+        Command::LeaveQueue => Op::LeaveQueue,
+        Command::Login { username, room } => Op::Login {
+            username: username.clone(),
+            room: room.clone(),
+        },
+        Command::SendMessage { room, text, epoch } => Op::Send {
+            room: id(room),
+            text: text.clone(),
+            epoch: epoch.map(|epoch| epoch.0),
+        },
+        Command::LeaveChat { room } => Op::LeaveChat { room: id(room) },
+        Command::TalkingStick { room, .. } => Op::TalkingStick { room: id(room) },
+        Command::Append { room, text, epoch } => Op::Append {
+            room: id(room),
+            text: text.clone(),
+            epoch: epoch.map(|epoch| epoch.0),
+        },
+        Command::Push { room, epoch } => Op::Push {
+            room: id(room),
+            epoch: epoch.map(|epoch| epoch.0),
+        },
+        Command::Undo { room, .. } => Op::Undo { room: id(room) },
+        Command::Reset { room, .. } => Op::Reset { room: id(room) },
+        Command::Typing { room } => Op::Typing { room: id(room) },
+        Command::BlockUser { user } => Op::Block { user: User(user.0) },
+        Command::ReportUser { user, reason } => Op::Report {
+            user: User(user.0),
+            reason: reason.clone(),
+        },
+        Command::TakeBreak { kind, excuse } => Op::Break {
+            kind: *kind,
+            excuse: excuse.clone(),
+        },
+        Command::Arrive | Command::Unregister | Command::OpenStream => {
+            unreachable!("no user asks for it by a call")
+        }
+    }
+}
+
+/// What the server decided, as the caller reads it.
+pub(crate) fn outcome(outcome: &Result<Reply, Reject>) -> Outcome {
+    outcome.as_ref().map(answer).map_err(refusal)
+}
+
+/// What leaves the server for the caller of a ticket.
+pub(crate) fn response(outcome: &Result<chat_core::Response, Reject>) -> Outcome {
+    match outcome {
+        Ok(chat_core::Response::Done(reply)) => Ok(answer(reply)),
+        Ok(chat_core::Response::Read(chat_core::Answer::Page { page, .. })) => Ok(Answer::Read {
+            cursor: page.cursor.0,
+            more: page.unread > 0,
+        }),
+        Ok(chat_core::Response::Read(answer)) => Ok(read(answer)),
+        Ok(chat_core::Response::Streaming) => Ok(Answer::Done),
+        Err(reject) => Err(refusal(reject)),
+    }
+}
+
+/// A page of an inbox as its reader sees it.
+pub(crate) fn page(page: &chat_core::Page, reader: UserId) -> server::Page<'_> {
+    let Seq(first) = page.first;
+    let places = (first..).zip(&page.events);
+    server::Page {
+        gap: page.gap.as_ref().map(|gap| server::Gap {
+            from: gap.from.0,
+            to: gap.to.0,
+            rooms: lost_ranges(gap),
+        }),
+        events: places
+            .map(|(seq, sent)| (seq, sent.at, event(sent, reader)))
+            .collect(),
+        cursor: page.cursor.0,
+        more: page.unread > 0,
     }
 }
 

@@ -43,6 +43,20 @@ impl Node {
     /// # Panics
     /// When the journal's positions and the Hub's differ: entries are missing or doubled.
     pub fn committed(&mut self, first: Position, at: Time) {
+        self.committed_and(first, at, |_, _, _| {});
+    }
+
+    /// Applies the batch like [`Node::committed`], and shows each entry to `look` when it has taken
+    /// effect: with the call that it decides, if it decides one, and with what was decided.
+    ///
+    /// # Panics
+    /// When the journal's positions and the Hub's differ.
+    pub fn committed_and(
+        &mut self,
+        first: Position,
+        at: Time,
+        mut look: impl FnMut(&Entry, Option<Ticket>, &Result<Reply, Reject>),
+    ) {
         assert_eq!(
             first,
             self.hub.position().next(),
@@ -56,6 +70,7 @@ impl Node {
         let mut origins = std::mem::take(&mut self.origins);
         for (entry, origin) in entries.iter().zip(&origins) {
             let outcome = self.hub.handle(at, entry);
+            look(entry, origin.ticket(), &outcome);
             match *origin {
                 Origin::Call(ticket) => self.reply(ticket, outcome.map(Response::Done)),
                 Origin::Break(ticket) => self.answer_break(at, ticket, outcome),

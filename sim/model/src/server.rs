@@ -4,6 +4,8 @@
 //! own clock, which a fault may set ahead of the world's. A [`Ticket`] names one call, or the
 //! stream that one call opened, from when it came to the server until it is answered or over.
 
+use std::sync::Arc;
+
 use chat_types::{Config, Span, Time};
 
 use crate::protocol::{Op, Outcome, Room, Saw, User};
@@ -151,7 +153,9 @@ pub enum Act {
     Kick { user: User, room: Room },
     Close { room: Room },
     BanUser { user: User },
-    Unban { name: std::sync::Arc<str> },
+    Unban { name: Arc<str> },
+    BanAddress { address: u64 },
+    UnbanAddress { address: u64 },
 }
 
 /// Events of one inbox that left the server at once.

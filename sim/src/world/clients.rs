@@ -272,19 +272,10 @@ impl World<'_, '_> {
             return;
         }
         let now = self.now();
-        let outcome = match outcome {
-            Ok(Response::Done(reply)) => Ok(translate::answer(&reply)),
-            Ok(Response::Read(chat_core::Answer::Page { page, .. })) => {
-                self.deliver(agent, &page, Path::Check);
-                Ok(Answer::Read {
-                    cursor: page.cursor.0,
-                    more: page.unread > 0,
-                })
-            }
-            Ok(Response::Read(read)) => Ok(translate::read(&read)),
-            Ok(Response::Streaming) => Ok(Answer::Done),
-            Err(reject) => Err(translate::refusal(&reject)),
-        };
+        if let Ok(Response::Read(chat_core::Answer::Page { page, .. })) = &outcome {
+            self.deliver(agent, page, Path::Check);
+        }
+        let outcome = translate::response(&outcome);
         self.hash = mix(self.hash, outcome_word(&outcome));
         let user = &mut self.clients[agent as usize].user;
         match whose {

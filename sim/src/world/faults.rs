@@ -230,8 +230,7 @@ impl World<'_, '_> {
             operator: "operator".into(),
             act,
         };
-        node.submit(now, slot.ticket(), chat_core::Address(u64::MAX), call);
-        self.pump();
+        self.submit(now, slot, chat_core::Address(u64::MAX), call);
     }
 
     /// Draws somebody whom the act can strike.

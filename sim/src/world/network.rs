@@ -113,6 +113,7 @@ impl World<'_, '_> {
                     call: Some(call),
                     net,
                     place: Place::OnItsWay,
+                    reader: None,
                 });
                 let client = &mut self.clients[agent as usize];
                 match whose {

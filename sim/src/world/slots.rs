@@ -1,6 +1,6 @@
 //! What is under way between clients and server: requests, answers, pushes, streams.
 
-use chat_core::{Call, Page, Reject, Response, Ticket, Time};
+use chat_core::{Call, Page, Reject, Response, Ticket, Time, UserId};
 
 use crate::plan::{Delivery, Net};
 use crate::protocol::CallId;
@@ -39,6 +39,8 @@ pub(super) enum Thing {
         call: Option<Call>,
         net: Option<Box<Net>>,
         place: Place,
+        /// Who reads, once it is submitted: of a check.
+        reader: Option<UserId>,
     },
     /// An answer on its way back.
     Answer {

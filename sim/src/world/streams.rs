@@ -1,16 +1,18 @@
 //! Event streams: opened, pushed on in order, broken.
 
 use chat_core::{Span, Time};
+use sim_model::server::ServerRecord;
 
 use super::World;
 use super::agenda::Event;
 use super::race::Toward;
-use super::server::WRITE_STALL;
+use super::server::{WRITE_STALL, judged};
 use super::slots::{Flow, Slot, Thing};
 use crate::history::{Observer as _, Path, Wire};
 use crate::plan::Delivery;
 use crate::protocol::Agent;
 use crate::sometimes::Point;
+use crate::translate;
 
 /// How long it takes the server to notice that a link was cut.
 pub(super) const CUT_NOTICED: Span = Span::secs(1);
@@ -109,6 +111,7 @@ impl World<'_, '_> {
         };
         *state = Flow::Broken;
         let (agent, stream, up_at) = (*agent, *stream, *up_at);
+        self.writable(slot, false);
         self.watch.reach(Point::StreamBroken);
         let latency = self.latency(agent, Toward::Client);
         let now = self.now();
@@ -154,6 +157,7 @@ impl World<'_, '_> {
             }
             if self.clients[agent as usize].slow_until > self.agenda.now() {
                 *state = Flow::Stalled;
+                self.writable(slot, false);
                 let at = self.agenda.now() + WRITE_STALL;
                 self.agenda.at(at, Event::Stalled(slot));
                 return;
@@ -168,6 +172,13 @@ impl World<'_, '_> {
                 return;
             }
             let more = page.unread > 0;
+            let reader = node.stream_user(slot.ticket()).unwrap_or_default();
+            let pushed_at = self.agenda.now() + self.server.clock_ahead;
+            self.watch.observe_server(&ServerRecord::Pushed {
+                at: pushed_at,
+                ticket: judged(slot.ticket()),
+                page: &translate::page(&page, reader),
+            });
             let fate = if self.strikes(agent, self.plan.network.stream_break) {
                 Delivery::Lost
             } else if let Some(spelled) = self.clients[agent as usize].next_push.take() {

@@ -1,6 +1,7 @@
 //! Everybody who is told what happens: the judges, the metrics, and whoever else looks on.
 
 use chat_core::{Span, Time};
+use sim_model::server::ServerRecord;
 
 use crate::coverage::Coverage;
 use crate::history::{Observer, Record, What, Wire, WorldRecord};
@@ -85,5 +86,9 @@ impl Observer for Watch<'_> {
 
     fn observe_wire(&mut self, wire: &Wire<'_>) {
         self.also.observe_wire(wire);
+    }
+
+    fn observe_server(&mut self, record: &ServerRecord<'_>) {
+        self.also.observe_server(record);
     }
 }

@@ -1,0 +1,45 @@
+//! Request keys: each participant remembers the outcomes of its last calls that had one. // 3
+
+use std::collections::{BTreeMap, VecDeque};
+
+use chat_types::Time;
+use sim_model::protocol::{Op, Outcome};
+
+/// What one participant remembers.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Keys {
+    by_key: BTreeMap<u128, Remembered>,
+    oldest_first: VecDeque<u128>,
+}
+
+/// The first outcome of a call.
+#[derive(Clone, Debug)]
+pub(super) struct Remembered {
+    pub(super) op: Op,
+    pub(super) outcome: Outcome,
+    /// When the answer may leave: later than the call only for a held break. // 10.5
+    pub(super) answer_at: Time,
+}
+
+impl Keys {
+    /// Looks a key up, which does not make it younger.
+    pub(super) fn get(&self, key: u128) -> Option<&Remembered> {
+        self.by_key.get(&key)
+    }
+
+    pub(super) fn get_mut(&mut self, key: u128) -> Option<&mut Remembered> {
+        self.by_key.get_mut(&key)
+    }
+
+    /// Remembers the outcome of a call under a key that is not remembered. The oldest go first.
+    pub(super) fn remember(&mut self, key: u128, remembered: Remembered, limit: u32) {
+        while self.oldest_first.len() >= limit as usize {
+            let Some(oldest) = self.oldest_first.pop_front() else {
+                break;
+            };
+            self.by_key.remove(&oldest);
+        }
+        self.by_key.insert(key, remembered);
+        self.oldest_first.push_back(key);
+    }
+}

@@ -15,7 +15,6 @@ pub mod explore;
 pub mod live;
 pub mod metrics;
 pub mod output;
-pub mod properties;
 pub mod report;
 pub mod result;
 pub mod runner;

@@ -28,9 +28,9 @@ use self::waits::Waits;
 use crate::charts::UserWaits;
 use crate::history::{Observer, Path, Record, What, WorldRecord};
 use crate::plan::Plan;
-use crate::properties::Overtaken;
 use crate::protocol::{Agent, Answer, Op, Outcome, Saw, StickChange, User};
 use crate::runner::Worst;
+use sim_judge::Overtaken;
 
 pub use self::verdict::judged_by_thresholds;
 

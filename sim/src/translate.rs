@@ -11,13 +11,10 @@ use chat_core::{
 use sim_model::server::{self, Act, Ask, Handle};
 
 use crate::protocol::{
-    Answer, EndReason, LostRange, Moderated, Op, Outcome, Presence, Refusal, Room, Saw,
+    Answer, CHECK_MAX, EndReason, LostRange, Moderated, Op, Outcome, Presence, Refusal, Room, Saw,
     StickChange, User,
 };
 use crate::user::Credential;
-
-/// What a check reads at once.
-const CHECK_MAX: usize = 100;
 
 /// The number that a virtual user's handle was made from.
 fn secret(hash: &SecretHash) -> Handle {

@@ -3,6 +3,7 @@
 //! The virtual world translates them to and from the core's own types (`translate.rs`); a live
 //! world would translate them to and from JSON. Users, history and properties know only these.
 
+use std::fmt;
 use std::sync::Arc;
 
 use chat_types::{BreakKind, Span, Time};
@@ -15,9 +16,27 @@ pub struct Agent(pub u32);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct User(pub u32);
 
+impl fmt::Display for User {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "user_{}", self.0)
+    }
+}
+
 /// A room as clients know it: the 3 of `room_3`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Room(pub u32);
+
+impl fmt::Display for Room {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "room_{}", self.0)
+    }
+}
+
+/// The most events that a virtual user's `check` asks for.
+pub const CHECK_MAX: usize = 100;
+
+/// The most events that the world writes to a stream at once.
+pub const PUSH_MAX: usize = 64;
 
 /// One call of one agent, retries included: counts from 0 for each agent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

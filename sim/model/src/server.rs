@@ -22,10 +22,11 @@ pub struct Ticket(pub u64);
 #[derive(Clone, Copy, Debug)]
 #[expect(missing_docs, reason = "the variant says what its fields are")]
 pub enum ServerRecord<'a> {
-    /// A call came to the server.
+    /// A call came to the server, from such an address.
     Asked {
         at: Time,
         ticket: Ticket,
+        from: u64,
         ask: &'a Ask,
     },
     /// An entry of the journal was committed, and took effect. `position` counts from 1. `ticket`
@@ -74,6 +75,27 @@ pub enum ServerRecord<'a> {
     Restarted { at: Time },
     /// The server's clock was set ahead, to `at`.
     ClockJumped { at: Time },
+}
+
+impl ServerRecord<'_> {
+    /// When it happened, by the server's clock.
+    #[must_use]
+    pub const fn at(&self) -> Time {
+        let (Self::Asked { at, .. }
+        | Self::Committed { at, .. }
+        | Self::AppendFailed { at }
+        | Self::AppendUnknown { at }
+        | Self::Answered { at, .. }
+        | Self::StreamOpened { at, .. }
+        | Self::Pushed { at, .. }
+        | Self::StreamWritable { at, .. }
+        | Self::StreamEnded { at, .. }
+        | Self::Gone { at, .. }
+        | Self::Crashed { at }
+        | Self::Restarted { at }
+        | Self::ClockJumped { at }) = self;
+        *at
+    }
 }
 
 /// What came to the server's door.

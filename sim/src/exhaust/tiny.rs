@@ -13,10 +13,10 @@ use super::client::{Client, Unanswered};
 use super::print::{Base, Reader, print, print_shown};
 use crate::history::{Observer as _, Path, Record, Retry, What, WorldRecord};
 use crate::plan::Plan;
-use crate::properties::{Judge, Judgement};
 use crate::protocol::{Agent, Answer, CallId, Op, Outcome, Saw, StickChange, User};
 use crate::translate;
 use crate::user::Credential;
+use sim_judge::{Judge, Judgement};
 
 /// Each step takes this long, so that what came before is before by the clock too.
 const STEP: Span = Span(1);

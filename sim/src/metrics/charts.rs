@@ -6,8 +6,8 @@ use super::distribution::Distribution;
 use super::waits::{Waited, Waits};
 use super::{MICROS, Metrics};
 use crate::charts::{Charts, Curve, UserWait, UserWaits};
-use crate::properties::Overtaken;
 use crate::protocol::Agent;
+use sim_judge::Overtaken;
 
 /// Percentiles of a curve: denser where fewer values are left above, as on an axis that is
 /// logarithmic in what is left. Written out, so that every machine draws the same.

@@ -6,8 +6,8 @@ use super::distribution::Distribution;
 use super::shares::Shares;
 use super::{MICROS, Metrics};
 use crate::plan::{Compare, Figure, Plan, Threshold};
-use crate::properties::{fairness, latency};
 use crate::result::{Class, Counts, PropertyResult, ThresholdResult};
+use sim_judge::properties::{fairness, latency};
 
 impl Metrics {
     /// Each threshold of the plan, in its order, and whether it was met. `stuck` users count

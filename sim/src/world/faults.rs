@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use chat_core::{Call, Operate, RoomId, Time, UserId};
+use sim_model::server::ServerRecord;
 
 use super::slots::Thing;
 use super::{START, World};
@@ -72,6 +73,8 @@ impl World<'_, '_> {
                 self.server.clock_ahead = self.server.clock_ahead + *by;
                 self.watch
                     .observe_world(&WorldRecord::ClockJumped { at: now, by: *by });
+                let at = self.server_now();
+                self.watch.observe_server(&ServerRecord::ClockJumped { at });
                 self.node_due();
                 return;
             }

@@ -56,26 +56,24 @@ pub(super) struct Server {
 
 /// Shows the judges one entry after another.
 struct Show<'w, 'o> {
-    position: u64,
     watch: &'w mut Watch<'o>,
 }
 
 impl Show<'_, '_> {
     fn entry(
         &mut self,
-        at: Time,
+        (Position(position), at): (Position, Time),
         entry: &Entry,
         ticket: Option<Ticket>,
         outcome: &Result<Reply, Reject>,
     ) {
         self.watch.observe_server(&ServerRecord::Committed {
-            position: self.position,
+            position,
             at,
             entry: &translate::entry(entry),
             ticket: ticket.map(judged),
             said: &translate::outcome(outcome),
         });
-        self.position += 1;
     }
 }
 
@@ -241,6 +239,7 @@ impl World<'_, '_> {
         self.watch.observe_server(&ServerRecord::Asked {
             at: now,
             ticket: judged(slot.ticket()),
+            from: from.0,
             ask: &translate::ask(&call),
         });
         node.submit(now, slot.ticket(), from, call);
@@ -434,12 +433,11 @@ impl World<'_, '_> {
             }
             None => {
                 let first = self.server.disk.commit(node.hub().position(), server_now);
-                let mut show = Show {
-                    position: first.0,
-                    watch: &mut self.watch,
-                };
+                let watch = &mut self.watch;
+                let (mut show, mut position) = (Show { watch }, first);
                 node.committed_and(first, server_now, |entry, ticket, outcome| {
-                    show.entry(server_now, entry, ticket, outcome);
+                    show.entry((position, server_now), entry, ticket, outcome);
+                    position = position.next();
                 });
                 self.server.shown = node.hub().position();
                 let figures = node.hub().figures();
@@ -530,14 +528,12 @@ impl World<'_, '_> {
             return;
         }
         let now = self.now();
-        let mut show = Show {
-            position: self.server.shown.next().0,
-            watch: &mut self.watch,
-        };
+        let watch = &mut self.watch;
+        let mut show = Show { watch };
         let shown = self.server.shown;
         let look = |position, at, entry: &Entry, outcome: &Result<Reply, Reject>| {
             if position > shown {
-                show.entry(at, entry, None, outcome);
+                show.entry((position, at), entry, None, outcome);
             }
         };
         let node = self.server.disk.recover(&self.plan.server, self.seed, look);

@@ -10,7 +10,7 @@ use super::server::{WRITE_STALL, judged};
 use super::slots::{Flow, Slot, Thing};
 use crate::history::{Observer as _, Path, Wire};
 use crate::plan::Delivery;
-use crate::protocol::Agent;
+use crate::protocol::{Agent, PUSH_MAX};
 use crate::sometimes::Point;
 use crate::translate;
 
@@ -165,7 +165,7 @@ impl World<'_, '_> {
             let Some(node) = self.server.node.as_mut() else {
                 return;
             };
-            let Some(page) = node.read_stream(slot.ticket(), 64) else {
+            let Some(page) = node.read_stream(slot.ticket(), PUSH_MAX) else {
                 return;
             };
             if page.events.is_empty() && page.gap.is_none() {

@@ -7,9 +7,9 @@ use crate::coverage::Coverage;
 use crate::history::{Observer, Record, What, Wire, WorldRecord};
 use crate::metrics::Metrics;
 use crate::plan::Plan;
-use crate::properties::{Judge, Judgement};
 use crate::protocol::Agent;
 use crate::sometimes::{Point, Sightings, Tally};
+use sim_judge::{Judge, Judgement};
 
 /// Told of every record. It changes nothing in the world.
 pub(crate) struct Watch<'o> {
@@ -89,6 +89,7 @@ impl Observer for Watch<'_> {
     }
 
     fn observe_server(&mut self, record: &ServerRecord<'_>) {
+        self.judge.observe_server(record);
         self.also.observe_server(record);
     }
 }

@@ -1,0 +1,263 @@
+//! What reads and streams imply: each such entry of the journal must have a cause, and each cause
+//! its entry in time (docs/protocol.md, 9.2 and 9.5).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use chat_types::{Span, Time};
+use sim_model::protocol::User;
+use sim_model::server::Entry;
+
+use crate::difference::Due;
+use crate::model::{Inbox, Model};
+
+/// How long what reads imply may wait for other entries.
+const DELAY: Span = Span::millis(250);
+
+/// The longest span between two signs of life of a check that waits; and how long a check has
+/// waited at least when its rooms are given a notice.
+const LONGEST_BEAT: Span = Span::secs(10);
+
+/// What one participant has read since the server started.
+#[derive(Clone, Copy, Debug, Default)]
+struct Mark {
+    acknowledged: u64,
+    delivered: u64,
+    /// Since when it is ahead of what was committed.
+    ahead_since: Option<Time>,
+}
+
+/// A check that waits.
+#[derive(Clone, Copy, Debug)]
+struct Wait {
+    since: Time,
+    until: Time,
+    beat_at: Time,
+}
+
+/// All that is to be committed on behalf of participants.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Implied {
+    marks: BTreeMap<User, Mark>,
+    ahead: BTreeSet<(Time, User)>,
+    /// Participants heard of by reads, and since when that is not committed.
+    heard: BTreeMap<User, Time>,
+    heard_since: BTreeSet<(Time, User)>,
+    waits: BTreeMap<User, Wait>,
+    /// Signs of life that are due: when, whose, and how long the check has waited.
+    beats: Vec<(Time, User, Span)>,
+    /// Streams whose end is not committed.
+    closing: Vec<(Time, User)>,
+}
+
+impl Implied {
+    /// The server went down, and knows nothing of this any more.
+    pub(super) fn clear(&mut self) {
+        *self = Self::default();
+    }
+
+    pub(super) fn forget(&mut self, user: User) {
+        if let Some(since) = self.marks.remove(&user).and_then(|mark| mark.ahead_since) {
+            self.ahead.remove(&(since, user));
+        }
+        self.waits.remove(&user);
+    }
+
+    /// Where a check without a cursor begins.
+    pub(super) fn delivered(&self, model: &Model, user: User) -> u64 {
+        let committed = model.inbox(user).map_or(0, Inbox::delivered);
+        let noted = self.marks.get(&user).map_or(0, |mark| mark.delivered);
+        committed.max(noted)
+    }
+
+    /// The participant reads something.
+    pub(super) fn read(&mut self, model: &Model, at: Time, user: User) {
+        if model.wants_seen(user, at) && !self.heard.contains_key(&user) {
+            self.heard.insert(user, at);
+            self.heard_since.insert((at, user));
+        }
+    }
+
+    /// The participant says that it has everything up to `after`.
+    pub(super) fn acknowledge(&mut self, at: Time, user: User, after: u64) {
+        let mark = self.marks.entry(user).or_default();
+        let raises = after > mark.acknowledged;
+        mark.acknowledged = mark.acknowledged.max(after);
+        mark.delivered = mark.delivered.max(after);
+        if raises {
+            self.is_ahead(at, user);
+        }
+    }
+
+    /// An answer up to `cursor` left for the participant.
+    pub(super) fn deliver(&mut self, at: Time, user: User, cursor: u64) {
+        let mark = self.marks.entry(user).or_default();
+        let raises = cursor > mark.delivered;
+        mark.delivered = mark.delivered.max(cursor);
+        if raises {
+            self.is_ahead(at, user);
+        }
+    }
+
+    fn is_ahead(&mut self, at: Time, user: User) {
+        if let Some(mark) = self.marks.get_mut(&user)
+            && mark.ahead_since.is_none()
+        {
+            mark.ahead_since = Some(at);
+            self.ahead.insert((at, user));
+        }
+    }
+
+    /// The participant's check waits from now on.
+    pub(super) fn wait(&mut self, model: &Model, user: User, (since, until): (Time, Time)) {
+        let beat_at = since + beat(model);
+        let wait = Wait {
+            since,
+            until,
+            beat_at,
+        };
+        self.waits.insert(user, wait);
+    }
+
+    /// The participant's check waits no more.
+    pub(super) fn wait_ended(&mut self, model: &Model, at: Time, user: User) {
+        self.note_beats(model, at, user);
+        self.waits.remove(&user);
+    }
+
+    /// The server's clock was set ahead: one sign of life stands for all that were passed over.
+    pub(super) fn jumped(&mut self, model: &Model, at: Time) {
+        for (user, wait) in &mut self.waits {
+            if wait.beat_at <= at && at < wait.until {
+                self.beats.push((at, *user, at.since(wait.since)));
+                wait.beat_at = at + beat(model);
+            }
+        }
+    }
+
+    /// Notes the signs of life that a waiting check has given by `at`.
+    fn note_beats(&mut self, model: &Model, at: Time, user: User) {
+        let Some(wait) = self.waits.get_mut(&user) else {
+            return;
+        };
+        while wait.beat_at <= at && wait.beat_at < wait.until {
+            let waited = wait.beat_at.since(wait.since);
+            self.beats.push((wait.beat_at, user, waited));
+            wait.beat_at = wait.beat_at + beat(model);
+        }
+    }
+
+    /// A stream of the participant ended.
+    pub(super) fn stream_closed(&mut self, at: Time, user: User) {
+        self.closing.push((at, user));
+    }
+
+    /// What is owed instead of an entry that has no cause; none if it has one.
+    pub(super) fn unjustified(&mut self, model: &Model, at: Time, entry: &Entry) -> Option<String> {
+        let whose = match entry {
+            Entry::CloseStream { user } | Entry::Seen { user, .. } | Entry::Read { user, .. } => {
+                *user
+            }
+            Entry::Call { .. }
+            | Entry::OpenStream { .. }
+            | Entry::Operate(_)
+            | Entry::Tick
+            | Entry::Started { .. }
+            | Entry::Resumed { .. } => return None,
+        };
+        // An entry that forgets the participant may be of the same batch.
+        model.inbox(whose)?;
+        match *entry {
+            Entry::CloseStream { user } => {
+                let index = self.closing.iter().position(|closing| closing.1 == user);
+                if let Some(index) = index {
+                    self.closing.remove(index);
+                    return None;
+                }
+                Some("every stream of the participant is open".to_owned())
+            }
+            Entry::Seen { user, waiting } => self.seen(model, at, user, waiting),
+            Entry::Read {
+                user,
+                acknowledged,
+                delivered,
+            } => self.committed(at, user, (acknowledged, delivered)),
+            Entry::Call { .. }
+            | Entry::OpenStream { .. }
+            | Entry::Operate(_)
+            | Entry::Tick
+            | Entry::Started { .. }
+            | Entry::Resumed { .. } => None,
+        }
+    }
+
+    fn seen(
+        &mut self,
+        model: &Model,
+        at: Time,
+        user: User,
+        waiting: Option<Span>,
+    ) -> Option<String> {
+        self.note_beats(model, at, user);
+        let fits = |(_, whose, waited): &(Time, User, Span)| {
+            *whose == user && (*waited >= LONGEST_BEAT).then_some(*waited) == waiting
+        };
+        let beat = self.beats.iter().position(fits);
+        if waiting.is_none()
+            && let Some(since) = self.heard.remove(&user)
+        {
+            self.heard_since.remove(&(since, user));
+            return None;
+        }
+        if let Some(index) = beat {
+            self.beats.remove(index);
+            return None;
+        }
+        Some(match waiting {
+            Some(_) => "no check of the participant has waited so long".to_owned(),
+            None => "the participant has read nothing that would be a sign of life".to_owned(),
+        })
+    }
+
+    fn committed(
+        &mut self,
+        at: Time,
+        user: User,
+        (acknowledged, delivered): (u64, u64),
+    ) -> Option<String> {
+        let mark = self.marks.entry(user).or_default();
+        if acknowledged > mark.acknowledged || delivered > mark.delivered {
+            let (acknowledged, delivered) = (mark.acknowledged, mark.delivered);
+            return Some(format!(
+                "at most acknowledged {acknowledged}, delivered {delivered}"
+            ));
+        }
+        if let Some(since) = mark.ahead_since.take() {
+            self.ahead.remove(&(since, user));
+        }
+        if acknowledged < mark.acknowledged || delivered < mark.delivered {
+            self.is_ahead(at, user);
+        }
+        None
+    }
+
+    /// What has waited longest for its entry. The delay that it may have counts as not waited.
+    pub(super) fn oldest(&self) -> Option<(Time, Due)> {
+        let closing = self.closing.first();
+        let closing = closing.map(|&(since, user)| (since, Due::Close(user)));
+        let heard = self.heard_since.first();
+        let heard = heard.map(|&(since, user)| (since + DELAY, Due::Seen(user)));
+        let ahead = self.ahead.first();
+        let ahead = ahead.map(|&(since, user)| (since + DELAY, Due::Read(user)));
+        let beat = self.beats.first();
+        let beat = beat.map(|&(since, user, _)| (since, Due::Seen(user)));
+        [closing, heard, ahead, beat]
+            .into_iter()
+            .flatten()
+            .min_by_key(|(since, _)| *since)
+    }
+}
+
+/// The span between two signs of life of a check that waits.
+fn beat(model: &Model) -> Span {
+    LONGEST_BEAT.min(Span(model.config().idle_timeout.0 / 4))
+}

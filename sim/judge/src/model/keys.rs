@@ -1,15 +1,16 @@
 //! Request keys: each participant remembers the outcomes of its last calls that had one. // 3
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 use chat_types::Time;
 use sim_model::protocol::{Op, Outcome};
 
-/// What one participant remembers.
+/// What one participant remembers, oldest first.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Keys {
-    by_key: BTreeMap<u128, Remembered>,
-    oldest_first: VecDeque<u128>,
+    keys: VecDeque<u128>,
+    /// What is remembered under the key of the same index.
+    remembered: VecDeque<Remembered>,
 }
 
 /// The first outcome of a call.
@@ -24,22 +25,21 @@ pub(super) struct Remembered {
 impl Keys {
     /// Looks a key up, which does not make it younger.
     pub(super) fn get(&self, key: u128) -> Option<&Remembered> {
-        self.by_key.get(&key)
+        let index = self.keys.iter().position(|known| *known == key)?;
+        self.remembered.get(index)
     }
 
     pub(super) fn get_mut(&mut self, key: u128) -> Option<&mut Remembered> {
-        self.by_key.get_mut(&key)
+        let index = self.keys.iter().position(|known| *known == key)?;
+        self.remembered.get_mut(index)
     }
 
     /// Remembers the outcome of a call under a key that is not remembered. The oldest go first.
     pub(super) fn remember(&mut self, key: u128, remembered: Remembered, limit: u32) {
-        while self.oldest_first.len() >= limit as usize {
-            let Some(oldest) = self.oldest_first.pop_front() else {
-                break;
-            };
-            self.by_key.remove(&oldest);
-        }
-        self.by_key.insert(key, remembered);
-        self.oldest_first.push_back(key);
+        self.keys.push_back(key);
+        self.remembered.push_back(remembered);
+        let excess = self.keys.len().saturating_sub(limit as usize);
+        self.keys.drain(..excess);
+        self.remembered.drain(..excess);
     }
 }

@@ -10,6 +10,7 @@ use sim_model::server::Handle;
 use super::breaks::Feelings;
 use super::keys::Keys;
 use super::presence::Presence;
+use super::table::Table;
 use super::{Inbox, Model};
 
 /// One registered participant.
@@ -67,6 +68,15 @@ impl Person {
     }
 }
 
+/// Whether either of the two blocked the other. // 11.1
+pub(super) fn either_blocked(people: &Table<Person>, one: User, other: User) -> bool {
+    let blocked = |who: User, whom: User| {
+        let person = people.get(who.0);
+        person.is_some_and(|person| person.blocked.contains(&whom))
+    };
+    blocked(one, other) || blocked(other, one)
+}
+
 impl Model {
     pub(super) fn person(&self, user: User) -> &Person {
         let person = self.people.get(user.0);
@@ -106,11 +116,7 @@ impl Model {
     /// Whether either of the two blocked the other. // 11.1
     #[must_use]
     pub fn blocks(&self, one: User, other: User) -> bool {
-        let blocked = |who: User, whom: User| {
-            let person = self.people.get(who.0);
-            person.is_some_and(|person| person.blocked.contains(&whom))
-        };
-        blocked(one, other) || blocked(other, one)
+        either_blocked(&self.people, one, other)
     }
 
     /// The participant's live rooms in the order of joining.

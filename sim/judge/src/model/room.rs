@@ -8,6 +8,7 @@ use sim_model::protocol::{Answer, EndReason, Outcome, Presence, Refusal, Room, U
 
 use super::draft::Draft;
 use super::names::{MAX_NAME, fold, is_line};
+use super::person::either_blocked;
 use super::speech::Notice;
 use super::stick::Stick;
 use super::{Event, Model, What, refuse};
@@ -146,8 +147,9 @@ impl Model {
             | What::Stick { .. }
             | What::Moderation { .. } => None,
         };
-        let at = self.now;
-        let place = self.place_mut(room);
+        let (at, limit) = (self.now, self.config.inbox_limit);
+        let (rooms, people) = (&mut self.rooms, &mut self.people);
+        let place = rooms.get_mut(room.0).expect("events are of live rooms");
         place.last_seq += 1; // 4.3 (1)
         let event = Arc::new(Event {
             room,
@@ -155,16 +157,15 @@ impl Model {
             at,
             what,
         });
-        let members: Vec<User> = place.members.keys().copied().collect();
-        for member in members {
+        for &member in place.members.keys() {
             if Some(member) == skipping {
                 continue; // 4.3 (2)
             }
-            if author.is_some_and(|author| self.blocks(member, author)) {
+            if author.is_some_and(|author| either_blocked(people, member, author)) {
                 continue; // 4.3 (3)
             }
-            let limit = self.config.inbox_limit;
-            let person = self.person_mut(member);
+            let person = people.get_mut(member.0);
+            let person = person.expect("a member is registered");
             person.inbox.append(Arc::clone(&event), limit);
             if !person.grown {
                 person.grown = true;

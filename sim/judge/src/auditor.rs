@@ -126,6 +126,7 @@ impl Auditor {
             } => self.border.writable(at, ticket, writable),
             ServerRecord::StreamEnded { at, ticket } => self.stream_ended(at, ticket),
             ServerRecord::Gone { at, ticket } => self.gone(at, ticket),
+            ServerRecord::Appending { at } => self.implied.formed(at),
             ServerRecord::AppendFailed { at } => self.clock.append_failed(at),
             ServerRecord::AppendUnknown { .. } => self.clock.append_unknown(),
             ServerRecord::ClockJumped { at } => {
@@ -134,11 +135,12 @@ impl Auditor {
             }
             ServerRecord::Crashed { .. } => {
                 self.border.clear();
-                self.implied.clear();
                 self.admission.clear();
                 self.clock.crashed();
             }
             ServerRecord::Restarted { at } => {
+                // What the journal kept of a batch in flight is committed by now.
+                self.implied.clear();
                 self.recovered = true;
                 self.clock.restarted(at);
             }
@@ -351,7 +353,7 @@ impl Auditor {
                     return;
                 }
                 self.tally.add(Compared::InTime);
-                self.check_answered(at, &call, start, outcome, page);
+                self.check_answered((at, ticket), &call, start, outcome, page);
             }
         }
     }
@@ -433,7 +435,7 @@ impl Auditor {
         if let Some(user) = self.border.end(ticket) {
             self.implied.stream_closed(at, user);
         } else if let Some(user) = self.border.gone(ticket) {
-            self.implied.wait_ended(&self.model, at, user);
+            self.implied.call_ended(&self.model, at, (user, ticket));
         }
     }
 }

@@ -39,6 +39,8 @@ pub enum ServerRecord<'a> {
         ticket: Option<Ticket>,
         said: &'a Outcome,
     },
+    /// A batch was put together, and its append began.
+    Appending { at: Time },
     /// The append of a batch failed: none of its entries took effect. The server said so to the
     /// calls concerned.
     AppendFailed { at: Time },
@@ -83,6 +85,7 @@ impl ServerRecord<'_> {
     pub const fn at(&self) -> Time {
         let (Self::Asked { at, .. }
         | Self::Committed { at, .. }
+        | Self::Appending { at }
         | Self::AppendFailed { at }
         | Self::AppendUnknown { at }
         | Self::Answered { at, .. }

@@ -392,6 +392,8 @@ impl World<'_, '_> {
             self.watch.reach(Point::TimerFired);
         }
         self.server.disk.begin(batch);
+        self.watch
+            .observe_server(&ServerRecord::Appending { at: server_now });
         self.server.appending = true;
         self.server.append_began = now;
         let took = self.plan.capacity.commit.draw(&mut self.server.draw);

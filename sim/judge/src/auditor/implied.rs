@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use chat_types::{Span, Time};
 use sim_model::protocol::User;
-use sim_model::server::Entry;
+use sim_model::server::{Entry, Ticket};
 
 use crate::difference::Due;
 use crate::model::{Inbox, Model};
@@ -29,6 +29,7 @@ struct Mark {
 /// A check that waits.
 #[derive(Clone, Copy, Debug)]
 struct Wait {
+    ticket: Ticket,
     since: Time,
     until: Time,
     beat_at: Time,
@@ -39,9 +40,11 @@ struct Wait {
 pub(super) struct Implied {
     marks: BTreeMap<User, Mark>,
     ahead: BTreeSet<(Time, User)>,
-    /// Participants heard of by reads, and since when that is not committed.
-    heard: BTreeMap<User, Time>,
+    /// When participants were heard of by reads: the first time since each batch was put together.
+    heard: BTreeMap<User, Vec<Time>>,
     heard_since: BTreeSet<(Time, User)>,
+    /// When the batch in flight was put together.
+    formed_at: Time,
     waits: BTreeMap<User, Wait>,
     /// Signs of life that are due: when, whose, and how long the check has waited.
     beats: Vec<(Time, User, Span)>,
@@ -71,10 +74,19 @@ impl Implied {
 
     /// The participant reads something.
     pub(super) fn read(&mut self, model: &Model, at: Time, user: User) {
-        if model.wants_seen(user, at) && !self.heard.contains_key(&user) {
-            self.heard.insert(user, at);
+        if !model.wants_seen(user, at) {
+            return;
+        }
+        let heard = self.heard.entry(user).or_default();
+        if heard.last().is_none_or(|last| *last <= self.formed_at) {
+            heard.push(at);
             self.heard_since.insert((at, user));
         }
+    }
+
+    /// A batch was put together: what is read from now on goes into a later one.
+    pub(super) fn formed(&mut self, at: Time) {
+        self.formed_at = at;
     }
 
     /// The participant says that it has everything up to `after`.
@@ -108,9 +120,15 @@ impl Implied {
     }
 
     /// The participant's check waits from now on.
-    pub(super) fn wait(&mut self, model: &Model, user: User, (since, until): (Time, Time)) {
+    pub(super) fn wait(
+        &mut self,
+        model: &Model,
+        (user, ticket): (User, Ticket),
+        (since, until): (Time, Time),
+    ) {
         let beat_at = since + beat(model);
         let wait = Wait {
+            ticket,
             since,
             until,
             beat_at,
@@ -122,6 +140,14 @@ impl Implied {
     pub(super) fn wait_ended(&mut self, model: &Model, at: Time, user: User) {
         self.note_beats(model, at, user);
         self.waits.remove(&user);
+    }
+
+    /// This call of the participant waits no more; another one may.
+    pub(super) fn call_ended(&mut self, model: &Model, at: Time, (user, ticket): (User, Ticket)) {
+        let waits = self.waits.get(&user);
+        if waits.is_some_and(|wait| wait.ticket == ticket) {
+            self.wait_ended(model, at, user);
+        }
     }
 
     /// The server's clock was set ahead: one sign of life stands for all that were passed over.
@@ -202,10 +228,7 @@ impl Implied {
             *whose == user && (*waited >= LONGEST_BEAT).then_some(*waited) == waiting
         };
         let beat = self.beats.iter().position(fits);
-        if waiting.is_none()
-            && let Some(since) = self.heard.remove(&user)
-        {
-            self.heard_since.remove(&(since, user));
+        if waiting.is_none() && self.take_heard(user) {
             return None;
         }
         if let Some(index) = beat {
@@ -216,6 +239,24 @@ impl Implied {
             Some(_) => "no check of the participant has waited so long".to_owned(),
             None => "the participant has read nothing that would be a sign of life".to_owned(),
         })
+    }
+
+    /// The batch says that the participant was heard of. Whether it was, before it was put together.
+    fn take_heard(&mut self, user: User) -> bool {
+        let Some(heard) = self.heard.get_mut(&user) else {
+            return false;
+        };
+        let formed_at = self.formed_at;
+        let before = heard.len();
+        for since in heard.iter().filter(|since| **since <= formed_at) {
+            self.heard_since.remove(&(*since, user));
+        }
+        heard.retain(|since| *since > formed_at);
+        let taken = heard.len() < before;
+        if heard.is_empty() {
+            self.heard.remove(&user);
+        }
+        taken
     }
 
     fn committed(

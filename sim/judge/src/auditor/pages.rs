@@ -41,7 +41,8 @@ impl Auditor {
             return Stage::Reading { start, due_from };
         }
         self.border.park(user, ticket, at + wait);
-        self.implied.wait(&self.model, user, (at, at + wait));
+        self.implied
+            .wait(&self.model, (user, ticket), (at, at + wait));
         let due_from = None;
         Stage::Reading { start, due_from }
     }
@@ -49,7 +50,7 @@ impl Auditor {
     /// The answer to a check leaves.
     pub(super) fn check_answered(
         &mut self,
-        at: Time,
+        (at, ticket): (Time, Ticket),
         call: &Call,
         start: u64,
         outcome: &Outcome,
@@ -64,7 +65,7 @@ impl Auditor {
             self.compare_answer(at, call.op().cloned(), Some(user), owed, outcome);
             return;
         };
-        self.implied.wait_ended(&self.model, at, user);
+        self.implied.call_ended(&self.model, at, (user, ticket));
         self.implied.deliver(at, user, *cursor);
         self.tally.add(Compared::Page);
         let most = (self.model.config().max_answer as usize).min(CHECK_MAX);

@@ -38,6 +38,10 @@ pub(crate) struct Auditor {
     tally: Tally,
     /// The position of the last entry.
     position: u64,
+    /// The most entries that waited at once, since none did.
+    peak: u64,
+    /// A stream's opening that acknowledges, unless the next record is its refusal.
+    opening: Option<(Ticket, User, u64)>,
     /// Whether the server was restarted.
     recovered: bool,
     /// The first difference, if there was one.
@@ -54,6 +58,8 @@ impl Auditor {
             clock: Clock::new(plan),
             tally: Tally::default(),
             position: 0,
+            peak: 0,
+            opening: None,
             recovered: false,
             found: None,
         }
@@ -93,6 +99,7 @@ impl Auditor {
     /// Takes in one record.
     pub(crate) fn record(&mut self, record: &ServerRecord<'_>) {
         let at = record.at();
+        self.settle_opening(record);
         if !matches!(record, ServerRecord::ClockJumped { .. }) {
             self.look_for_late(at);
         }
@@ -126,12 +133,12 @@ impl Auditor {
             } => self.border.writable(at, ticket, writable),
             ServerRecord::StreamEnded { at, ticket } => self.stream_ended(at, ticket),
             ServerRecord::Gone { at, ticket } => self.gone(at, ticket),
-            ServerRecord::Appending { at } => self.implied.formed(at),
+            ServerRecord::Appending { .. } => self.implied.formed(),
             ServerRecord::AppendFailed { at } => self.clock.append_failed(at),
             ServerRecord::AppendUnknown { .. } => self.clock.append_unknown(),
-            ServerRecord::ClockJumped { at } => {
+            ServerRecord::ClockJumped { at, by } => {
                 self.clock.jumped(at);
-                self.implied.jumped(&self.model, at);
+                self.implied.jumped(&self.model, at, by);
             }
             ServerRecord::Crashed { .. } => {
                 self.border.clear();
@@ -144,6 +151,18 @@ impl Auditor {
                 self.recovered = true;
                 self.clock.restarted(at);
             }
+        }
+    }
+
+    /// A call that opens a stream acknowledges, once it is not turned away at the door.
+    fn settle_opening(&mut self, record: &ServerRecord<'_>) {
+        let Some((opening, user, after)) = self.opening.take() else {
+            return;
+        };
+        let turned_away =
+            matches!(record, ServerRecord::Answered { ticket, .. } if *ticket == opening);
+        if !turned_away {
+            self.implied.acknowledge(record.at(), user, after);
         }
     }
 
@@ -161,7 +180,13 @@ impl Auditor {
             self.differ(at, Difference::Late { due, since });
             return;
         }
-        let Some(latest) = self.clock.committed_by(at, self.border.proposed()) else {
+        let pending = self.pending();
+        self.peak = if pending == 0 {
+            0
+        } else {
+            self.peak.max(pending)
+        };
+        let Some(latest) = self.clock.committed_by(at, self.peak) else {
             return;
         };
         let first = self
@@ -180,6 +205,11 @@ impl Auditor {
         {
             self.differ(at, Difference::Late { due, since });
         }
+    }
+
+    /// How many entries may wait to be put in a batch, at most.
+    fn pending(&self) -> u64 {
+        self.border.proposed() + self.implied.pending()
     }
 
     fn committed(
@@ -207,7 +237,7 @@ impl Auditor {
         }
         let owed = self.model.commit(at, entry, said);
         self.count_decision(entry, &owed.outcome, owed.repeated);
-        if !same(&owed.outcome, said) {
+        if has_outcome(entry) && !same(&owed.outcome, said) {
             self.differ(
                 at,
                 Difference::Decision {
@@ -298,9 +328,7 @@ impl Auditor {
                 match after {
                     Some(after) if *after > end => Stage::Owed(Err(invalid_cursor()), at),
                     _ => {
-                        if let Some(after) = after {
-                            self.implied.acknowledge(at, user, *after);
-                        }
+                        self.opening = after.map(|after| (ticket, user, after));
                         Stage::Proposed
                     }
                 }
@@ -389,9 +417,13 @@ impl Auditor {
         let said = outcome.clone();
         let allowed = match outcome {
             Ok(_) => false,
-            Err(refusal) => self
-                .admission
-                .may_refuse(call, refusal, &self.clock, &self.border),
+            Err(refusal) => {
+                self.implied.note_all(&self.model, at);
+                // An entry that only lets time pass may wait, too.
+                let pending = self.pending() + 1;
+                self.admission
+                    .may_refuse(call, refusal, pending, (&self.clock, &self.border))
+            }
         };
         if !allowed {
             self.differ(at, Difference::Uncommitted { op, said });
@@ -438,6 +470,14 @@ impl Auditor {
             self.implied.call_ended(&self.model, at, (user, ticket));
         }
     }
+}
+
+/// Whether an entry has an outcome that a caller sees.
+const fn has_outcome(entry: &Entry) -> bool {
+    matches!(
+        entry,
+        Entry::Call { .. } | Entry::OpenStream { .. } | Entry::Operate(_)
+    )
 }
 
 /// Whether two outcomes are the same to their caller. When to come again is a matter of load.

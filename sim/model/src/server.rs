@@ -76,7 +76,7 @@ pub enum ServerRecord<'a> {
     /// The server is up again; what its journal kept was committed before this.
     Restarted { at: Time },
     /// The server's clock was set ahead, to `at`.
-    ClockJumped { at: Time },
+    ClockJumped { at: Time, by: Span },
 }
 
 impl ServerRecord<'_> {
@@ -96,7 +96,7 @@ impl ServerRecord<'_> {
         | Self::Gone { at, .. }
         | Self::Crashed { at }
         | Self::Restarted { at }
-        | Self::ClockJumped { at }) = self;
+        | Self::ClockJumped { at, .. }) = self;
         *at
     }
 }

@@ -74,7 +74,8 @@ impl World<'_, '_> {
                 self.watch
                     .observe_world(&WorldRecord::ClockJumped { at: now, by: *by });
                 let at = self.server_now();
-                self.watch.observe_server(&ServerRecord::ClockJumped { at });
+                self.watch
+                    .observe_server(&ServerRecord::ClockJumped { at, by: *by });
                 self.node_due();
                 return;
             }

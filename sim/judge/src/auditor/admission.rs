@@ -79,14 +79,14 @@ impl Admission {
         &self,
         call: &Call,
         refusal: &Refusal,
-        clock: &Clock,
-        border: &Border,
+        pending: u64,
+        (clock, border): (&Clock, &Border),
     ) -> bool {
         match refusal.code {
             "storage_unavailable" => clock.is_in_trouble(),
             "overloaded" => {
                 let is_break = matches!(call.op(), Some(Op::Break { .. }));
-                border.proposed() >= self.max_pending || is_break && border.held() >= self.max_held
+                pending >= self.max_pending || is_break && border.held() >= self.max_held
             }
             _ => false,
         }

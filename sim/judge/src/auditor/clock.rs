@@ -84,9 +84,12 @@ impl Clock {
 
     pub(super) fn jumped(&mut self, at: Time) {
         self.jumped_at = at;
-        if self.able_since.is_some() {
-            self.able_since = Some(at);
-        }
+        let pause = if self.fails {
+            LONGEST_PAUSE
+        } else {
+            Span::ZERO
+        };
+        self.able_since = self.able_since.map(|since| since.max(at + pause));
     }
 
     pub(super) fn crashed(&mut self) {

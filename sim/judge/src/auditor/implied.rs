@@ -40,11 +40,14 @@ struct Wait {
 pub(super) struct Implied {
     marks: BTreeMap<User, Mark>,
     ahead: BTreeSet<(Time, User)>,
-    /// When participants were heard of by reads: the first time since each batch was put together.
-    heard: BTreeMap<User, Vec<Time>>,
+    /// When participants were heard of by reads: the first time since each batch was put together,
+    /// with the number of that batch.
+    heard: BTreeMap<User, Vec<(Time, u64)>>,
     heard_since: BTreeSet<(Time, User)>,
-    /// When the batch in flight was put together.
-    formed_at: Time,
+    /// How many batches were put together.
+    batches: u64,
+    /// Those of whom that batch said that they were heard of.
+    seen: Vec<User>,
     waits: BTreeMap<User, Wait>,
     /// Signs of life that are due: when, whose, and how long the check has waited.
     beats: Vec<(Time, User, Span)>,
@@ -63,6 +66,11 @@ impl Implied {
             self.ahead.remove(&(since, user));
         }
         self.waits.remove(&user);
+        for (since, _) in self.heard.remove(&user).unwrap_or_default() {
+            self.heard_since.remove(&(since, user));
+        }
+        self.beats.retain(|beat| beat.1 != user);
+        self.closing.retain(|closing| closing.1 != user);
     }
 
     /// Where a check without a cursor begins.
@@ -78,15 +86,19 @@ impl Implied {
             return;
         }
         let heard = self.heard.entry(user).or_default();
-        if heard.last().is_none_or(|last| *last <= self.formed_at) {
-            heard.push(at);
+        if heard.last().is_none_or(|last| last.1 < self.batches) {
+            heard.push((at, self.batches));
             self.heard_since.insert((at, user));
         }
     }
 
     /// A batch was put together: what is read from now on goes into a later one.
-    pub(super) fn formed(&mut self, at: Time) {
-        self.formed_at = at;
+    pub(super) fn formed(&mut self) {
+        // A batch that had no room for all says once what was heard before and after it.
+        for user in std::mem::take(&mut self.seen) {
+            while self.take_heard(user) {}
+        }
+        self.batches += 1;
     }
 
     /// The participant says that it has everything up to `after`.
@@ -151,12 +163,23 @@ impl Implied {
     }
 
     /// The server's clock was set ahead: one sign of life stands for all that were passed over.
-    pub(super) fn jumped(&mut self, model: &Model, at: Time) {
+    pub(super) fn jumped(&mut self, model: &Model, at: Time, by: Span) {
+        let before = Time(at.0.saturating_sub(by.0));
+        self.note_all(model, before);
+        self.waits.retain(|_, wait| wait.until > at);
         for (user, wait) in &mut self.waits {
-            if wait.beat_at <= at && at < wait.until {
+            if wait.beat_at <= at {
                 self.beats.push((at, *user, at.since(wait.since)));
                 wait.beat_at = at + beat(model);
             }
+        }
+    }
+
+    /// Notes the signs of life that all waiting checks have given by `at`.
+    pub(super) fn note_all(&mut self, model: &Model, at: Time) {
+        let users: Vec<User> = self.waits.keys().copied().collect();
+        for user in users {
+            self.note_beats(model, at, user);
         }
     }
 
@@ -229,6 +252,7 @@ impl Implied {
         };
         let beat = self.beats.iter().position(fits);
         if waiting.is_none() && self.take_heard(user) {
+            self.seen.push(user);
             return None;
         }
         if let Some(index) = beat {
@@ -246,17 +270,18 @@ impl Implied {
         let Some(heard) = self.heard.get_mut(&user) else {
             return false;
         };
-        let formed_at = self.formed_at;
-        let before = heard.len();
-        for since in heard.iter().filter(|since| **since <= formed_at) {
-            self.heard_since.remove(&(*since, user));
+        let Some((since, batch)) = heard.first().copied() else {
+            return false;
+        };
+        if batch >= self.batches {
+            return false;
         }
-        heard.retain(|since| *since > formed_at);
-        let taken = heard.len() < before;
+        heard.remove(0);
+        self.heard_since.remove(&(since, user));
         if heard.is_empty() {
             self.heard.remove(&user);
         }
-        taken
+        true
     }
 
     fn committed(
@@ -279,6 +304,12 @@ impl Implied {
             self.is_ahead(at, user);
         }
         None
+    }
+
+    /// How many entries are under way.
+    pub(super) fn pending(&self) -> u64 {
+        let lists = self.closing.len() + self.beats.len();
+        (lists + self.heard_since.len() + self.ahead.len()) as u64
     }
 
     /// What has waited longest for its entry. The delay that it may have counts as not waited.

@@ -91,6 +91,7 @@ fn hear(observer: &mut dyn Observer) {
             room: Room(3),
             from: 1,
             to: 2,
+            ..LostRange::default()
         }],
     };
     tell(observer, 28, 1, Some(9), received(6, &message));

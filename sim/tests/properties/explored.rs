@@ -63,6 +63,7 @@ fn a_gap_may_span_two_stays() {
             room: LOBBY,
             from,
             to: 6,
+            ..LostRange::default()
         };
         let gap = Saw::Gap {
             from: 2,

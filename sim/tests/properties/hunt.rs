@@ -88,6 +88,7 @@ fn a_gap_may_swallow_a_whole_stay() {
             room: LOBBY,
             from: 1,
             to: 3,
+            ..LostRange::default()
         };
         let gap = Saw::Gap {
             from: 1,
@@ -119,6 +120,7 @@ fn loses(story: &mut Story, agent: Agent, first: u64, (from, to): (u64, u64)) {
         room: LOBBY,
         from,
         to,
+        ..LostRange::default()
     };
     let gap = Saw::Gap {
         from: first,

@@ -118,6 +118,7 @@ mod no_lost_messages {
                 room: PAIR,
                 from: 2,
                 to: 2,
+                ..LostRange::default()
             };
             let gap = Saw::Gap {
                 from: 2,
@@ -141,6 +142,7 @@ mod no_lost_messages {
             room: LOBBY,
             from: 3,
             to: 5,
+            ..LostRange::default()
         };
         let gap = Saw::Gap {
             from: 2,

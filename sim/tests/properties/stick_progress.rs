@@ -60,6 +60,7 @@ fn a_gap_may_have_swallowed_the_grant() {
             room,
             from: 5,
             to: 9,
+            ..LostRange::default()
         };
         let now = story.now();
         let saw = Saw::Gap {

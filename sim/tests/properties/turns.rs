@@ -473,6 +473,7 @@ mod bounded {
                         room: PAIR,
                         from: 2,
                         to: 3,
+                        ..LostRange::default()
                     }],
                 };
                 story.sees_as(BOB, 3, now, gap, true);

@@ -7,6 +7,7 @@
 
 mod breaks;
 mod fence;
+mod gaps;
 mod said;
 
 use serde_json::Value;

@@ -44,7 +44,7 @@ pub use id::{
 pub use inbox::Page;
 pub use moderation::{Ban, Report};
 pub use node::{Call, Load, Node, Output, Read, Reader, Response, Ticket, VERSION};
-pub use reject::{Accepted, Argument, NameFault, Reject};
+pub use reject::{Accepted, Argument, Earlier, NameFault, Reject};
 pub use reply::{Reply, WasWaiting};
 pub use room::{Notice, NoticeKind};
 pub use timer::TimerKind;

@@ -7,7 +7,7 @@ use chat_core::{
 };
 
 use crate::protocol::{
-    Answer, EndReason, LostRange, Membership, Moderated, Op, Presence, Refusal, Room, Saw,
+    Answer, Earlier, EndReason, LostRange, Membership, Moderated, Op, Presence, Refusal, Room, Saw,
     StickChange, StickLoss, User,
 };
 use crate::user::Credential;
@@ -220,6 +220,11 @@ pub(crate) fn refusal(reject: &Reject) -> Refusal {
     Refusal {
         code: reject.code(),
         retry_after: reject.retry_after(),
+        earlier: match reject.earlier() {
+            chat_core::Earlier::Unasked => Earlier::Unsaid,
+            chat_core::Earlier::None => Earlier::None,
+            chat_core::Earlier::Unknown => Earlier::Unknown,
+        },
     }
 }
 

@@ -110,40 +110,48 @@ fn is_message(event: &Event) -> bool {
 }
 
 fn membership(body: &Body, reader: UserId) -> Option<Membership> {
-    match body {
-        Body::Found(_) => Some(Membership::Joined),
-        Body::Joined(who) if who.id == reader => Some(Membership::Joined),
-        Body::Left(who) if who.id == reader => Some(Membership::Left),
-        Body::Kicked { user, .. } if user.id == reader => Some(Membership::Kicked),
-        _ => None,
+    if let Body::Joined(who) = body {
+        return (who.id == reader).then_some(Membership::Joined);
     }
+    if let Body::Left(who) = body {
+        return (who.id == reader).then_some(Membership::Left);
+    }
+    if let Body::Kicked { user, .. } = body {
+        return (user.id == reader).then_some(Membership::Kicked);
+    }
+    matches!(body, Body::Found(_)).then_some(Membership::Joined)
 }
 
 fn changes_members(body: &Body, reader: UserId) -> bool {
-    match body {
-        Body::PartnerAway(_) | Body::PartnerReconnected(_) => true,
-        Body::Joined(who) | Body::Left(who) | Body::Away(who) | Body::Back(who) => who.id != reader,
-        Body::Kicked { user, .. } => user.id != reader,
-        _ => false,
+    if let Body::Joined(user)
+    | Body::Left(user)
+    | Body::Away(user)
+    | Body::Back(user)
+    | Body::Kicked { user, .. } = body
+    {
+        return user.id != reader;
     }
+    matches!(body, Body::PartnerAway(_) | Body::PartnerReconnected(_))
 }
 
 fn of_stick(body: &Body, wanted: impl Fn(UserId) -> bool) -> Option<StickLoss> {
-    let (user, loss) = match body {
-        Body::StickGranted { user, epoch, .. } => (user, StickLoss::Granted(*epoch)),
-        Body::StickReleased { user, epoch } => (user, StickLoss::Released(*epoch)),
-        Body::StickExpired { user, epoch } => (user, StickLoss::Expired(*epoch)),
-        _ => return None,
-    };
-    wanted(user.id).then_some(loss)
+    if let Body::StickGranted { user, epoch, .. } = body {
+        return wanted(user.id).then_some(StickLoss::Granted(*epoch));
+    }
+    if let Body::StickReleased { user, epoch } = body {
+        return wanted(user.id).then_some(StickLoss::Released(*epoch));
+    }
+    if let Body::StickExpired { user, epoch } = body {
+        return wanted(user.id).then_some(StickLoss::Expired(*epoch));
+    }
+    None
 }
 
 fn ending(body: &Body) -> Option<EndReason> {
-    match body {
-        Body::PartnerDisconnected(reason) => Some(*reason),
-        Body::Closed { .. } => Some(EndReason::Closed),
-        _ => None,
+    if let Body::PartnerDisconnected(reason) = body {
+        return Some(*reason);
     }
+    matches!(body, Body::Closed { .. }).then_some(EndReason::Closed)
 }
 
 fn marks(entry: &Entry) -> Option<(UserId, Seq, Seq)> {

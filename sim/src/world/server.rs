@@ -1,7 +1,7 @@
 //! The server's side: requests wait for service, the Node proposes, the disk commits after a
 //! while, and answers leave.
 
-use chat_core::{Address, Entry, Figures, Node, Output, Reject, Span, Time};
+use chat_core::{Address, Earlier, Entry, Figures, Node, Output, Reject, Span, Time};
 
 use super::agenda::Event;
 use super::race::Toward;
@@ -103,10 +103,24 @@ impl World<'_, '_> {
             return;
         }
         if self.server.queued >= self.plan.capacity.queue {
+            // Nobody looks at the call: what came of its earlier attempts is not known.
+            let keyed = matches!(
+                self.slots.get_mut(slot),
+                Some(Thing::Request {
+                    call: Some(chat_core::Call::Command { key: Some(_), .. }),
+                    ..
+                })
+            );
+            let earlier = if keyed {
+                Earlier::Unknown
+            } else {
+                Earlier::Unasked
+            };
             self.answer(
                 slot,
                 Err(Reject::Overloaded {
                     retry_after: OVERLOAD_RETRY,
+                    earlier,
                 }),
             );
             return;

@@ -30,6 +30,7 @@ pub(super) fn components() -> Value {
                             "code": string(),
                             "message": string(),
                             "retry_after_ms": integer(),
+                            "earlier_attempt": { "enum": ["none", "unknown"] },
                         },
                     },
                 },

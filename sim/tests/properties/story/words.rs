@@ -2,7 +2,7 @@
 
 use chat_core::{Span, Time};
 use sim::protocol::{
-    Agent, Answer, EndReason, Moderated, Op, Presence, Refusal, Room, Saw, StickChange,
+    Agent, Answer, Earlier, EndReason, Moderated, Op, Presence, Refusal, Room, Saw, StickChange,
 };
 use std::sync::Arc;
 
@@ -12,6 +12,7 @@ pub(crate) fn refusal(code: &'static str) -> Refusal {
     Refusal {
         code,
         retry_after: None,
+        earlier: Earlier::Unsaid,
     }
 }
 

@@ -11,8 +11,8 @@ use chat_core::{
 use sim_model::server::{self, Act, Ask, Handle};
 
 use crate::protocol::{
-    Answer, CHECK_MAX, EndReason, LostRange, Moderated, Op, Outcome, Presence, Refusal, Room, Saw,
-    StickChange, User,
+    Answer, CHECK_MAX, Earlier, EndReason, LostRange, Membership, Moderated, Op, Outcome, Presence,
+    Refusal, Room, Saw, StickChange, StickLoss, User,
 };
 use crate::user::Credential;
 
@@ -326,6 +326,7 @@ pub(crate) fn page(page: &chat_core::Page, reader: UserId) -> server::Page<'_> {
             from: gap.from.0,
             to: gap.to.0,
             rooms: lost_ranges(gap),
+            rooms_omitted: gap.rooms_omitted,
         }),
         events: places
             .map(|(seq, sent)| (seq, sent.at, event(sent, reader)))
@@ -422,6 +423,11 @@ pub(crate) fn refusal(reject: &Reject) -> Refusal {
     Refusal {
         code: reject.code(),
         retry_after: reject.retry_after(),
+        earlier: match reject.earlier() {
+            chat_core::Earlier::Unasked => Earlier::Unsaid,
+            chat_core::Earlier::None => Earlier::None,
+            chat_core::Earlier::Unknown => Earlier::Unknown,
+        },
     }
 }
 
@@ -507,10 +513,29 @@ fn reason(reason: CoreReason) -> EndReason {
 
 /// A gap's rooms as the reader sees them.
 pub(crate) fn lost_ranges(gap: &Gap) -> Vec<LostRange> {
-    let range = |lost: &chat_core::LostRange| LostRange {
+    gap.rooms.iter().map(lost_range).collect()
+}
+
+fn lost_range(lost: &chat_core::LostRange) -> LostRange {
+    let you = |change| match change {
+        chat_core::Membership::Joined => Membership::Joined,
+        chat_core::Membership::Left => Membership::Left,
+        chat_core::Membership::Kicked => Membership::Kicked,
+    };
+    let stick = |loss| match loss {
+        chat_core::StickLoss::Granted(epoch) => StickLoss::Granted(epoch.0),
+        chat_core::StickLoss::Released(epoch) => StickLoss::Released(epoch.0),
+        chat_core::StickLoss::Expired(epoch) => StickLoss::Expired(epoch.0),
+    };
+    LostRange {
         room: Room(lost.room.0),
         from: lost.from.0,
         to: lost.to.0,
-    };
-    gap.rooms.iter().map(range).collect()
+        messages: lost.messages,
+        you: lost.you.map(you),
+        members_changed: lost.members_changed,
+        stick: lost.stick.map(stick),
+        stick_changed: lost.stick_changed,
+        ended: lost.ended.map(reason),
+    }
 }

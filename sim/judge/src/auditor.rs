@@ -13,7 +13,7 @@ mod pages;
 
 use chat_types::Time;
 use sim_model::plan::Plan;
-use sim_model::protocol::{Answer, Op, Outcome, Refusal, User};
+use sim_model::protocol::{Answer, Earlier, Op, Outcome, Refusal, User};
 use sim_model::server::{Ask, Entry, Page, ServerRecord, Ticket};
 
 use crate::compared::{Compared, Tally};
@@ -306,8 +306,45 @@ impl Auditor {
             Ask::Operate(_) => None,
         };
         let user = handle.and_then(|handle| self.model.user_of(handle));
+        let stage = match self.remembered(at, ask, user) {
+            Some(stage) => stage,
+            None => self.admitted(at, (ticket, from), ask, user),
+        };
+        self.border
+            .ask(ticket, Call::new(ask.clone(), user, at, stage));
+    }
+
+    /// A repeated call is answered from memory, before anything refuses it.
+    fn remembered(&mut self, at: Time, ask: &Ask, user: Option<User>) -> Option<Stage> {
+        let Ask::Call {
+            key: Some(key), op, ..
+        } = ask
+        else {
+            return None;
+        };
+        let owed = self.model.repeat(user?, *key, op)?;
+        self.implied.read(&self.model, at, user?);
+        self.tally.add(Compared::Repeat);
+        Some(if owed.answer_at > at {
+            Stage::Held(owed.outcome, owed.answer_at)
+        } else {
+            Stage::Owed(owed.outcome, at)
+        })
+    }
+
+    fn admitted(
+        &mut self,
+        at: Time,
+        (ticket, from): (Ticket, u64),
+        ask: &Ask,
+        user: Option<User>,
+    ) -> Stage {
         let turned = self.admission.admit(at, from, ask, user);
-        let stage = match (ask, turned, user) {
+        if turned.is_some() && self.border.waits_already(ask) {
+            // It joins an earlier attempt that waits for the journal.
+            return Stage::Proposed;
+        }
+        match (ask, turned, user) {
             (_, Some(refusal), _) => Stage::Owed(Err(refusal), at),
             (
                 Ask::Call {
@@ -334,9 +371,7 @@ impl Auditor {
                 }
             }
             _ => Stage::Proposed,
-        };
-        self.border
-            .ask(ticket, Call::new(ask.clone(), user, at, stage));
+        }
     }
 }
 
@@ -415,6 +450,10 @@ impl Auditor {
     fn turned_away(&mut self, at: Time, call: &Call, outcome: &Outcome) {
         let op = call.op().cloned();
         let said = outcome.clone();
+        if let Some(owed) = self.earlier(at, call) {
+            self.compare_answer(at, op, call.user, owed, outcome);
+            return;
+        }
         let allowed = match outcome {
             Ok(_) => false,
             Err(refusal) => {
@@ -428,6 +467,30 @@ impl Auditor {
         if !allowed {
             self.differ(at, Difference::Uncommitted { op, said });
         }
+    }
+
+    /// The outcome of an earlier attempt of the call, if one was committed.
+    fn earlier(&self, at: Time, call: &Call) -> Option<Outcome> {
+        let Ask::Call {
+            caller,
+            key: Some(key),
+            op,
+        } = &call.ask
+        else {
+            return None;
+        };
+        let user = self.model.user_of(caller.handle())?;
+        let mut owed = self.model.repeat(user, *key, op)?.outcome;
+        if let (
+            Ok(Answer::OnBreak {
+                stress, boss_alert, ..
+            }),
+            Some(mood),
+        ) = (&mut owed, self.model.mood(user, at))
+        {
+            (*stress, *boss_alert) = mood;
+        }
+        Some(owed)
     }
 
     fn stream_opened(&mut self, at: Time, ticket: Ticket) {
@@ -493,6 +556,7 @@ const fn refusal(code: &'static str) -> Refusal {
     Refusal {
         code,
         retry_after: None,
+        earlier: Earlier::Unsaid,
     }
 }
 

@@ -38,8 +38,7 @@ impl Messages {
             } => match saw {
                 Saw::Message { .. } => self.counts.delivered += 1,
                 Saw::Gap { rooms, .. } => {
-                    let lost = rooms.iter().map(|range| range.to + 1 - range.from);
-                    self.counts.gapped += lost.sum::<u64>();
+                    self.counts.gapped += rooms.iter().map(|range| range.messages).sum::<u64>();
                 }
                 Saw::Found { .. }
                 | Saw::Ended { .. }

@@ -5,6 +5,7 @@ mod breaks;
 mod deadline;
 mod draft;
 mod event;
+mod gap;
 mod inbox;
 mod keys;
 mod line;
@@ -23,7 +24,7 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use chat_types::{Config, Time};
-use sim_model::protocol::{Answer, Op, Outcome, Refusal, Room, User};
+use sim_model::protocol::{Answer, Earlier, Op, Outcome, Refusal, Room, User};
 use sim_model::server::{Caller, Entry, Handle};
 
 pub use deadline::Deadline;
@@ -81,6 +82,7 @@ fn refuse(code: &'static str) -> Refusal {
     Refusal {
         code,
         retry_after: None,
+        earlier: Earlier::Unsaid,
     }
 }
 
@@ -228,8 +230,9 @@ impl Model {
         }
     }
 
-    /// What is owed for a call under a remembered key. // 3
-    fn repeat(&self, user: User, key: u128, op: &Op) -> Option<Owed> {
+    /// What is owed for a call under a remembered key; none for another key. // 3
+    #[must_use]
+    pub fn repeat(&self, user: User, key: u128, op: &Op) -> Option<Owed> {
         let remembered = self.person(user).keys.get(key)?;
         if remembered.op != *op {
             return Some(self.owe(Some(user), Err(refuse("request_key_reused"))));

@@ -175,6 +175,20 @@ pub struct Refusal {
     pub code: &'static str,
     /// When to try again, if that helps.
     pub retry_after: Option<Span>,
+    /// What the server knows of earlier attempts of the call: those with its request key.
+    pub earlier: Earlier,
+}
+
+/// What a refusal that can be tried again says of earlier attempts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Earlier {
+    /// Nothing: the call has no request key, or another server answers.
+    #[default]
+    Unsaid,
+    /// None has taken effect, and none waits to be decided.
+    None,
+    /// One may have taken effect, or may yet.
+    Unknown,
 }
 
 impl Refusal {
@@ -245,15 +259,52 @@ pub enum Moderated {
     Closed,
 }
 
-/// One room's share of a gap: its events `from..=to` are among those that are gone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// One room's share of a gap.
+///
+/// `from` and `messages` also count events that the reader has read and not acknowledged; all else
+/// is of the gap alone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LostRange {
     /// The room.
     pub room: Room,
-    /// The first room seq that may be missing.
+    /// None of its events before this room seq is missing.
     pub from: u64,
-    /// The last room seq that may be missing.
+    /// The last room seq that is missing.
     pub to: u64,
+    /// At most so many of the events were messages.
+    pub messages: u64,
+    /// The last of the reader's own comings and goings that is missing.
+    pub you: Option<Membership>,
+    /// Whether others came, went, went away or came back.
+    pub members_changed: bool,
+    /// The last of the reader's own grants, releases and expiries that is missing.
+    pub stick: Option<StickLoss>,
+    /// Whether others' grants, releases or expiries are missing.
+    pub stick_changed: bool,
+    /// Why the room ended, if that is missing.
+    pub ended: Option<EndReason>,
+}
+
+/// How the reader's own membership of a room changed within a gap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Membership {
+    /// It joined, or was matched.
+    Joined,
+    /// It left.
+    Left,
+    /// An operator put it out.
+    Kicked,
+}
+
+/// What became of the reader's own stick within a gap. Each names the grant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StickLoss {
+    /// The reader held it when the gap ended.
+    Granted(u64),
+    /// The reader gave it back.
+    Released(u64),
+    /// Its lease ran out.
+    Expired(u64),
 }
 
 /// An event that a client sees, from its inbox by a stream or by `check`.

@@ -205,4 +205,6 @@ pub struct Gap {
     pub to: u64,
     /// Where events are gone, by room.
     pub rooms: Vec<crate::protocol::LostRange>,
+    /// Whether there are more rooms than are named.
+    pub rooms_omitted: bool,
 }

@@ -2,8 +2,8 @@
 //! while, and answers leave.
 
 use chat_core::{
-    Address, Call, Entry, Figures, Node, Output, Position, Reader, Reject, Reply, Response, Span,
-    Ticket, Time,
+    Address, Call, Earlier, Entry, Figures, Node, Output, Position, Reader, Reject, Reply,
+    Response, Span, Ticket, Time,
 };
 use sim_model::server::{self, ServerRecord};
 
@@ -140,10 +140,24 @@ impl World<'_, '_> {
             return;
         }
         if self.server.queued >= self.plan.capacity.queue {
+            // Nobody looks at the call: what came of its earlier attempts is not known.
+            let keyed = matches!(
+                self.slots.get_mut(slot),
+                Some(Thing::Request {
+                    call: Some(chat_core::Call::Command { key: Some(_), .. }),
+                    ..
+                })
+            );
+            let earlier = if keyed {
+                Earlier::Unknown
+            } else {
+                Earlier::Unasked
+            };
             self.answer(
                 slot,
                 Err(Reject::Overloaded {
                     retry_after: OVERLOAD_RETRY,
+                    earlier,
                 }),
             );
             return;

@@ -6,7 +6,9 @@ use chat_core::{Span, Time};
 use proptest::prelude::*;
 use sim::draw::{Quantiles, Ratio, Shape};
 use sim::plan::{Choice, Habits, Persona, Step, Text, Verb};
-use sim::protocol::{Answer, EndReason, Outcome, Presence, Refusal, Room, Saw, StickChange, User};
+use sim::protocol::{
+    Answer, Earlier, EndReason, Outcome, Presence, Refusal, Room, Saw, StickChange, User,
+};
 use sim::user::{Action, Script};
 
 use crate::desk::*;
@@ -93,6 +95,7 @@ fn outcome(how: u8, room: u32) -> Outcome {
         Err(Refusal {
             code,
             retry_after: retry_after_ms.map(Span::millis),
+            earlier: Earlier::Unsaid,
         })
     };
     match how {

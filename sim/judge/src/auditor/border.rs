@@ -114,6 +114,31 @@ impl Border {
         self.calls.values().filter(is_break).count()
     }
 
+    /// Whether an earlier attempt of the call waits for the journal.
+    pub(super) fn waits_already(&self, ask: &Ask) -> bool {
+        let Ask::Call {
+            caller,
+            key: Some(key),
+            ..
+        } = ask
+        else {
+            return false;
+        };
+        let is_same = |call: &Call| match &call.ask {
+            Ask::Call {
+                caller: other,
+                key: Some(known),
+                ..
+            } => other.handle() == caller.handle() && known == key,
+            Ask::Call { .. } | Ask::OpenStream { .. } | Ask::Operate(_) => false,
+        };
+        let waiting = self
+            .proposed
+            .iter()
+            .filter_map(|(_, ticket)| self.calls.get(ticket));
+        waiting.into_iter().any(is_same)
+    }
+
     pub(super) fn ask(&mut self, ticket: Ticket, call: Call) {
         match call.stage {
             Stage::Proposed => {

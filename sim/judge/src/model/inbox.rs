@@ -3,13 +3,10 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use sim_model::protocol::{LostRange, User};
+use sim_model::protocol::User;
 use sim_model::server::{Gap, Page};
 
-use super::Event;
-
-/// A gap names at most so many rooms. // 1
-const MAX_RANGES: usize = 256;
+use super::{Event, gap};
 
 /// The events of one participant. // 12.1
 #[derive(Clone, Debug, Default)]
@@ -18,7 +15,8 @@ pub struct Inbox {
     start: u64,
     delivered: u64,
     kept: VecDeque<Arc<Event>>,
-    lost: VecDeque<LostRange>,
+    /// What the limit took from the front since the last acknowledgement.
+    lost: Vec<(u64, Arc<Event>)>,
 }
 
 impl Inbox {
@@ -55,7 +53,7 @@ impl Inbox {
         let gap = (after < self.start).then(|| Gap {
             from: after + 1,
             to: self.start,
-            rooms: self.lost.iter().copied().collect(),
+            ..gap::of(&self.lost, reader, after + 1)
         });
         let first = after.max(self.start) + 1;
         let events: Vec<_> = (first..=self.end())
@@ -81,25 +79,9 @@ impl Inbox {
                 break;
             };
             self.start += 1;
-            self.lose(&oldest);
+            self.lost.push((self.start, oldest));
         }
         self.kept.push_back(event);
-    }
-
-    fn lose(&mut self, event: &Event) {
-        let known = self.lost.iter_mut().find(|range| range.room == event.room);
-        if let Some(range) = known {
-            range.to = event.room_seq;
-            return;
-        }
-        if self.lost.len() >= MAX_RANGES {
-            self.lost.pop_front();
-        }
-        self.lost.push_back(LostRange {
-            room: event.room,
-            from: event.room_seq,
-            to: event.room_seq,
-        });
     }
 
     /// The implied *read*. // 12.3

@@ -394,7 +394,7 @@ mod figures {
     }
 
     #[test]
-    fn waits_that_end_and_waits_that_do_not_are_counted_apart() {
+    fn a_wait_that_never_ends_counts_with_the_length_it_has_reached() {
         let mut story = Story::new();
         story.waits_in_line(ANN);
         story.later(Span::secs(2));
@@ -404,11 +404,18 @@ mod figures {
         story.waits_in_line(DAN);
         let call = story.calls(DAN, Op::LeaveQueue);
         story.answers(call, Answer::LeftQueue { left: true });
+        story.later(Span::secs(30));
         let (_, metrics, _) = story.ends_with_figures();
         let (results, fairness) = metrics.results();
-        assert_eq!(results["queue_wait"].count, 2);
-        assert_eq!(results["queue_wait"].unfinished, 2);
-        assert!((2_000.0..2_100.0).contains(&results["queue_wait"].max));
+        let waits = results["queue_wait"];
+        assert_eq!(
+            (waits.count, waits.unfinished),
+            (3, 1),
+            "not the one that left"
+        );
+        assert!((30_000.0..30_100.0).contains(&waits.max), "{waits:?}");
+        assert!((30_000.0..30_400.0).contains(&waits.p99), "{waits:?}");
+        assert!((10_600.0..10_800.0).contains(&waits.mean), "{waits:?}");
         // Of four who asked once each, two were matched: (1+1)² / (4 · (1+1)).
         assert_eq!(fairness["matches"].jain, Some(0.5));
         let twice = {
@@ -416,8 +423,8 @@ mod figures {
             both.merge(&metrics);
             both.results()
         };
-        assert_eq!(twice.0["queue_wait"].count, 4);
-        assert_eq!(twice.0["queue_wait"].unfinished, 4);
+        assert_eq!(twice.0["queue_wait"].count, 6);
+        assert_eq!(twice.0["queue_wait"].unfinished, 2);
         assert_eq!(twice.1["matches"].jain, Some(0.5));
     }
 
@@ -429,10 +436,73 @@ mod figures {
         story.answers(call, stick(1, 1));
         let (_, metrics, _) = story.ends_with_figures();
         let (results, fairness) = metrics.results();
-        assert_eq!(results["stick_wait"].count, 1);
+        assert_eq!(results["stick_wait"].count, 2);
         assert_eq!(results["stick_wait"].unfinished, 1);
         assert_eq!(fairness["stick_turns"].jain, Some(0.5));
         assert!((fairness["stick_turns"].mean - 0.5).abs() < 1e-9);
+    }
+
+    /// Bob claims the stick that Ann holds; then something ends his claim, or nothing does.
+    #[test]
+    fn a_claim_that_ended_otherwise_is_no_wait() {
+        type Then = fn(&mut Story);
+        let cases: [(&str, Then, u64); 6] = [
+            ("nothing", |_| {}, 1),
+            ("vanished", |story| story.does(BOB, What::Vanished), 0),
+            ("forgot", |story| story.does(BOB, What::Forgot), 0),
+            (
+                "reset",
+                |story| {
+                    story.calls(BOB, Op::Reset { room: None });
+                },
+                0,
+            ),
+            (
+                "away",
+                |story| story.finds(BOB, 9, story.now(), member(9, BOB, Presence::Back)),
+                0,
+            ),
+            (
+                "away, and claimed again",
+                |story| {
+                    story.finds(BOB, 9, story.now(), member(9, BOB, Presence::Back));
+                    story.calls(BOB, talking_stick());
+                },
+                1,
+            ),
+        ];
+        for (what, then, unfinished) in cases {
+            let mut story = Story::two_in_lobby();
+            story.takes_stick(ANN, 3, 1, &[ANN, BOB]);
+            let call = story.calls(BOB, talking_stick());
+            story.answers(call, stick(1, 1));
+            story.later(Span::secs(1));
+            then(&mut story);
+            let (_, metrics, _) = story.ends_with_figures();
+            let (results, _) = metrics.results();
+            assert_eq!(results["stick_wait"].unfinished, unfinished, "{what}");
+        }
+    }
+
+    /// A send is refused in the end, after an attempt that nothing was heard of: it may have been
+    /// said. After an attempt that was put off, it was not.
+    #[test]
+    fn a_refusal_after_a_silent_attempt_is_no_refusal() {
+        for (why, code, refused) in [
+            (Retry::Silence, "overloaded", 0),
+            (Retry::Dropped, "rate_limited", 0),
+            (Retry::PutOff, "overloaded", 1),
+            (Retry::Silence, "chat_ended", 1),
+        ] {
+            let mut story = Story::new();
+            story.matches(ANN, BOB, PAIR);
+            let call = story.calls(ANN, send(PAIR, "hello"));
+            story.retries_because(call, why);
+            story.refuses(call, code);
+            let (_, metrics, _) = story.ends_with_figures();
+            let counted: u64 = metrics.refusals().values().sum();
+            assert_eq!(counted, refused, "{why:?}, {code}");
+        }
     }
 
     fn threshold(metric: &'static str, figure: Figure, compare: Compare, bound: f64) -> Threshold {

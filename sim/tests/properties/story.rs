@@ -451,6 +451,8 @@ impl Story {
 
     pub(crate) fn ends_with_figures(mut self) -> (Judgement, Metrics, Tally) {
         let judgement = self.judge.finish(self.now);
+        let ended = WorldRecord::Ended { at: self.now };
+        self.metrics.observe_world(&ended);
         self.metrics.add_overtaken(judgement.overtaken);
         (judgement, self.metrics, self.sightings.into_tally())
     }

@@ -90,6 +90,7 @@ pub(crate) fn plan() -> Plan {
         properties: PROPERTIES.to_vec(),
         expect_sometimes: Vec::new(),
         thresholds: Vec::new(),
+        allow_stuck: Ratio::NEVER,
     }
 }
 

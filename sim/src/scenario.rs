@@ -36,6 +36,7 @@ pub use write::{Notes, to_yaml};
 
 use crate::names::PROPERTIES;
 use crate::plan::{Fault, Plan, Schedule, Workload};
+use crate::recipe::Recipe;
 use ends::End;
 use error::{Problem, Read};
 use fields::Fields;
@@ -45,7 +46,7 @@ use script::Users;
 use tables::Tables;
 
 /// The keys of a scenario.
-const KEYS: [&str; 18] = [
+const KEYS: [&str; 19] = [
     "name",
     "about",
     "seed",
@@ -60,6 +61,7 @@ const KEYS: [&str; 18] = [
     "steps",
     "network",
     "schedule",
+    "recipe",
     "faults",
     "properties",
     "expect_sometimes",
@@ -177,6 +179,9 @@ fn plan(node: &Node, stem: &str) -> Read<Plan> {
         schedule: fields
             .get("schedule")
             .map_or(Ok(Schedule::Plain), surroundings::schedule)?,
+        recipe: fields
+            .get("recipe")
+            .map_or(Ok(Recipe::default()), surroundings::recipe)?,
         server,
         workload,
         faults,

@@ -30,7 +30,8 @@ pub struct RoomOutline {
     pub events: u64,
     /// How many are in it.
     pub members: usize,
-    /// Members whose last stream closed a moment ago, and those who are away.
+    /// Members whose last stream closed a moment ago, and those who are away; none of an ended
+    /// room.
     pub absent: usize,
     /// Members with a draft.
     pub drafts: usize,
@@ -93,7 +94,10 @@ impl Hub {
                 .is_some_and(|p| p != PresenceView::Present)
         };
         let has_draft = |user: UserId| room.draft(user).is_some_and(|draft| !draft.is_empty());
-        let members = || room.members().iter().map(|member| member.user);
+        // Nobody looks who of an ended room is there.
+        let ended = matches!(room.kind, Kind::Ended(_));
+        let living = if ended { &[][..] } else { room.members() };
+        let members = || living.iter().map(|member| member.user);
         let holder = room.stick().and_then(|stick| stick.holder());
         RoomOutline {
             kind: match &room.kind {

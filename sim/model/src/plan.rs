@@ -5,6 +5,7 @@ use std::sync::Arc;
 use chat_types::{BreakKind, Config, Span};
 
 use crate::draw::{Quantiles, Ratio};
+use crate::recipe::Recipe;
 
 /// A whole scenario, checked.
 #[derive(Clone, Debug)]
@@ -31,6 +32,8 @@ pub struct Plan {
     pub network: Network,
     /// In which order it delivers what is under way at once.
     pub schedule: Schedule,
+    /// Where its runs leave the histories of their seeds.
+    pub recipe: Recipe,
     /// What goes wrong, and when; ordered by `at`.
     pub faults: Vec<Fault>,
     /// Names of the properties to judge by, in the order of the table.

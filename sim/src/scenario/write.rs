@@ -58,6 +58,9 @@ impl Notes {
         client(&mut file, &plan.client);
         network(&mut file, &plan.network);
         schedule(&mut file, plan.schedule);
+        if !plan.recipe.is_plain() {
+            line(&mut file, format_args!("recipe: \"{}\"", plan.recipe));
+        }
         let users = self.workload(&mut file, &plan.workload);
         let faults: Vec<String> = plan.faults.iter().map(|f| fault(f, users)).collect();
         list(&mut file, "faults", &faults, &self.faults);

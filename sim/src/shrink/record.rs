@@ -14,6 +14,7 @@ use crate::plan::{
     ScriptUser, Step, Text, Verb, Victims, Workload,
 };
 use crate::protocol::{Agent, CallId, Op};
+use crate::recipe::Recipe;
 
 /// How long a packet takes that is not spelled out: the median of the scenario's network.
 fn usual_latency(latency: &Quantiles) -> u64 {
@@ -98,6 +99,8 @@ impl Scribe {
                 stream_break: Ratio::NEVER,
             },
             schedule: Schedule::Plain,
+            // What chance decided behind its turns is spelled out.
+            recipe: Recipe::default(),
             capacity: match to {
                 TrueTo::Packets => plan.capacity.clone(),
                 TrueTo::Service => at_once(&plan.capacity),

@@ -17,7 +17,7 @@ use crate::world::agenda::Event;
 const REASON: &str = "simulated";
 
 /// What is wrong at the moment.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Weather {
     draw: Draw,
     slow_disk: (Time, u32),
@@ -34,6 +34,11 @@ impl Weather {
             fail_disk: (START, Unsynced::Lost),
             muted: Vec::new(),
         }
+    }
+
+    /// Whom faults strike is drawn from another generator from here on.
+    pub(super) fn key_again(&mut self, draw: Draw) {
+        self.draw = draw;
     }
 
     /// How many times as long a commit takes.

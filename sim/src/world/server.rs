@@ -21,7 +21,7 @@ pub(super) const WRITE_STALL: Span = Span::secs(30);
 const OVERLOAD_RETRY: Span = Span::millis(250);
 
 /// The one server.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Server {
     /// None while it is down.
     pub(super) node: Option<Node>,
@@ -71,6 +71,16 @@ impl Server {
             due_at: Time::MAX,
             figures: Figures::default(),
         }
+    }
+
+    /// How many lives it had, as far as anyone tells them apart.
+    pub(super) fn lives(&self) -> u64 {
+        u64::from(self.life.min(3))
+    }
+
+    /// Service and commit times are drawn from another generator from here on.
+    pub(super) fn key_again(&mut self, draw: Draw) {
+        self.draw = draw;
     }
 
     /// The node's timer is written down again whenever it moves earlier; an old one means nothing.

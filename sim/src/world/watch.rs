@@ -12,12 +12,12 @@ use crate::sometimes::{Point, Sightings, Tally};
 
 /// Told of every record. It changes nothing in the world.
 pub(crate) struct Watch<'o> {
-    judge: Judge,
-    metrics: Metrics,
-    sightings: Sightings,
-    also: Option<&'o mut dyn Observer>,
+    pub(super) judge: Judge,
+    pub(super) metrics: Metrics,
+    pub(super) sightings: Sightings,
+    pub(super) also: Option<&'o mut dyn Observer>,
     /// Whose `await` ran out of time, and when.
-    stuck: Vec<(Agent, Time)>,
+    pub(super) stuck: Vec<(Agent, Time)>,
 }
 
 impl<'o> Watch<'o> {

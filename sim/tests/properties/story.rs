@@ -14,6 +14,7 @@ use sim::names::PROPERTIES;
 use sim::plan::{Capacity, Client, Network, Plan, Schedule, Workload};
 use sim::properties::{Judge, Judgement};
 use sim::protocol::{Agent, Answer, CallId, Op, Outcome, Presence, Room, Saw, User};
+use sim::recipe::Recipe;
 use sim::sometimes::{Sightings, Tally};
 
 mod words;
@@ -86,6 +87,7 @@ pub(crate) fn plan() -> Plan {
             stream_break: Ratio::NEVER,
         },
         schedule: Schedule::Plain,
+        recipe: Recipe::default(),
         faults: Vec::new(),
         properties: PROPERTIES.to_vec(),
         expect_sometimes: Vec::new(),

@@ -22,7 +22,18 @@ use crate::plan::{Plan, Race, Schedule, Workload};
 const OWN_USERS: u32 = 120;
 
 /// Which schedules are explored.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    clap::ValueEnum,
+    serde::Serialize,
+    serde::Deserialize,
+)]
+#[serde(rename_all = "snake_case")]
 pub enum Mix {
     /// The plain one only.
     Plain,

@@ -246,6 +246,7 @@ impl<'a, 'o> World<'a, 'o> {
             Event::DrainAgain => self.drain_all(),
             Event::End => self.end(),
         }
+        self.reach_milestones();
         if self.steps >= self.next_swap {
             self.swap();
         }

@@ -44,7 +44,7 @@ impl QueueProgress {
                 | FaultKind::Suspend { .. }
                 | FaultKind::ClockJump { .. }
                 | FaultKind::Operator(_) => true,
-                FaultKind::SlowDisk { .. } => false,
+                FaultKind::SlowDisk { .. } | FaultKind::LoseReplies => false,
             });
         Self {
             checks: 0,

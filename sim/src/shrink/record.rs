@@ -338,6 +338,8 @@ fn named(fault: &Fault, struck: Option<Vec<u32>>) -> Option<Fault> {
                 OperatorAct::Ban { .. } => OperatorAct::Ban { user },
             })
         }
+        // Each answer that got lost is spelled out.
+        FaultKind::LoseReplies => return None,
         FaultKind::Crash { .. }
         | FaultKind::SlowDisk { .. }
         | FaultKind::FailDisk { .. }
@@ -345,6 +347,7 @@ fn named(fault: &Fault, struck: Option<Vec<u32>>) -> Option<Fault> {
     };
     Some(Fault {
         at: fault.at,
+        milestone: fault.milestone,
         kind,
         need: fault.need,
     })
@@ -373,7 +376,7 @@ fn until_healed(mut fault: Fault, healed: Span) -> Fault {
         | FaultKind::Suspend {
             duration: length, ..
         } => *length = (*length).min(left),
-        FaultKind::ClockJump { .. } | FaultKind::Operator(_) => {}
+        FaultKind::ClockJump { .. } | FaultKind::LoseReplies | FaultKind::Operator(_) => {}
     }
     fault
 }

@@ -256,6 +256,7 @@ impl World<'_, '_> {
                 Output::Notice { .. } => {}
             }
         }
+        self.weather.replies_left();
         self.append();
         let ahead = self.server.clock_ahead;
         let Some(node) = self.server.node.as_mut() else {
@@ -335,6 +336,8 @@ impl World<'_, '_> {
             }
         }
         self.server.appending = false;
+        // Before anybody hears of what was committed.
+        self.reach_milestones();
         self.pump();
     }
 

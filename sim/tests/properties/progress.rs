@@ -96,6 +96,7 @@ mod queue_progress {
         assert_eq!(two_wait(Vec::new()), ["queue_progress"]);
         let slow_disk = Fault {
             at: Span::ZERO,
+            milestone: None,
             kind: FaultKind::SlowDisk {
                 factor: 50,
                 duration: Span::secs(60),

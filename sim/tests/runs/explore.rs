@@ -100,7 +100,7 @@ fn check(plan: &Plan) {
                 assert!(by.0 >= 1_000);
                 continue;
             }
-            Operator(_) => continue,
+            LoseReplies | Operator(_) => continue,
         };
         assert!(lasts >= 1_000, "{fault:?}");
         assert!(fault.at.0 + lasts <= plan.duration.0, "{fault:?}");
@@ -160,6 +160,9 @@ fn every_kind_of_thing_is_drawn_now_and_then() {
     };
     for what in [
         "own form",
+        "answers lost",
+        "at match",
+        "at released_by",
         "plain",
         "race depth",
         "no faults",

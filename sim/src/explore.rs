@@ -26,7 +26,7 @@ pub use cause::cause;
 pub use found::{Failure, Failures};
 pub use guided::{Corpus, Entry, FLAT};
 pub use hunt::{Guide, Hunted};
-pub use vary::{Mix, Varied, vary};
+pub use vary::{EVERYDAY, Mix, Varied, blank, vary};
 
 /// What to explore.
 #[derive(Clone, Debug)]

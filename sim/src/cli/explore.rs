@@ -16,6 +16,7 @@ Examples:
   sim explore scenarios/*.yaml --seeds 2000
   sim explore scenarios/*.yaml --for 10m --keep-going --json explored.json
   sim explore scenarios/*.yaml --guided --corpus target/corpus --for 10m
+  sim explore --flows --seeds 2000
   sim explore scenarios/churn.yaml --seeds 1 --seed 1337 --verbose
   sim explore scenarios/stick_contention.yaml --seeds 2000 --seek stick-wait
 
@@ -24,6 +25,9 @@ lengths of time, personas, habits, the network, the schedule. Thresholds and
 expect_sometimes are not judged, for they were made for the scenario as it is.
 Of N seeds over several files, seed I goes to file I mod the number of files.
 The same seeds find the same, with any --jobs; --for decides only how many.
+
+--flows draws what users do as well: visits to rooms, partners, turns with the
+stick and breaks, in an order that can work, under defaults or drawn limits.
 
 With --guided, a run splits where it reaches a state of the chat that is new or
 rare: copies of its world go on with chance of their own. --seeds counts such
@@ -38,8 +42,11 @@ Exit codes: 0 nothing was violated, 1 a safety property (or a panic),
 #[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
 pub struct ExploreArgs {
     /// Scenario files, taken in turn
-    #[arg(value_name = "FILE", required = true)]
+    #[arg(value_name = "FILE", required_unless_present = "flows")]
     pub files: Vec<PathBuf>,
+    /// Draw everyday flows as well, or with no FILE alone
+    #[arg(long)]
+    pub flows: bool,
     /// How many seeds to try in all
     #[arg(long, value_name = "N", required_unless_present_any = ["time", "guided"])]
     pub seeds: Option<NonZeroU64>,

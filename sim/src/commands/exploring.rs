@@ -12,7 +12,7 @@ use crate::caught::caught;
 use crate::cli::ExploreArgs;
 use crate::engine::Engine;
 use crate::explore::{
-    Corpus, Exploration, Explored, Failure, Guide, Listener, Patience, Trial, explore,
+    Corpus, Exploration, Explored, Failure, Guide, Listener, Patience, Trial, blank, explore,
 };
 use crate::output;
 use crate::report::{
@@ -22,6 +22,9 @@ use crate::runner::{Measured, Progress};
 use crate::scenario::to_yaml;
 use crate::shrink;
 use crate::trace::TraceWriter;
+
+/// How the command line asks for drawn flows: in place of a file.
+const FLOWS: &str = "--flows";
 
 /// Between two savings of the corpus, so that little is lost when exploring is killed.
 const SAVE: Duration = Duration::from_secs(20);
@@ -35,9 +38,12 @@ pub(super) fn run<M: Measured>(
     engine: &Engine<M>,
     console: &mut Console<'_>,
 ) -> u8 {
-    let Some(plans) = load_all(&arguments.files, engine, console) else {
+    let Some(mut plans) = load_all(&arguments.files, engine, console) else {
         return WRONG;
     };
+    if arguments.flows {
+        plans.push(blank());
+    }
     for path in [&arguments.json, &arguments.trace].into_iter().flatten() {
         if !is_stdout(Some(path))
             && let Err(problem) = output::prepare(path)
@@ -102,11 +108,11 @@ pub(super) fn run<M: Measured>(
             None => keep(arguments, &what, failure, engine, console),
         });
     }
-    let files: Vec<String> = arguments
-        .files
-        .iter()
-        .map(|file| file.display().to_string())
-        .collect();
+    let named = arguments.files.iter();
+    let mut files: Vec<String> = named.map(|file| file.display().to_string()).collect();
+    if arguments.flows {
+        files.push(FLOWS.to_owned());
+    }
     let run = Exploring {
         files: &files,
         what: &what,

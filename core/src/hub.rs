@@ -27,6 +27,7 @@ mod breaks;
 mod identity;
 mod matching;
 mod moderation;
+mod outline;
 mod overview;
 mod presence;
 mod reading;
@@ -56,6 +57,7 @@ use crate::room::{Notice, Room};
 use crate::table::Table;
 use crate::timer::{Timer, TimerKind, Timers};
 
+pub use outline::{ParticipantOutline, RoomKind, RoomOutline};
 pub use overview::{Counts, LINE_SHOWN, Muted, ParticipantView, RoomView};
 pub use reading::{Answer, MemberView, PresenceView, Size};
 pub use snapshot::RestoreError;

@@ -35,8 +35,8 @@ pub use digest::{mix, mix_bytes};
 pub use event::{Body, EndReason, Event, Gap, LostRange, Membership, StickLoss, Who};
 pub use figures::{Figures, StickMove};
 pub use hub::{
-    Answer, Counts, Effect, Hub, LINE_SHOWN, MemberView, Muted, ParticipantView, PresenceView,
-    RestoreError, RoomView, Size,
+    Answer, Counts, Effect, Hub, LINE_SHOWN, MemberView, Muted, ParticipantOutline,
+    ParticipantView, PresenceView, RestoreError, RoomKind, RoomOutline, RoomView, Size,
 };
 pub use id::{
     Address, Epoch, MessageId, Position, RequestKey, RoomId, RoomSeq, SecretHash, Seq, UserId,

@@ -8,7 +8,7 @@ use chat_core::{Config, Entry, Hub, Node, Position, Reject, Reply, Time};
 const TAIL: usize = 20_000;
 
 /// What survives a crash.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Disk {
     keep: Keep,
     /// The state at the last snapshot; none before the first one.

@@ -27,4 +27,4 @@ mod translate;
 pub mod user;
 pub mod world;
 
-pub use sim_model::{draw, history, names, plan, protocol};
+pub use sim_model::{draw, history, names, plan, protocol, recipe};

@@ -38,6 +38,7 @@ pub use write::{Notes, to_yaml};
 use crate::draw::Ratio;
 use crate::names::PROPERTIES;
 use crate::plan::{Fault, Plan, Schedule, Workload};
+use crate::recipe::Recipe;
 use ends::End;
 use error::{Problem, Read};
 use fields::Fields;
@@ -47,7 +48,7 @@ use script::Users;
 use tables::Tables;
 
 /// The keys of a scenario.
-const KEYS: [&str; 19] = [
+const KEYS: [&str; 20] = [
     "name",
     "about",
     "seed",
@@ -62,6 +63,7 @@ const KEYS: [&str; 19] = [
     "steps",
     "network",
     "schedule",
+    "recipe",
     "faults",
     "properties",
     "expect_sometimes",
@@ -180,6 +182,9 @@ fn plan(node: &Node, stem: &str) -> Read<Plan> {
         schedule: fields
             .get("schedule")
             .map_or(Ok(Schedule::Plain), surroundings::schedule)?,
+        recipe: fields
+            .get("recipe")
+            .map_or(Ok(Recipe::default()), surroundings::recipe)?,
         server,
         workload,
         faults,

@@ -102,7 +102,7 @@ enum Doing {
 }
 
 /// A virtual user.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct VirtualUser {
     agent: Agent,
     /// Who it is to the server; none when it has no handle.
@@ -197,6 +197,12 @@ impl VirtualUser {
             leave_out: Vec::new(),
             last_key: None,
         }
+    }
+
+    /// The user's choices come from another generator from here on, that of this seed. What it
+    /// has chosen stays.
+    pub fn key_again(&mut self, seed: u64) {
+        self.draw = Draw::new(seed, Actor::User(self.agent.0));
     }
 
     /// The user arrives, and begins its flow.

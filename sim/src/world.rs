@@ -5,10 +5,14 @@
 //!
 //! `agenda.rs` is the clock and the heap, `arrivals.rs` says when users come, `clients.rs` is their
 //! side, `network.rs` and `streams.rs` are what lies between, `race.rs` perturbs the order of what is
-//! under way, `server.rs` is the Node with its disk and the time it takes, `faults.rs` makes things go wrong, `script.rs` performs the steps form, and `watch.rs` is told of it all.
+//! under way, `server.rs` is the Node with its disk and the time it takes, `faults.rs` makes things
+//! go wrong, `script.rs` performs the steps form, `watch.rs` is told of it all, and `branch.rs`
+//! draws chance anew.
 
+pub mod abstraction;
 mod agenda;
 pub(crate) mod arrivals;
+mod branch;
 mod clients;
 mod faults;
 mod network;
@@ -16,6 +20,7 @@ mod race;
 mod script;
 mod server;
 mod slots;
+mod split;
 mod streams;
 pub(crate) mod watch;
 
@@ -35,11 +40,13 @@ use crate::user::{Script, VirtualUser};
 
 use agenda::{Agenda, Event};
 use arrivals::Arrival;
+use branch::Chance;
 use clients::Client;
 use faults::Weather;
 use race::Racing;
 use server::Server;
 use slots::Slots;
+pub use split::begin;
 use watch::Watch;
 
 /// The instant at which every virtual world begins.
@@ -78,6 +85,7 @@ const SWAP_STEPS: u64 = 20_000;
 struct World<'a, 'o> {
     plan: &'a Plan,
     seed: u64,
+    chance: Chance,
     agenda: Agenda,
     arrivals: std::vec::IntoIter<Arrival>,
     next_arrival: Option<Arrival>,
@@ -168,6 +176,7 @@ impl<'a, 'o> World<'a, 'o> {
         Self {
             plan,
             seed,
+            chance: Chance::new(seed, &plan.recipe),
             agenda: Agenda::new(START),
             arrivals: arrivals.into_iter(),
             next_arrival: None,
@@ -202,6 +211,7 @@ impl<'a, 'o> World<'a, 'o> {
         self.begin_script();
         self.schedule_arrival();
         self.pump();
+        self.take_turn();
     }
 
     /// Takes the next event from the agenda and handles it.
@@ -236,9 +246,11 @@ impl<'a, 'o> World<'a, 'o> {
             Event::DrainAgain => self.drain_all(),
             Event::End => self.end(),
         }
+        self.reach_milestones();
         if self.steps >= self.next_swap {
             self.swap();
         }
+        self.take_turn();
     }
 
     /// The twin swaps its Hub at other steps, and is the same in all else.
@@ -301,8 +313,8 @@ impl<'a, 'o> World<'a, 'o> {
         let agent = u32::try_from(self.clients.len()).expect("the plan limits users");
         self.timeline.arrive(now.since(START));
         let agent_id = crate::protocol::Agent(agent);
-        let link = Draw::new(self.seed, Actor::Link(agent));
-        let user = VirtualUser::new(agent_id, script, self.plan.client, self.seed, name);
+        let link = Draw::new(self.chance.key(), Actor::Link(agent));
+        let user = VirtualUser::new(agent_id, script, self.plan.client, self.chance.key(), name);
         self.clients.push(Client::new(user, link));
         self.busy += 1;
         self.clients[agent as usize]

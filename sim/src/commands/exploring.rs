@@ -11,7 +11,9 @@ use super::{Console, WRONG, is_stdout, load_all, shrinking};
 use crate::caught::caught;
 use crate::cli::ExploreArgs;
 use crate::engine::Engine;
-use crate::explore::{Exploration, Explored, Failure, Guide, Listener, Patience, Trial, explore};
+use crate::explore::{
+    Corpus, Exploration, Explored, Failure, Guide, Listener, Patience, Trial, blank, explore,
+};
 use crate::output;
 use crate::report::{
     Detail, Exploring, Kept, VERSION, View, exploration, exploration_json, exploring_line,
@@ -20,6 +22,12 @@ use crate::runner::{Measured, Progress};
 use crate::scenario::to_yaml;
 use crate::shrink;
 use crate::trace::TraceWriter;
+
+/// How the command line asks for drawn flows: in place of a file.
+const FLOWS: &str = "--flows";
+
+/// Between two savings of the corpus, so that little is lost when exploring is killed.
+const SAVE: Duration = Duration::from_secs(20);
 
 /// Between two looks of the live line.
 const LOOK: Duration = Duration::from_millis(100);
@@ -30,9 +38,12 @@ pub(super) fn run<M: Measured>(
     engine: &Engine<M>,
     console: &mut Console<'_>,
 ) -> u8 {
-    let Some(plans) = load_all(&arguments.files, engine, console) else {
+    let Some(mut plans) = load_all(&arguments.files, engine, console) else {
         return WRONG;
     };
+    if arguments.flows {
+        plans.push(blank());
+    }
     for path in [&arguments.json, &arguments.trace].into_iter().flatten() {
         if !is_stdout(Some(path))
             && let Err(problem) = output::prepare(path)
@@ -50,6 +61,14 @@ pub(super) fn run<M: Measured>(
     } else {
         Patience::FirstFailure
     };
+    let guided = match arguments.guided.then(|| corpus(arguments)) {
+        Some(Ok(corpus)) => Some(corpus),
+        Some(Err(problem)) => {
+            console.complain(&format!("error: cannot read the corpus: {problem}\n"));
+            return WRONG;
+        }
+        None => None,
+    };
     let what = Explored {
         plans: &plans,
         first: arguments.seed,
@@ -60,11 +79,18 @@ pub(super) fn run<M: Measured>(
         patience,
         properties: &arguments.properties,
         seek: arguments.seek.map(|seek| (seek, guide)),
+        recipe: arguments.recipe.clone().unwrap_or_default(),
+        guided,
     };
     let began = (console.clock)();
     let found = explore(&what, engine, &mut Ear::new(arguments, &what, console));
     let wall = (console.clock)().saturating_sub(began);
     (console.live)(None);
+    if let (Some(folder), Some(corpus)) = (&arguments.corpus, &found.guided)
+        && let Err(problem) = corpus.save(folder)
+    {
+        return cannot_write(folder, &problem, console);
+    }
     if let Some(path) = &arguments.trace
         && let Some(failure) = found.failures.iter().next()
         && let Err(problem) = trace(path, &what, failure, engine)
@@ -82,11 +108,11 @@ pub(super) fn run<M: Measured>(
             None => keep(arguments, &what, failure, engine, console),
         });
     }
-    let files: Vec<String> = arguments
-        .files
-        .iter()
-        .map(|file| file.display().to_string())
-        .collect();
+    let named = arguments.files.iter();
+    let mut files: Vec<String> = named.map(|file| file.display().to_string()).collect();
+    if arguments.flows {
+        files.push(FLOWS.to_owned());
+    }
     let run = Exploring {
         files: &files,
         what: &what,
@@ -95,6 +121,12 @@ pub(super) fn run<M: Measured>(
         wall,
     };
     tell(arguments, &run, console)
+}
+
+/// What was interesting before.
+fn corpus(arguments: &ExploreArgs) -> std::io::Result<Corpus> {
+    let folder = arguments.corpus.as_deref();
+    folder.map_or_else(|| Ok(Corpus::default()), Corpus::load)
 }
 
 /// Writes the drawn scenario of a failure, and the smallest one that fails in the same way.
@@ -192,6 +224,7 @@ struct Ear<'a, 'c> {
     console: &'a mut Console<'c>,
     began: Duration,
     looked: Duration,
+    saved: Duration,
 }
 
 impl<'a, 'c> Ear<'a, 'c> {
@@ -207,6 +240,7 @@ impl<'a, 'c> Ear<'a, 'c> {
             console,
             began,
             looked: began,
+            saved: began,
         }
     }
 }
@@ -231,6 +265,15 @@ impl Listener for Ear<'_, '_> {
         if now.saturating_sub(self.looked) >= LOOK {
             self.looked = now;
             (self.console.live)(Some(&exploring_line(so_far, wall)));
+        }
+        if let (Some(folder), Some(corpus)) = (&self.arguments.corpus, &so_far.guided)
+            && now.saturating_sub(self.saved) >= SAVE
+        {
+            self.saved = now;
+            if let Err(problem) = corpus.save(folder) {
+                cannot_write(folder, &problem, self.console);
+                return ControlFlow::Break(());
+            }
         }
         match self.arguments.time {
             Some(time) if wall >= Duration::from_micros(time.0) => ControlFlow::Break(()),

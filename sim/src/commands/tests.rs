@@ -162,6 +162,7 @@ impl Desk {
             load,
             schema: || serde_json::json!({"title": "Scenario"}),
             run: run_seed,
+            begin: |_, _| unreachable!("nothing is explored by splitting"),
             live: |_, _, _, _| unreachable!("no live run is asked for"),
             start: Time(1_000),
         };

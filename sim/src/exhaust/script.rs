@@ -120,6 +120,7 @@ impl Writer {
             Action::Crash => {
                 self.faults.push(Fault {
                     at: self.at,
+                    milestone: None,
                     kind: FaultKind::Crash {
                         down_for: DOWN,
                         lose_unsynced: true,

@@ -15,6 +15,7 @@ use crate::plan::{
     Capacity, Client, Compare, Figure, Habits, Network, Persona, Plan, Schedule, Threshold,
     Workload,
 };
+use crate::recipe::Recipe;
 use crate::result::{
     Class, Counts, FairnessResult, MetricResult, PropertyResult, Repro, RestResult, RunResult,
     Stuck, ThresholdResult, Verdict, Violation,
@@ -99,6 +100,7 @@ pub(crate) fn plan(name: &str) -> Plan {
             stream_break: ratio(500),
         },
         schedule: Schedule::Plain,
+        recipe: Recipe::default(),
         faults: Vec::new(),
         properties: PROPERTIES.to_vec(),
         expect_sometimes: vec![
@@ -244,7 +246,7 @@ fn result(plan: &Plan) -> RunResult {
         shrunk: None,
         live: None,
         repro: Some(Repro {
-            command: repeat_command(FILE, plan.seed, 1),
+            command: repeat_command(FILE, plan.seed, 1, &Recipe::default()),
             whole: None,
             file: FILE.to_owned(),
         }),
@@ -335,7 +337,7 @@ fn fail(run: &mut FinishedRun, property: &str, verdict: Verdict, seed: u64, deta
         seed,
     });
     result.repro = Some(Repro {
-        command: repeat_command(FILE, seed, 1),
+        command: repeat_command(FILE, seed, 1, &Recipe::default()),
         whole: None,
         file: FILE.to_owned(),
     });
@@ -385,7 +387,7 @@ pub(crate) fn stalled_run() -> FinishedRun {
     }
     let result = &mut run.summary.result;
     result.repro = Some(Repro {
-        command: repeat_command(FILE, 57, 1),
+        command: repeat_command(FILE, 57, 1, &Recipe::default()),
         whole: None,
         file: FILE.to_owned(),
     });
@@ -525,7 +527,7 @@ pub(crate) fn overlong(mut run: FinishedRun) -> FinishedRun {
         stuck.waiting_for = long("waits");
     }
     result.repro = Some(Repro {
-        command: repeat_command(&run.file, u64::MAX, u64::MAX),
+        command: repeat_command(&run.file, u64::MAX, u64::MAX, &Recipe::default()),
         whole: None,
         file: run.file.clone(),
     });

@@ -58,6 +58,9 @@ impl Notes {
         client(&mut file, &plan.client);
         network(&mut file, &plan.network);
         schedule(&mut file, plan.schedule);
+        if !plan.recipe.is_plain() {
+            line(&mut file, format_args!("recipe: \"{}\"", plan.recipe));
+        }
         let users = self.workload(&mut file, &plan.workload);
         let faults: Vec<String> = plan.faults.iter().map(|f| fault(f, users)).collect();
         list(&mut file, "faults", &faults, &self.faults);
@@ -513,13 +516,27 @@ fn fault(fault: &Fault, users: &[ScriptUser]) -> String {
             format!("fail_disk: {{ for: {duration}{unknown} }}")
         }
         FaultKind::ClockJump { by } => format!("clock_jump: {by}"),
+        FaultKind::LoseReplies => "lose: replies".to_owned(),
         FaultKind::Operator(act) => format!("operator: {}", operator(act, users)),
     };
     let optional = match fault.need {
         Need::Required => "",
         Need::Optional => ", optional: true",
     };
-    format!("{{ at: {}, {what}{optional} }}", fault.at)
+    let at = match fault.milestone {
+        None => format!("at: {}", fault.at),
+        Some(milestone) => {
+            let from = (fault.at > Span::ZERO).then(|| format!("at: {}, ", fault.at));
+            let (group, name) = milestone.reached.words();
+            let count = match milestone.count {
+                1 => String::new(),
+                count => format!(", count: {count}"),
+            };
+            let from = from.unwrap_or_default();
+            format!("{from}at_milestone: {{ {group}: {name}{count} }}")
+        }
+    };
+    format!("{{ {at}, {what}{optional} }}")
 }
 
 fn operator(act: &OperatorAct, users: &[ScriptUser]) -> String {

@@ -20,7 +20,7 @@ use crate::user::{Action, VirtualUser};
 const CANCELLED: usize = 32;
 
 /// Where a client is, as the world sees it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Client {
     pub(super) user: VirtualUser,
     /// What the network does to this client's packets.

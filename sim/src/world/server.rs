@@ -27,7 +27,7 @@ pub(super) const WRITE_STALL: Span = Span::secs(30);
 const OVERLOAD_RETRY: Span = Span::millis(250);
 
 /// The one server.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Server {
     /// None while it is down.
     pub(super) node: Option<Node>,
@@ -108,6 +108,16 @@ impl Server {
             figures: Figures::default(),
             shown: Position(0),
         }
+    }
+
+    /// How many lives it had, as far as anyone tells them apart.
+    pub(super) fn lives(&self) -> u64 {
+        u64::from(self.life.min(3))
+    }
+
+    /// Service and commit times are drawn from another generator from here on.
+    pub(super) fn key_again(&mut self, draw: Draw) {
+        self.draw = draw;
     }
 
     /// The node's timer is written down again whenever it moves earlier; an old one means nothing.
@@ -351,6 +361,7 @@ impl World<'_, '_> {
                 Output::Notice { .. } => {}
             }
         }
+        self.weather.replies_left();
         self.append();
         let ahead = self.server.clock_ahead;
         let Some(node) = self.server.node.as_mut() else {
@@ -468,6 +479,8 @@ impl World<'_, '_> {
             }
         }
         self.server.appending = false;
+        // Before anybody hears of what was committed.
+        self.reach_milestones();
         self.pump();
     }
 

@@ -31,7 +31,7 @@ impl Slot {
 }
 
 /// Something under way.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum Thing {
     /// A request. Once it is submitted, its call is gone.
     Request {
@@ -112,7 +112,7 @@ pub(super) fn spelled_reply(net: Option<&Net>) -> Option<Delivery> {
 }
 
 /// Everything under way.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Slots {
     things: Vec<(u32, Option<Thing>)>,
     free: Vec<u32>,

@@ -1,6 +1,8 @@
 //! The world's own promises: one seed, one history, whoever looks on and whenever the Hub is
 //! swapped.
 
+mod milestones;
+
 use super::*;
 use crate::history::Record;
 use crate::plan::{Race, Schedule};

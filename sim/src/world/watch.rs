@@ -12,10 +12,10 @@ use sim_judge::{Judge, Judgement};
 
 /// Told of every record. It changes nothing in the world.
 pub(crate) struct Watch<'o> {
-    judge: Judge,
-    metrics: Metrics,
-    sightings: Sightings,
-    also: Option<&'o mut dyn Observer>,
+    pub(super) judge: Judge,
+    pub(super) metrics: Metrics,
+    pub(super) sightings: Sightings,
+    pub(super) also: Option<&'o mut dyn Observer>,
 }
 
 impl<'o> Watch<'o> {

@@ -131,6 +131,7 @@ impl Desk {
             load: |path| scenario::load(path).map_err(miette::Report::new),
             schema: scenario::schema,
             run,
+            begin: world::begin,
             live: |_, _, _, _| unreachable!("no live run is asked for"),
             start: world::START,
         };

@@ -33,6 +33,7 @@ impl Clock {
             | FaultKind::FailDisk { .. }
             | FaultKind::Suspend { .. }
             | FaultKind::ClockJump { .. }
+            | FaultKind::LoseReplies
             | FaultKind::Operator(_) => 1,
         });
         let longest = plan.capacity.commit.max() * slow.max().unwrap_or(1);

@@ -378,11 +378,20 @@ fn faults(plan: &Plan) -> Vec<Struck> {
                 chat_core::Span::ZERO,
                 format!("the server's clock jumps by {by}"),
             ),
+            FaultKind::LoseReplies => (
+                "replies lost",
+                chat_core::Span::ZERO,
+                "the next answers get lost".to_owned(),
+            ),
             FaultKind::Operator(_) => (
                 "operator",
                 chat_core::Span::ZERO,
                 "an operator acts".to_owned(),
             ),
+        };
+        let words = match &fault.milestone {
+            Some(milestone) => format!("{words}, at {milestone}"),
+            None => words,
         };
         Struck {
             at_ms: fault.at.0 as f64 / 1_000.0,

@@ -133,7 +133,10 @@ impl Auditor {
             } => self.border.writable(at, ticket, writable),
             ServerRecord::StreamEnded { at, ticket } => self.stream_ended(at, ticket),
             ServerRecord::Gone { at, ticket } => self.gone(at, ticket),
-            ServerRecord::Appending { .. } => self.implied.formed(),
+            ServerRecord::Appending { .. } => {
+                self.implied.formed();
+                self.border.formed();
+            }
             ServerRecord::AppendFailed { at } => self.clock.append_failed(at),
             ServerRecord::AppendUnknown { .. } => self.clock.append_unknown(),
             ServerRecord::ClockJumped { at, by } => {
@@ -180,6 +183,7 @@ impl Auditor {
             self.differ(at, Difference::Late { due, since });
             return;
         }
+        self.implied.pass(at);
         let pending = self.pending();
         self.peak = if pending == 0 {
             0
@@ -249,6 +253,16 @@ impl Auditor {
                     said: said.clone(),
                 },
             );
+        }
+        if let Entry::Call {
+            caller,
+            key: Some(key),
+            ..
+        } = entry
+        {
+            let call = (caller.handle(), *key);
+            self.border
+                .repeated(call, &owed.outcome, (at, owed.answer_at));
         }
         if let Some(ticket) = ticket
             && let Some(user) =
@@ -341,8 +355,8 @@ impl Auditor {
     ) -> Stage {
         let turned = self.admission.admit(at, from, ask, user);
         if turned.is_some() && self.border.waits_already(ask) {
-            // It joins an earlier attempt that waits for the journal.
-            return Stage::Proposed;
+            // It joins an earlier attempt that waits for the journal, if there is room to.
+            return Stage::Joining;
         }
         match (ask, turned, user) {
             (_, Some(refusal), _) => Stage::Owed(Err(refusal), at),
@@ -389,7 +403,7 @@ impl Auditor {
         let op = call.op().cloned();
         let said = outcome.clone();
         match call.stage {
-            Stage::Proposed => self.turned_away(at, &call, outcome),
+            Stage::Proposed | Stage::Joining => self.turned_away(at, &call, outcome),
             Stage::Owed(_, from) | Stage::Held(_, from) if from > at => {
                 self.differ(at, Difference::Unasked { op, said });
             }
@@ -479,14 +493,19 @@ impl Auditor {
         else {
             return None;
         };
-        let user = self.model.user_of(caller.handle())?;
-        let mut owed = self.model.repeat(user, *key, op)?.outcome;
+        let user = self.model.user_of(caller.handle());
+        let remembered = user.and_then(|user| self.model.repeat(user, *key, op));
+        let mut owed = match remembered {
+            Some(remembered) => remembered.outcome,
+            // A refused registration is remembered by nobody, but answers those that joined it.
+            None => self.border.of_batch((caller.handle(), *key))?.clone(),
+        };
         if let (
             Ok(Answer::OnBreak {
                 stress, boss_alert, ..
             }),
             Some(mood),
-        ) = (&mut owed, self.model.mood(user, at))
+        ) = (&mut owed, user.and_then(|user| self.model.mood(user, at)))
         {
             (*stress, *boss_alert) = mood;
         }

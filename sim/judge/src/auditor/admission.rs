@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use chat_types::config::{Bucket, RateLimit};
 use chat_types::{Config, Time};
-use sim_model::protocol::{Op, Refusal, User};
+use sim_model::protocol::{Earlier, Op, Refusal, User};
 use sim_model::server::{Ask, Caller};
 
-use super::border::{Border, Call};
+use super::border::{Border, Call, Stage};
 use super::clock::Clock;
 use super::{refusal, unknown_handle};
 
@@ -87,6 +87,9 @@ impl Admission {
             "overloaded" => {
                 let is_break = matches!(call.op(), Some(Op::Break { .. }));
                 pending >= self.max_pending || is_break && border.held() >= self.max_held
+            }
+            "rate_limited" => {
+                matches!(call.stage, Stage::Joining) && refusal.earlier == Earlier::Unknown
             }
             _ => false,
         }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use chat_types::Time;
 use sim_model::protocol::{Op, Outcome, User};
-use sim_model::server::{Ask, Ticket};
+use sim_model::server::{Ask, Handle, Ticket};
 
 use crate::difference::Due;
 
@@ -25,6 +25,8 @@ pub(super) struct Call {
 pub(super) enum Stage {
     /// It waits for the journal.
     Proposed,
+    /// It would be refused, but for an earlier attempt that waits for the journal.
+    Joining,
     /// Its answer is due from this instant on.
     Owed(Outcome, Time),
     /// Its answer is held back until this instant, and then shows the figures of the moment.
@@ -52,12 +54,28 @@ impl Call {
         }
     }
 
+    fn name(&self) -> Option<(Handle, u128)> {
+        name_of(&self.ask)
+    }
+
     fn verb(&self) -> &'static str {
         match &self.ask {
             Ask::Call { op, .. } => op.verb(),
             Ask::OpenStream { .. } => "open stream",
             Ask::Operate(_) => "an operator's act",
         }
+    }
+}
+
+/// By what the attempts of one call are known.
+const fn name_of(ask: &Ask) -> Option<(Handle, u128)> {
+    match ask {
+        Ask::Call {
+            caller,
+            key: Some(key),
+            ..
+        } => Some((caller.handle(), *key)),
+        Ask::Call { .. } | Ask::OpenStream { .. } | Ask::Operate(_) => None,
     }
 }
 
@@ -95,6 +113,8 @@ pub(super) struct Border {
     ends: BTreeSet<(Time, Ticket)>,
     /// Calls that wait for the journal.
     proposed: BTreeSet<(Time, Ticket)>,
+    /// What was decided under each request key since the last batch was put together.
+    batch: Vec<((Handle, u128), Outcome)>,
 }
 
 impl Border {
@@ -116,22 +136,8 @@ impl Border {
 
     /// Whether an earlier attempt of the call waits for the journal.
     pub(super) fn waits_already(&self, ask: &Ask) -> bool {
-        let Ask::Call {
-            caller,
-            key: Some(key),
-            ..
-        } = ask
-        else {
-            return false;
-        };
-        let is_same = |call: &Call| match &call.ask {
-            Ask::Call {
-                caller: other,
-                key: Some(known),
-                ..
-            } => other.handle() == caller.handle() && known == key,
-            Ask::Call { .. } | Ask::OpenStream { .. } | Ask::Operate(_) => false,
-        };
+        let name = name_of(ask);
+        let is_same = |call: &Call| name.is_some() && call.name() == name;
         let waiting = self
             .proposed
             .iter()
@@ -141,7 +147,7 @@ impl Border {
 
     pub(super) fn ask(&mut self, ticket: Ticket, call: Call) {
         match call.stage {
-            Stage::Proposed => {
+            Stage::Proposed | Stage::Joining => {
                 self.proposed.insert((call.asked_at, ticket));
             }
             Stage::Owed(_, from) => self.due.push((from, ticket)),
@@ -190,6 +196,40 @@ impl Border {
         }
     }
 
+    /// A batch is put together.
+    pub(super) fn formed(&mut self) {
+        self.batch.clear();
+    }
+
+    /// What was decided under a request key in the batch that was just committed.
+    pub(super) fn of_batch(&self, call: (Handle, u128)) -> Option<&Outcome> {
+        let decided = self.batch.iter().rev().find(|decided| decided.0 == call);
+        decided.map(|decided| &decided.1)
+    }
+
+    /// An entry with a request key is decided: an answer that is held back is so for all attempts.
+    pub(super) fn repeated(
+        &mut self,
+        name: (Handle, u128),
+        outcome: &Outcome,
+        (at, answer_at): (Time, Time),
+    ) {
+        self.batch.push((name, outcome.clone()));
+        if answer_at <= at {
+            return;
+        }
+        let proposed: Vec<(Time, Ticket)> = self.proposed.iter().copied().collect();
+        for (asked_at, ticket) in proposed {
+            if let Some(call) = self.calls.get_mut(&ticket)
+                && call.name() == Some(name)
+            {
+                call.stage = Stage::Held(outcome.clone(), answer_at);
+                self.proposed.remove(&(asked_at, ticket));
+                self.ends.insert((answer_at, ticket));
+            }
+        }
+    }
+
     /// A call is decided. The participant whose stream is to be closed again, since its client is
     /// gone.
     pub(super) fn decided(
@@ -224,7 +264,7 @@ impl Border {
     pub(super) fn take(&mut self, ticket: Ticket) -> Option<Call> {
         let call = self.calls.remove(&ticket)?;
         match call.stage {
-            Stage::Proposed => {
+            Stage::Proposed | Stage::Joining => {
                 self.proposed.remove(&(call.asked_at, ticket));
             }
             Stage::Held(_, until) => {
@@ -349,7 +389,7 @@ impl Border {
         match call.stage {
             Stage::Reading { .. } => Some(Due::Check(call.user.unwrap_or_default())),
             Stage::Owed(..) | Stage::Held(..) => Some(Due::Answer(call.verb())),
-            Stage::Proposed => None,
+            Stage::Proposed | Stage::Joining => None,
         }
     }
 

@@ -46,8 +46,9 @@ pub(super) struct Implied {
     heard_since: BTreeSet<(Time, User)>,
     /// How many batches were put together.
     batches: u64,
-    /// Those of whom that batch said that they were heard of.
+    /// Those of whom that batch said that they were heard of, and when it was committed.
     seen: Vec<User>,
+    seen_at: Time,
     waits: BTreeMap<User, Wait>,
     /// Signs of life that are due: when, whose, and how long the check has waited.
     beats: Vec<(Time, User, Span)>,
@@ -92,12 +93,24 @@ impl Implied {
         }
     }
 
-    /// A batch was put together: what is read from now on goes into a later one.
-    pub(super) fn formed(&mut self) {
-        // A batch that had no room for all says once what was heard before and after it.
+    /// A batch that had no room for all leaves them to the next one, which says once that they were
+    /// heard of before and after.
+    fn settle(&mut self) {
         for user in std::mem::take(&mut self.seen) {
             while self.take_heard(user) {}
         }
+    }
+
+    /// Time moves on: all of the batch that was committed is known.
+    pub(super) fn pass(&mut self, at: Time) {
+        if at > self.seen_at {
+            self.settle();
+        }
+    }
+
+    /// A batch was put together: what is read from now on goes into a later one.
+    pub(super) fn formed(&mut self) {
+        self.settle();
         self.batches += 1;
     }
 
@@ -253,6 +266,7 @@ impl Implied {
         let beat = self.beats.iter().position(fits);
         if waiting.is_none() && self.take_heard(user) {
             self.seen.push(user);
+            self.seen_at = at;
             return None;
         }
         if let Some(index) = beat {

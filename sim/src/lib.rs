@@ -21,6 +21,7 @@ pub mod runner;
 pub mod scenario;
 pub mod shrink;
 pub mod sometimes;
+mod stuck;
 pub mod trace;
 mod translate;
 pub mod user;

@@ -19,8 +19,8 @@
 //! Where to look: `flow.rs` knows the place in the flow, `steps.rs` performs a step, `calls.rs`
 //! keeps attempts and deadlines, `answers.rs` says what follows from an answer, `awaiting.rs` how
 //! an `await` ends, `registration.rs` what a client is to the server, `link.rs` the event stream,
-//! `inbox.rs` which events it has had, `rooms.rs` where it is, and `drain.rs` how it comes to an
-//! end.
+//! `inbox.rs` which events it has had, `rooms.rs` where it is, `drain.rs` how it comes to an end, and
+//! `waiting.rs` what keeps it from that.
 
 mod action;
 mod answers;
@@ -37,6 +37,7 @@ mod registration;
 mod rooms;
 mod say;
 mod steps;
+mod waiting;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -58,6 +59,7 @@ use inbox::Inbox;
 use link::{Link, Was};
 use rooms::Rooms;
 use steps::Patience;
+pub use waiting::Waiting;
 
 /// What a user does.
 #[derive(Clone, Debug)]
@@ -132,7 +134,8 @@ pub struct VirtualUser {
     renamed: u32,
     forgot: u32,
     texts: u32,
-    stuck: Option<Kind>,
+    /// The `await` that ran out of time, and since when it waited.
+    ran_out: Option<(Kind, Time)>,
     /// What the call by hand that begins now goes without.
     leave_out: Vec<Argument>,
     /// The key of the call before.
@@ -190,7 +193,7 @@ impl VirtualUser {
             renamed: 0,
             forgot: 0,
             texts: 0,
-            stuck: None,
+            ran_out: None,
             leave_out: Vec::new(),
             last_key: None,
         }
@@ -428,14 +431,6 @@ impl VirtualUser {
             | Doing::Finished
             | Doing::Draining(_) => false,
         }
-    }
-
-    /// The `await` that ran out of time, if one did: where in the flow, and what it waited for.
-    #[must_use]
-    pub fn stuck(&self) -> Option<(String, String)> {
-        let kind = self.stuck?;
-        let place = self.cursor.place() + " await";
-        Some((place, kind.name().to_owned()))
     }
 
     /// The name it was given, whatever it calls itself now.

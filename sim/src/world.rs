@@ -28,9 +28,9 @@ use crate::history::{Observer, WorldRecord};
 use crate::metrics::Metrics;
 use crate::plan::{Plan, Workload};
 use crate::report::Timeline;
-use crate::result::Stuck;
 use crate::runner::{Progress, SeedOutcome};
 use crate::sometimes::Point;
+use crate::stuck;
 use crate::user::{Script, VirtualUser};
 
 use agenda::{Agenda, Event};
@@ -418,37 +418,12 @@ impl<'a, 'o> World<'a, 'o> {
         self.watch.observe_world(&WorldRecord::Ended { at: now });
     }
 
-    /// Users whose `await` ran out of time, and those who never came to an end.
-    fn stuck(&self) -> Vec<Stuck> {
-        let mut stuck = Vec::new();
-        for (index, client) in self.clients.iter().enumerate() {
-            let waits = match client.user.stuck() {
-                Some(waits) => Some((waits, self.watch.stuck_at(index))),
-                None if !client.user.is_done() => {
-                    let waits = ("the end".to_owned(), "its inbox to be drained".to_owned());
-                    Some((waits, START + self.plan.duration))
-                }
-                None => None,
-            };
-            if let Some(((at, waiting_for), since)) = waits {
-                let since_ms = since.since(START).as_millis();
-                let user = client.user.given_name().to_owned();
-                stuck.push(Stuck {
-                    user,
-                    at,
-                    waiting_for,
-                    since_ms,
-                    seed: self.seed,
-                });
-            }
-        }
-        stuck
-    }
-
     fn outcome(self) -> SeedOutcome<Metrics> {
-        let (now, stuck) = (self.now(), self.stuck());
+        let now = self.now();
         let users = self.clients.len() as u64;
         let (judgement, mut metrics, tally) = self.watch.finish(now);
+        let everybody = self.clients.iter().map(|client| &client.user);
+        let stuck = stuck::stuck(everybody, &metrics, self.seed);
         metrics.add_overtaken(judgement.overtaken);
         let clients = &self.clients;
         let name = |index: usize| clients[index].user.given_name().to_owned();

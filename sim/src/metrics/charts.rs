@@ -52,7 +52,7 @@ impl Metrics {
         });
         let stick = of(&|index, user| {
             let overtaken = passed(index).map_or(0, |passed| passed.stick);
-            let since = user.claim.map(|claim| claim.1);
+            let since = user.open_claim().map(|claim| claim.1);
             wait(index, user.stick, since, overtaken)
         });
         (self.queue_waits, self.stick_waits) = (queue, stick);

@@ -13,6 +13,8 @@ use super::{Doing, VirtualUser};
 /// Reading the inbox to its end.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Draining {
+    /// When it began.
+    pub(super) began: Time,
     /// The checks it is read by.
     pub(super) poll: Poll,
 }
@@ -57,7 +59,7 @@ impl VirtualUser {
         self.doing = if self.user.is_some() {
             let mut poll = Poll::OFF;
             poll.want(now);
-            Doing::Draining(Draining { poll })
+            Doing::Draining(Draining { began: now, poll })
         } else {
             Doing::Drained
         };

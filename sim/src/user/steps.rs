@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use chat_core::{BreakKind, Span, Time};
 
-use crate::history::{Observer, What};
+use crate::history::{Observer, Retry, What};
 use crate::plan::{Argument, Step, Text, Verb};
 use crate::protocol::{CallId, Op, Room};
 
@@ -166,6 +166,7 @@ impl VirtualUser {
             id: call,
             attempt: 0,
             stage: Stage::InFlight,
+            why: Retry::Silence,
             who,
             key,
             op,
@@ -208,7 +209,10 @@ impl VirtualUser {
             // Waiting is a pause like another, except for those who are in a hurry.
             Verb::Check { .. } if self.pace == Pace::Hurried => self.check(Span::ZERO),
             Verb::Check { wait } => self.check(*wait),
-            Verb::TalkingStick => Op::TalkingStick { room: self.room() },
+            Verb::TalkingStick => {
+                self.rooms.claim();
+                Op::TalkingStick { room: self.room() }
+            }
             Verb::Append(text) => {
                 let (text, room) = (self.text(text), self.room());
                 let epoch = self.epoch(room);

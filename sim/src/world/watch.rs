@@ -7,7 +7,6 @@ use crate::coverage::Coverage;
 use crate::history::{Observer, Record, What, Wire, WorldRecord};
 use crate::metrics::Metrics;
 use crate::plan::Plan;
-use crate::protocol::Agent;
 use crate::sometimes::{Point, Sightings, Tally};
 use sim_judge::{Judge, Judgement};
 
@@ -17,8 +16,6 @@ pub(crate) struct Watch<'o> {
     metrics: Metrics,
     sightings: Sightings,
     also: Option<&'o mut dyn Observer>,
-    /// Whose `await` ran out of time, and when.
-    stuck: Vec<(Agent, Time)>,
 }
 
 impl<'o> Watch<'o> {
@@ -28,7 +25,6 @@ impl<'o> Watch<'o> {
             metrics: Metrics::new(plan),
             sightings: Sightings::new(),
             also: also.map(|observer| observer as &mut dyn Observer),
-            stuck: Vec::new(),
         }
     }
 
@@ -45,15 +41,6 @@ impl<'o> Watch<'o> {
         self.metrics.record_commit(took);
     }
 
-    /// When the user's `await` ran out of time.
-    pub(crate) fn stuck_at(&self, agent: usize) -> Time {
-        let of = |entry: &&(Agent, Time)| entry.0.0 as usize == agent;
-        self.stuck
-            .iter()
-            .find(of)
-            .map_or(super::START, |entry| entry.1)
-    }
-
     pub(crate) fn finish(self, now: Time) -> (Judgement, Metrics, Tally) {
         (
             self.judge.finish(now),
@@ -67,9 +54,6 @@ impl Observer for Watch<'_> {
     fn observe(&mut self, record: &Record<'_>) {
         if let What::Received { saw, .. } = record.what {
             self.coverage().received(saw.kind());
-        }
-        if let What::Stuck { .. } = record.what {
-            self.stuck.push((record.agent, record.at));
         }
         self.judge.observe(record);
         self.metrics.observe(record);

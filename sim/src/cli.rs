@@ -70,12 +70,12 @@ Environment:
   NO_COLOR, CLICOLOR_FORCE                    no colour, or colour anywhere
 
 Exit codes:
-  0   every property held, every threshold met, every expect_sometimes reached
+  0   what was exercised held, thresholds were met, expect_sometimes was reached
   1   a safety property was violated
   2   the command line or a scenario is wrong; nothing ran
-  3   a liveness property was violated
-  4   could not judge, as when an expect_sometimes was not reached, or no server
-      was at --target
+  3   a liveness property was violated, or users were stuck
+  4   could not judge: no property was exercised, an expect_sometimes was not
+      reached, or no server was at --target
   99  only a threshold was crossed";
 
 const RUN_EXAMPLES: &str = "\

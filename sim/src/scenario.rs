@@ -34,18 +34,19 @@ pub use schema::schema;
 pub(crate) use surroundings::{USUAL_CLIENT, usual_capacity, usual_network};
 pub use write::{Notes, to_yaml};
 
+use crate::draw::Ratio;
 use crate::names::PROPERTIES;
 use crate::plan::{Fault, Plan, Schedule, Workload};
 use ends::End;
 use error::{Problem, Read};
 use fields::Fields;
-use forms::{name, some_time, text, whole};
+use forms::{name, ratio, some_time, text, whole};
 use node::{Node, Place, Value};
 use script::Users;
 use tables::Tables;
 
 /// The keys of a scenario.
-const KEYS: [&str; 18] = [
+const KEYS: [&str; 19] = [
     "name",
     "about",
     "seed",
@@ -64,6 +65,7 @@ const KEYS: [&str; 18] = [
     "properties",
     "expect_sometimes",
     "thresholds",
+    "allow_stuck",
 ];
 /// The longest `about`, in characters.
 const MAX_ABOUT: usize = 2_000;
@@ -189,6 +191,7 @@ fn plan(node: &Node, stem: &str) -> Read<Plan> {
         thresholds: fields
             .get("thresholds")
             .map_or(Ok(Vec::new()), threshold::thresholds)?,
+        allow_stuck: fields.get("allow_stuck").map_or(Ok(Ratio::NEVER), ratio)?,
     })
 }
 

@@ -39,6 +39,8 @@ pub struct Plan {
     pub expect_sometimes: Vec<&'static str>,
     /// What figures must keep to.
     pub thresholds: Vec<Threshold>,
+    /// Of the users of each seed, so many may be stuck when the run ends.
+    pub allow_stuck: Ratio,
 }
 
 /// Users drawn from personas, or users and steps written out.

@@ -16,8 +16,8 @@ use crate::plan::{
     Workload,
 };
 use crate::result::{
-    Class, Counts, FairnessResult, MetricResult, PropertyResult, Repro, RunResult, Stuck,
-    ThresholdResult, Verdict, Violation,
+    Class, Counts, FairnessResult, MetricResult, PropertyResult, Repro, RestResult, RunResult,
+    Stuck, ThresholdResult, Verdict, Violation,
 };
 use crate::runner::{FailingSeed, Summary};
 use crate::sometimes::Point;
@@ -108,6 +108,7 @@ pub(crate) fn plan(name: &str) -> Plan {
             "retry_deduplicated",
         ],
         thresholds: asked(),
+        allow_stuck: Ratio::NEVER,
     }
 }
 
@@ -230,6 +231,12 @@ fn result(plan: &Plan) -> RunResult {
         thresholds: thresholds(plan),
         coverage: Coverage::default(),
         refusals: BTreeMap::from([("chat_ended".to_owned(), 39)]),
+        rest: RestResult {
+            held: true,
+            stuck: 0,
+            allowed: None,
+            seed: None,
+        },
         stuck: Vec::new(),
         stuck_left_out: 0,
         violations: Vec::new(),
@@ -387,6 +394,12 @@ pub(crate) fn stalled_run() -> FinishedRun {
     result.sometimes.insert("stick_expired".to_owned(), 0);
     result.stuck = (0..7).map(stuck).collect();
     result.stuck_left_out = 1_000;
+    result.rest = RestResult {
+        held: false,
+        stuck: 1_007,
+        allowed: None,
+        seed: Some(58),
+    };
     run.summary.timeline.quiet_at = None;
     run.summary.timeline.ended_at = Span::secs(90);
     run
@@ -396,10 +409,42 @@ pub(crate) fn stuck(n: u64) -> Stuck {
     Stuck {
         user: format!("penpal#{n}"),
         at: "flow[1] await".to_owned(),
-        waiting_for: "chatroom.found".to_owned(),
+        waiting_for: "a partner in the queue".to_owned(),
         since_ms: 12_000 + n * 250,
         seed: 57 + n,
     }
+}
+
+/// Nothing is violated, and two users wait on.
+pub(crate) fn stuck_run() -> FinishedRun {
+    let mut run = passed();
+    let result = &mut run.summary.result;
+    result.verdict = Verdict::Liveness;
+    result.exit_code = 3;
+    result.stuck = (0..2).map(stuck).collect();
+    result.rest = RestResult {
+        held: false,
+        stuck: 2,
+        allowed: Some("1/1000".to_owned()),
+        seed: None,
+    };
+    run.summary.timeline.quiet_at = None;
+    run
+}
+
+/// No property was exercised.
+pub(crate) fn idle_run() -> FinishedRun {
+    let mut run = passed();
+    run.plan.expect_sometimes.clear();
+    let result = &mut run.summary.result;
+    result.verdict = Verdict::Unjudged;
+    result.exit_code = 4;
+    result.thresholds.clear();
+    for property in result.properties.values_mut() {
+        property.checks = 0;
+        property.held = None;
+    }
+    run
 }
 
 /// Two expected points were not reached, and one threshold measured nothing.

@@ -62,7 +62,7 @@ fn merge(into: &mut Value, from: &Value) {
 }
 
 /// In the order of `KEYS`.
-fn top_level(server: &Value) -> [Value; 18] {
+fn top_level(server: &Value) -> [Value; 19] {
     [
         described(named(), "The scenario's name; by default the file's."),
         json!({
@@ -100,6 +100,10 @@ fn top_level(server: &Value) -> [Value; 18] {
         verdict::properties(),
         verdict::expect_sometimes(),
         verdict::thresholds(),
+        described(
+            refer("Ratio"),
+            "Of the users of each seed, so many may be stuck when the run ends: an `await` ran out, or they did not come to their end within `liveness`. 0 by default: one stuck user fails the run. Users that are gone for good are not stuck, nor is the odd one out in the queue.",
+        ),
     ]
 }
 

@@ -548,6 +548,9 @@ fn verdict(file: &mut String, plan: &Plan) {
         line(file, format_args!("expect_sometimes: [{points}]"));
     }
     thresholds(file, &plan.thresholds);
+    if plan.allow_stuck != Ratio::NEVER {
+        line(file, format_args!("allow_stuck: {}", plan.allow_stuck));
+    }
 }
 
 /// Those of one metric stand together, as the reader has them.

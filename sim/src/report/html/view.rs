@@ -11,6 +11,7 @@ use crate::diagram::Diagram;
 use crate::names::METRICS;
 use crate::plan::{Fault, FaultKind, Plan, Workload};
 use crate::report::checks::{Standing, in_order, standing};
+use crate::report::claim::rest;
 use crate::report::failure::{failing_seed, sentences, what_failed};
 use crate::report::figures::{amount, measured, title};
 use crate::report::header::{network, server};
@@ -65,6 +66,7 @@ struct Run<'a> {
     counts: Vec<(&'static str, String, &'static str)>,
     refusals: Vec<(&'a str, String)>,
     reached: Vec<Reached<'a>>,
+    rest: String,
     stuck: Vec<&'a Stuck>,
     stuck_in_all: u64,
     violations: Vec<&'a Violation>,
@@ -194,6 +196,7 @@ fn run(run: &FinishedRun) -> Run<'_> {
             .map(|(code, n)| (code.as_str(), count(*n)))
             .collect(),
         reached: reached(run),
+        rest: rest(result),
         stuck: result.stuck.iter().take(LISTED).collect(),
         stuck_in_all: result.stuck.len() as u64 + result.stuck_left_out,
         violations: result.violations.iter().take(LISTED).collect(),

@@ -13,6 +13,7 @@ mod fields;
 mod flow;
 mod forms;
 mod node;
+mod possible;
 mod schema;
 mod script;
 mod server;

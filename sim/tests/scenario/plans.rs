@@ -30,6 +30,7 @@ fn the_least_scenario_takes_every_default() {
     assert_eq!(plan.capacity.queue, 4_096);
     assert_eq!(plan.properties, sim::names::PROPERTIES);
     assert!(plan.faults.is_empty() && plan.expect_sometimes.is_empty());
+    assert_eq!(plan.allow_stuck, Ratio::NEVER);
     let Workload::Phases { phases, personas } = plan.workload else {
         panic!("phases");
     };
@@ -66,6 +67,51 @@ fn phases_and_personas_are_as_written() {
     assert_eq!(everybody.habits.forget_handle, Ratio::new(1, 1).unwrap());
     assert!(!everybody.habits.parallel.is_possible());
     insta::assert_snapshot!(flow_in_words(&everybody.flow));
+}
+
+/// A flow, and whether it is accepted: each step works on one path to it at least.
+#[test]
+fn a_step_that_works_on_one_path_is_accepted() {
+    let read = |flow: &str| {
+        let text = format!(
+            "phases: [{{ duration: 1s, arrival_count: 2 }}]\n\
+             scenarios: [{{ name: a, flow: {flow} }}]\n"
+        );
+        parse("flow.yaml", &text)
+    };
+    for flow in [
+        "[login, push, leave_chat, { send: { length: 5 } }]",
+        "[enter_queue, { send: { length: 5 } }]",
+        "[enter_queue, leave_queue, leave_chat, leave_queue]",
+        "[break, check, { break: { kind: check_stress_status } }]",
+        "[break, { choose: [{ steps: [] }, { steps: [login] }] }, typing]",
+        "[break, { loop: { count: 2, steps: [typing, login] } }, push]",
+        "[login, talking_stick, leave_chat, { await: stick.granted }, undo]",
+    ] {
+        let refused = read(flow);
+        assert!(refused.is_ok(), "{flow}: {:?}", refused.err());
+    }
+    for (flow, step) in [
+        ("[login, leave_queue]", "leave_queue"),
+        (
+            "[break, { loop: { count: 1, steps: [typing, login] } }]",
+            "typing",
+        ),
+        (
+            "[break, { choose: [{ steps: [login] }, { steps: [push] }] }]",
+            "push",
+        ),
+        ("[check]", "check"),
+    ] {
+        let error = read(flow).expect_err(flow);
+        let line = format!("scenarios: [{{ name: a, flow: {flow} }}]");
+        let column = line.find(step).map(|at| at + 1);
+        assert_eq!(
+            error.line_and_column(),
+            column.map(|column| (2, column)),
+            "{flow}"
+        );
+    }
 }
 
 fn flow_in_words(steps: &[Step]) -> String {
@@ -240,14 +286,14 @@ fn what_must_hold_is_as_written() {
 #[test]
 fn a_byte_order_mark_and_windows_line_ends_are_accepted() {
     let text =
-        "\u{feff}phases: [{ pause: 1s }]\r\nscenarios:\r\n  - name: a\r\n    flow: [push]\r\n";
+        "\u{feff}phases: [{ pause: 1s }]\r\nscenarios:\r\n  - name: a\r\n    flow: [login]\r\n";
     let plan = parse("folder/plain.yaml", text).unwrap();
     assert_eq!(plan.name, "plain");
 }
 
 #[test]
 fn the_deepest_flow_is_read() {
-    let mut flow = "check".to_owned();
+    let mut flow = "login".to_owned();
     for _ in 0..16 {
         flow = format!("choose: [{{ steps: [{flow}] }}]");
         flow = format!("{{ {flow} }}");

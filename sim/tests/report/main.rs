@@ -4,6 +4,7 @@
 //! blames something that the run did, at the instant at which it did it. With `SIM_REPORT_SAMPLES`
 //! naming a folder, the reports are left there for the tests that open them in a browser.
 
+mod agree;
 mod both;
 
 use std::ffi::OsString;

@@ -404,3 +404,6 @@ impl Metrics {
         self.stop_claiming(agent);
     }
 }
+
+#[cfg(test)]
+mod tests;

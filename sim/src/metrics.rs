@@ -407,3 +407,6 @@ impl Metrics {
         self.stop_claiming(agent);
     }
 }
+
+#[cfg(test)]
+mod tests;

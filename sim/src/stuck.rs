@@ -3,7 +3,7 @@
 //!
 //! Two kinds of users are not stuck: those that are gone for good, for nobody can say what they
 //! wait for; and the odd one out, which waited for a match while no other user had been in the line
-//! for as long as a match may take.
+//! for as long as a match takes.
 
 use crate::metrics::{Metrics, OpenWait};
 use crate::protocol::Room;

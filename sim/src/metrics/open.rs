@@ -1,27 +1,18 @@
 //! What is still open when a run ends: waits, and calls whose attempts had no answer.
 
-use chat_core::config::Matching;
 use chat_core::{Span, Time};
 
 use super::Metrics;
 use crate::history::{Record, Retry};
-use crate::plan::Plan;
 use crate::protocol::{Agent, CallId, Op, Room};
 
 /// Two users in the line who may be matched are matched within this time, as `queue_progress` has
-/// it.
+/// it. That others may not be matched, since their interests differ or one blocks the other, does
+/// not make one the odd one out: both wait.
 const MATCH_WITHIN: Span = Span::secs(5);
 
 /// The event that ends a wait in the line.
 const FOUND: &str = "chatroom.found";
-
-/// How long two users in the line may wait for one another under this plan.
-pub(super) fn owed_within(plan: &Plan) -> Span {
-    match plan.server.matching {
-        Matching::Interests => MATCH_WITHIN + plan.server.interest_patience,
-        Matching::Fifo | Matching::Random => MATCH_WITHIN,
-    }
-}
 
 /// What one virtual user waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,13 +44,13 @@ impl Metrics {
     }
 
     /// Whether this user's `await` of a match ran out while no other user had been in the line for
-    /// as long as a match may take: nobody owed it a match. To be asked when the run is over, since
+    /// as long as a match takes: there was nobody to be matched with. To be asked when the run is over, since
     /// other users may hear late that they were matched.
     pub(crate) fn is_odd_one_out(&self, agent: usize) -> bool {
         let Some(at) = self.users.get(agent).and_then(|user| user.unmatched_at) else {
             return false;
         };
-        let from = Time(at.0.saturating_sub(self.owed_within.0));
+        let from = Time(at.0.saturating_sub(MATCH_WITHIN.0));
         let mut others = self.users.iter().enumerate();
         !others.any(|(index, user)| index != agent && user.is_in_line(from, at))
     }

@@ -180,21 +180,24 @@ fn look(node: &Node, steps: &[Step], mut before: Possible) -> Read<Possible> {
 
 /// The value of a step that is written as a map of one key.
 fn value(item: &Node) -> Option<&Node> {
-    match &item.value {
-        Value::Map(entries) => entries.first().map(|entry| &entry.node),
-        _ => None,
-    }
+    let Value::Map(entries) = &item.value else {
+        return None;
+    };
+    entries.first().map(|entry| &entry.node)
 }
 
+/// The value of a key of such a step's value.
 fn child<'n>(item: &'n Node, key: &str) -> Option<&'n Node> {
     value(item).and_then(|node| entry(node, key))
 }
 
+/// The value of a key.
 fn entry<'n>(node: &'n Node, key: &str) -> Option<&'n Node> {
-    match &node.value {
-        Value::Map(entries) => entries.iter().find(|e| e.key == key).map(|e| &e.node),
-        _ => None,
-    }
+    let Value::Map(entries) = &node.value else {
+        return None;
+    };
+    let found = entries.iter().find(|entry| entry.key == key);
+    found.map(|entry| &entry.node)
 }
 
 fn impossible(item: &Node, need: Need) -> Read<Box<Problem>> {

@@ -73,8 +73,6 @@ pub struct Metrics {
     refusals: Vec<(&'static str, u64)>,
     calls: u64,
     retries: u64,
-    /// How long two users in the line may wait for one another.
-    owed_within: Span,
 }
 
 impl Observer for Metrics {
@@ -123,7 +121,7 @@ impl Observer for Metrics {
 impl Metrics {
     /// Nothing measured yet.
     #[must_use]
-    pub fn new(plan: &Plan) -> Self {
+    pub fn new(_: &Plan) -> Self {
         Self {
             message_latency: Distribution::new(),
             queue_wait: Distribution::new(),
@@ -144,7 +142,6 @@ impl Metrics {
             refusals: Vec::new(),
             calls: 0,
             retries: 0,
-            owed_within: open::owed_within(plan),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use sim_model::history::{Record, What};
+use sim_model::history::{Record, Retry, What};
 use sim_model::outcome::Counts;
 use sim_model::protocol::{Agent, Answer, CallId, Op, Outcome, Saw};
 
@@ -10,7 +10,7 @@ use sim_model::protocol::{Agent, Answer, CallId, Op, Outcome, Saw};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Messages {
     counts: Counts,
-    /// Calls with more than one attempt: of an earlier one, nobody knows whether it took effect.
+    /// Calls of which an earlier attempt had no answer: it may have taken effect.
     retried: BTreeSet<(Agent, CallId)>,
 }
 
@@ -19,7 +19,10 @@ impl Messages {
     pub(crate) fn record(&mut self, record: &Record<'_>) {
         match record.what {
             What::Called { op, .. } if speaks(op) => self.counts.attempted += 1,
-            What::Retried { call, .. } => {
+            What::Retried {
+                call,
+                why: Retry::Silence | Retry::Dropped,
+            } => {
                 self.retried.insert((record.agent, call));
             }
             What::Answered {
@@ -49,6 +52,7 @@ impl Messages {
                 | Saw::Moderation { .. } => {}
             },
             What::Called { .. }
+            | What::Retried { .. }
             | What::Received { .. }
             | What::AnsweredAgain { .. }
             | What::StreamOpened

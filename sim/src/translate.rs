@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use chat_core::{
     Body, Call, Caller, Command, EndReason as CoreReason, EnterQueue, Entry, Epoch, Event, Gap,
-    Implied, Operate, Read, Reader, Reject, Reply, RequestKey, RoomId, SecretHash, Seq, UserId,
-    WasWaiting,
+    Hub, Implied, Operate, Read, Reader, Reject, Reply, RequestKey, RoomId, SecretHash, Seq,
+    Ticket, UserId, WasWaiting,
 };
 use sim_model::server::{self, Act, Ask, Handle};
 
@@ -21,6 +21,19 @@ fn secret(hash: &SecretHash) -> Handle {
     let mut bytes = [0; 8];
     bytes.copy_from_slice(&hash.0[..8]);
     Handle(u64::from_le_bytes(bytes))
+}
+
+/// The node's name of a call, as the judges have it.
+pub(crate) const fn judged(ticket: Ticket) -> server::Ticket {
+    server::Ticket(ticket.0)
+}
+
+/// The participant that reads, if it is registered.
+pub(crate) fn user_of(hub: &Hub, reader: Reader) -> Option<UserId> {
+    match reader {
+        Reader::Handle(handle) => hub.user_by_handle(&handle),
+        Reader::ReaderId(id) => hub.user_by_reader(&id),
+    }
 }
 
 /// The hash of the handle that a virtual user makes from its secret.

@@ -10,7 +10,7 @@ mod counts;
 mod difference;
 mod findings;
 mod judge;
-mod model;
+pub mod model;
 pub mod properties;
 
 pub use difference::Difference;

@@ -2,10 +2,10 @@
 //! while, and answers leave.
 
 use chat_core::{
-    Address, Call, Earlier, Entry, Figures, Node, Output, Position, Reader, Reject, Reply,
-    Response, Span, Ticket, Time,
+    Address, Call, Earlier, Entry, Figures, Node, Output, Position, Reject, Reply, Response, Span,
+    Ticket, Time,
 };
-use sim_model::server::{self, ServerRecord};
+use sim_model::server::ServerRecord;
 
 use super::agenda::Event;
 use super::race::Toward;
@@ -18,7 +18,7 @@ use crate::history::{Observer, Wire, WorldRecord};
 use crate::plan::{FaultKind, Plan};
 use crate::protocol::Agent;
 use crate::sometimes::Point;
-use crate::translate;
+use crate::translate::{self, judged};
 
 /// How long a stream's writes may stall before the server cuts it off.
 pub(super) const WRITE_STALL: Span = Span::secs(30);
@@ -75,11 +75,6 @@ impl Show<'_, '_> {
             said: &translate::outcome(outcome),
         });
     }
-}
-
-/// The node's name of a call, as the judges have it.
-pub(super) const fn judged(ticket: Ticket) -> server::Ticket {
-    server::Ticket(ticket.0)
 }
 
 impl Server {
@@ -222,10 +217,7 @@ impl World<'_, '_> {
         if let (Some(Call::Read { reader: who, .. }), Some(node)) =
             (&call, self.server.node.as_ref())
         {
-            *reader = match who {
-                Reader::Handle(handle) => node.hub().user_by_handle(handle),
-                Reader::ReaderId(id) => node.hub().user_by_reader(id),
-            };
+            *reader = translate::user_of(node.hub(), *who);
         }
         let from = Address(u64::from(whose.agent()));
         if let Some(net) = net {

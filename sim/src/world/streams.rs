@@ -6,13 +6,13 @@ use sim_model::server::ServerRecord;
 use super::World;
 use super::agenda::Event;
 use super::race::Toward;
-use super::server::{WRITE_STALL, judged};
+use super::server::WRITE_STALL;
 use super::slots::{Flow, Slot, Thing};
 use crate::history::{Observer as _, Path, Wire};
 use crate::plan::Delivery;
 use crate::protocol::{Agent, PUSH_MAX};
 use crate::sometimes::Point;
-use crate::translate;
+use crate::translate::{self, judged};
 
 /// How long it takes the server to notice that a link was cut.
 pub(super) const CUT_NOTICED: Span = Span::secs(1);

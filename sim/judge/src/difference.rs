@@ -8,6 +8,7 @@ use sim_model::protocol::{Answer, Op, Outcome, Refusal, User};
 use sim_model::server::{Act, Entry, Gap};
 
 use crate::model::{Deadline, Event, What};
+use crate::witness::Fact;
 
 /// Two facts that differ.
 #[derive(Clone, Debug)]
@@ -72,6 +73,8 @@ pub enum Difference {
     },
     /// The journal's positions have a hole, or go back.
     Position { owed: u64, seen: u64 },
+    /// Two facts from the clients' histories exclude each other.
+    Witnessed(Box<[Fact; 2]>),
 }
 
 /// By which way a page left.
@@ -133,6 +136,7 @@ impl Difference {
             }
             Self::Implied { user, .. } => vec![*user],
             Self::Late { due, .. } => due.user().into_iter().collect(),
+            Self::Witnessed(facts) => facts.iter().flat_map(Fact::users).collect(),
             Self::Uncommitted { .. }
             | Self::Unasked { .. }
             | Self::Size { .. }
@@ -245,6 +249,7 @@ impl fmt::Display for Difference {
             Self::Position { owed, seen } => {
                 write!(f, "the journal goes on at {seen}, owed {owed}")
             }
+            Self::Witnessed(facts) => write!(f, "{}; {}", facts[0], facts[1]),
         }
     }
 }
@@ -333,7 +338,7 @@ const fn act_name(act: &Act) -> &'static str {
     }
 }
 
-struct OutcomeText<'a>(&'a Outcome);
+pub(crate) struct OutcomeText<'a>(pub(crate) &'a Outcome);
 
 impl fmt::Display for OutcomeText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -117,6 +117,7 @@ const KEPT: usize = 100;
 pub struct Findings {
     judged: [bool; PROPERTIES.len()],
     checks: [u64; PROPERTIES.len()],
+    unjudged: [u64; PROPERTIES.len()],
     broken: [u64; PROPERTIES.len()],
     kept: Vec<Finding>,
     safety_is_broken: bool,
@@ -131,6 +132,7 @@ impl Findings {
         Self {
             judged,
             checks: [0; PROPERTIES.len()],
+            unjudged: [0; PROPERTIES.len()],
             broken: [0; PROPERTIES.len()],
             kept: Vec::new(),
             safety_is_broken: false,
@@ -141,6 +143,11 @@ impl Findings {
     /// Counts comparisons that the property could have failed.
     pub fn exercise(&mut self, property: Property, times: u64) {
         self.checks[property as usize] += times;
+    }
+
+    /// Counts comparisons that could not be made: a fact that decides them is not known.
+    pub fn leave_unjudged(&mut self, property: Property, times: u64) {
+        self.unjudged[property as usize] += times;
     }
 
     /// Records a violation.
@@ -168,6 +175,12 @@ impl Findings {
     #[must_use]
     pub const fn checks(&self, property: Property) -> u64 {
         self.checks[property as usize]
+    }
+
+    /// Comparisons that could not be made.
+    #[must_use]
+    pub const fn unjudged(&self, property: Property) -> u64 {
+        self.unjudged[property as usize]
     }
 
     /// How often the property was violated.

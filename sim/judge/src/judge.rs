@@ -12,15 +12,31 @@ use sim_model::server::ServerRecord;
 use crate::auditor::Auditor;
 use crate::counts::Messages;
 use crate::findings::{Findings, Property};
+use crate::witness::Witness;
 
 /// Judges the records of one run by the plan's properties.
+///
+/// A run of which the server's own records are known, its journal and its border, is judged by the
+/// auditor: exactly, and completely. A virtual world always has them. A live server that hands
+/// over its journal would have them too: its run needs [`Judge::new`], and a driver that observes
+/// [`ServerRecord`]s. A live run without a journal is judged by the witness, which finds only what
+/// is certain, and counts what is not.
 #[derive(Clone, Debug)]
 pub struct Judge {
-    auditor: Auditor,
+    method: Method,
     findings: Findings,
     messages: Messages,
     /// Whose client each participant is.
     owners: BTreeMap<User, Agent>,
+}
+
+/// By what a run is judged.
+#[derive(Clone, Debug)]
+enum Method {
+    /// By the server's own records.
+    Audit(Box<Auditor>),
+    /// By the clients' histories alone.
+    Witness(Box<Witness>),
 }
 
 /// What a run comes to.
@@ -64,41 +80,52 @@ impl Observer for Judge {
             self.owners.insert(*user, record.agent);
         }
         self.messages.record(record);
+        if let Method::Witness(witness) = &mut self.method {
+            witness.record(record, &mut self.findings);
+        }
     }
 
     fn observe_world(&mut self, record: &WorldRecord<'_>) {
-        if let WorldRecord::Sizes { at, sizes } = *record {
+        if let (Method::Audit(auditor), WorldRecord::Sizes { at, sizes }) =
+            (&mut self.method, *record)
+        {
             for &(what, size, limit) in sizes {
-                self.auditor.size(at, what, size, limit);
+                auditor.size(at, what, size, limit);
             }
-            self.take_found();
+            take_found(auditor, &mut self.findings);
         }
     }
 
     fn observe_server(&mut self, record: &ServerRecord<'_>) {
-        if self.findings.is_closed() {
-            return;
+        if let Method::Audit(auditor) = &mut self.method
+            && !self.findings.is_closed()
+        {
+            auditor.record(record);
+            take_found(auditor, &mut self.findings);
         }
-        self.auditor.record(record);
-        self.take_found();
     }
 }
 
 impl Judge {
-    /// A judge that has seen nothing yet. Only the plan's properties are judged.
+    /// A judge of a run whose server's records are observed, which has seen nothing yet. Only the
+    /// plan's properties are judged.
     #[must_use]
     pub fn new(plan: &Plan) -> Self {
+        Self::by(Method::Audit(Box::new(Auditor::new(plan))), plan)
+    }
+
+    /// A judge of a run of which only the clients' histories are known.
+    #[must_use]
+    pub fn live(plan: &Plan) -> Self {
+        Self::by(Method::Witness(Box::new(Witness::new(plan))), plan)
+    }
+
+    fn by(method: Method, plan: &Plan) -> Self {
         Self {
-            auditor: Auditor::new(plan),
+            method,
             findings: Findings::new(plan),
             messages: Messages::default(),
             owners: BTreeMap::new(),
-        }
-    }
-
-    fn take_found(&mut self) {
-        if let Some(finding) = self.auditor.take_found() {
-            self.findings.add(finding);
         }
     }
 
@@ -111,24 +138,29 @@ impl Judge {
     /// The run is over, at this time.
     #[must_use]
     pub fn finish(mut self, now: Time) -> Judgement {
-        if !self.findings.is_closed() {
-            self.auditor.finish(now);
-            self.take_found();
+        let mut users: BTreeMap<Agent, Overtaken> = BTreeMap::new();
+        match &mut self.method {
+            Method::Witness(witness) => witness.finish(&mut self.findings),
+            Method::Audit(auditor) => {
+                if !self.findings.is_closed() {
+                    auditor.finish(now);
+                    take_found(auditor, &mut self.findings);
+                }
+                auditor.count(&mut self.findings);
+                for (user, times) in auditor.model().overtaken() {
+                    if let Some(agent) = self.owners.get(user) {
+                        let most = &mut users.entry(*agent).or_default().queue;
+                        *most = (*most).max(*times);
+                    }
+                }
+            }
         }
-        self.auditor.count(&mut self.findings);
         let mut counts = self.messages.finish();
         let broken = |property| self.findings.broken(property);
         counts.lost = broken(Property::NoLostMessages);
         counts.duplicated = broken(Property::NoDuplicates);
         counts.reordered = broken(Property::RoomOrder);
         counts.phantom = broken(Property::NoPhantoms);
-        let mut users: BTreeMap<Agent, Overtaken> = BTreeMap::new();
-        for (user, times) in self.auditor.model().overtaken() {
-            if let Some(agent) = self.owners.get(user) {
-                let most = &mut users.entry(*agent).or_default().queue;
-                *most = (*most).max(*times);
-            }
-        }
         let queue = users.values().map(|most| most.queue).max();
         Judgement {
             properties: results(&self.findings),
@@ -140,6 +172,12 @@ impl Judge {
             overtaken_users: users.into_iter().collect(),
             violations: self.findings.into_violations(),
         }
+    }
+}
+
+fn take_found(auditor: &mut Auditor, findings: &mut Findings) {
+    if let Some(finding) = auditor.take_found() {
+        findings.add(finding);
     }
 }
 
@@ -158,6 +196,7 @@ fn results(findings: &Findings) -> BTreeMap<&'static str, PropertyResult> {
             let result = PropertyResult {
                 held,
                 checks,
+                unjudged: findings.unjudged(property),
                 class,
             };
             (property.name(), result)

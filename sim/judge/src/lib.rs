@@ -2,7 +2,8 @@
 //!
 //! The [`Judge`] observes a run. Its auditor feeds the reference model with what the server
 //! committed, and compares what is owed with what the server decided and with what crossed its
-//! border. A difference belongs to the property whose rule it breaks.
+//! border. A difference belongs to the property whose rule it breaks. Of a live server without a
+//! journal, a witness judges what the clients' histories alone make certain.
 
 mod auditor;
 mod compared;
@@ -12,7 +13,9 @@ mod findings;
 mod judge;
 pub mod model;
 pub mod properties;
+mod witness;
 
 pub use difference::Difference;
 pub use findings::{Finding, Findings, Property};
 pub use judge::{Judge, Judgement, Overtaken};
+pub use witness::{Fact, Witness};

@@ -96,6 +96,7 @@ fn run_seed(
     let property = PropertyResult {
         held: Some(!broken),
         checks: 5,
+        unjudged: 0,
         class: Class::Safety,
     };
     let violation = Violation {

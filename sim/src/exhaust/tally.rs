@@ -49,6 +49,7 @@ impl Tally {
         let known = self.0.entry(name).or_insert(PropertyResult {
             held: None,
             checks: 0,
+            unjudged: 0,
             class: Class::Safety,
         });
         known.checks += result.checks;

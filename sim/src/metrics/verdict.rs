@@ -130,6 +130,7 @@ pub fn judged_by_thresholds(
         PropertyResult {
             held: (checks > 0).then_some(held),
             checks,
+            unjudged: 0,
             class: Class::Threshold,
         }
     };

@@ -131,6 +131,7 @@ fn properties() -> BTreeMap<String, PropertyResult> {
     let property = |name: &str| PropertyResult {
         held: (checks(name) > 0).then_some(true),
         checks: checks(name),
+        unjudged: 0,
         class: if liveness.contains(&name) {
             Class::Liveness
         } else if figures.contains(&name) {

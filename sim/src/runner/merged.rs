@@ -306,6 +306,7 @@ fn both(one: PropertyResult, other: PropertyResult) -> PropertyResult {
     PropertyResult {
         held,
         checks: one.checks + other.checks,
+        unjudged: one.unjudged + other.unjudged,
         class: one.class,
     }
 }

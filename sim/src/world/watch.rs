@@ -20,8 +20,17 @@ pub(crate) struct Watch<'o> {
 
 impl<'o> Watch<'o> {
     pub(crate) fn new(plan: &Plan, also: Option<&'o mut (dyn Observer + '_)>) -> Self {
+        Self::by(Judge::new(plan), plan, also)
+    }
+
+    /// A watch over a live server, of which no journal is known.
+    pub(crate) fn live(plan: &Plan, also: Option<&'o mut (dyn Observer + '_)>) -> Self {
+        Self::by(Judge::live(plan), plan, also)
+    }
+
+    fn by(judge: Judge, plan: &Plan, also: Option<&'o mut (dyn Observer + '_)>) -> Self {
         Self {
-            judge: Judge::new(plan),
+            judge,
             metrics: Metrics::new(plan),
             sightings: Sightings::new(),
             also: also.map(|observer| observer as &mut dyn Observer),

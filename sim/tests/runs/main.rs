@@ -5,3 +5,4 @@ mod compare;
 mod exhaust;
 mod explore;
 mod shrink;
+mod witness;

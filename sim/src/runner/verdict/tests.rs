@@ -4,6 +4,7 @@ fn property(class: Class, held: Option<bool>) -> PropertyResult {
     PropertyResult {
         held,
         checks: 1,
+        unjudged: 0,
         class,
     }
 }

@@ -156,17 +156,10 @@ impl fmt::Display for Difference {
                 owed,
                 said,
             } => {
-                let by = if *repeated { " (a remembered key)" } else { "" };
-                write!(f, "entry {position}, {}", EntryText(entry))?;
-                if let Some(caller) = caller {
-                    write!(f, " by {caller}")?;
-                }
-                write!(
-                    f,
-                    "{by}: the protocol says {}, the server decided {}",
-                    OutcomeText(owed),
-                    OutcomeText(said)
-                )
+                write!(f, "entry {position}, {}{}", EntryText(entry), By(*caller))?;
+                f.write_str(if *repeated { " (a remembered key)" } else { "" })?;
+                let (owed, said) = (OutcomeText(owed), OutcomeText(said));
+                write!(f, ": the protocol says {owed}, the server decided {said}")
             }
             Self::Answer {
                 op,
@@ -174,71 +167,51 @@ impl fmt::Display for Difference {
                 owed,
                 said,
             } => {
-                write!(f, "{}", OpText(op.as_ref()))?;
-                if let Some(caller) = caller {
-                    write!(f, " by {caller}")?;
-                }
+                let (op, by) = (OpText(op.as_ref()), By(*caller));
+                let (owed, said) = (OutcomeText(owed), OutcomeText(said));
                 write!(
                     f,
-                    ": the answer owed is {}, the answer that left is {}",
-                    OutcomeText(owed),
-                    OutcomeText(said)
+                    "{op}{by}: the answer owed is {owed}, the answer that left is {said}"
                 )
             }
-            Self::Uncommitted { op, said } => write!(
-                f,
-                "{}: the server answered {}, and no entry was committed for the call",
-                OpText(op.as_ref()),
-                OutcomeText(said)
-            ),
-            Self::Unasked { op, said } => write!(
-                f,
-                "{}: the server answered {} before the answer was due",
-                OpText(op.as_ref()),
-                OutcomeText(said)
-            ),
+            Self::Uncommitted { op, said } => {
+                let (op, said) = (OpText(op.as_ref()), OutcomeText(said));
+                write!(
+                    f,
+                    "{op}: the server answered {said}, and no entry was committed for the call"
+                )
+            }
+            Self::Unasked { op, said } => {
+                let (op, said) = (OpText(op.as_ref()), OutcomeText(said));
+                write!(
+                    f,
+                    "{op}: the server answered {said} before the answer was due"
+                )
+            }
             Self::Event {
                 reader,
                 seq,
                 owed,
                 seen,
                 ..
-            } => {
-                write!(f, "place {seq} of {reader}'s inbox is ")?;
-                match owed {
-                    Some(owed) => write!(f, "{owed}")?,
-                    None => f.write_str("empty")?,
-                }
-                match seen {
-                    Some(seen) => write!(f, "; {reader} received {seen}"),
-                    None => write!(f, "; {reader} did not receive it"),
-                }
+            } => event_text(f, (*reader, *seq), owed.as_deref(), seen.as_ref()),
+            Self::Gap { reader, owed, seen } => {
+                let (owed, seen) = (GapText(owed.as_ref()), GapText(seen.as_ref()));
+                write!(f, "{reader} is owed {owed}, and received {seen}")
             }
-            Self::Gap { reader, owed, seen } => write!(
-                f,
-                "{reader} is owed {}, and received {}",
-                GapText(owed.as_ref()),
-                GapText(seen.as_ref())
-            ),
             Self::Reach {
                 reader,
                 channel,
                 owed,
                 seen,
-            } => write!(
-                f,
-                "{} of {reader} goes from {} to {} ({}), owed from {} to {} ({})",
-                match channel {
+            } => {
+                let page = match channel {
                     Channel::Check => "the page of a check",
                     Channel::Stream => "the page on a stream",
-                },
-                seen.0,
-                seen.1,
-                more(seen.2),
-                owed.0,
-                owed.1,
-                more(owed.2)
-            ),
+                };
+                let (owed, seen) = (Reach(*owed), Reach(*seen));
+                write!(f, "{page} of {reader} goes {seen}, owed {owed}")
+            }
             Self::Late { due, since } => write!(f, "{due}, due at {}", clock(*since)),
             Self::Implied { user, entry, owed } => {
                 write!(f, "{} for {user}; owed: {owed}", EntryText(entry))
@@ -254,11 +227,44 @@ impl fmt::Display for Difference {
     }
 }
 
-const fn more(more: bool) -> &'static str {
-    if more {
-        "more follows"
-    } else {
-        "nothing follows"
+fn event_text(
+    f: &mut fmt::Formatter<'_>,
+    (reader, seq): (User, u64),
+    owed: Option<&Event>,
+    seen: Option<&Event>,
+) -> fmt::Result {
+    write!(f, "place {seq} of {reader}'s inbox is ")?;
+    match owed {
+        Some(owed) => write!(f, "{owed}")?,
+        None => f.write_str("empty")?,
+    }
+    match seen {
+        Some(seen) => write!(f, "; {reader} received {seen}"),
+        None => write!(f, "; {reader} did not receive it"),
+    }
+}
+
+/// The participant that called, if it is known.
+struct By(Option<User>);
+
+impl fmt::Display for By {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.map_or(Ok(()), |user| write!(f, " by {user}"))
+    }
+}
+
+/// Where a page begins and ends, and whether more follows.
+struct Reach((u64, u64, bool));
+
+impl fmt::Display for Reach {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (from, to, more) = self.0;
+        let follows = if more {
+            "more follows"
+        } else {
+            "nothing follows"
+        };
+        write!(f, "from {from} to {to} ({follows})")
     }
 }
 
@@ -369,16 +375,15 @@ impl fmt::Display for GapText<'_> {
 impl fmt::Display for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (room, seq) = (self.room, self.room_seq);
-        match &self.what {
-            What::Message { sender, text, .. } => {
-                let shown: String = text.chars().take(24).collect();
-                let rest = if shown.len() < text.len() { "…" } else { "" };
-                write!(
-                    f,
-                    "message {seq} of {room} from {sender}, \"{shown}{rest}\""
-                )?;
-            }
-            what => write!(f, "event {seq} of {room}, {what:?}")?,
+        if let What::Message { sender, text, .. } = &self.what {
+            let shown: String = text.chars().take(24).collect();
+            let rest = if shown.len() < text.len() { "…" } else { "" };
+            write!(
+                f,
+                "message {seq} of {room} from {sender}, \"{shown}{rest}\""
+            )?;
+        } else {
+            write!(f, "event {seq} of {room}, {:?}", self.what)?;
         }
         write!(f, " ({})", clock(self.at))
     }

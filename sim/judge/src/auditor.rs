@@ -249,8 +249,8 @@ impl Auditor {
                     entry: entry.clone(),
                     caller: owed.caller,
                     repeated: owed.repeated,
-                    owed: owed.outcome.clone(),
-                    said: said.clone(),
+                    owed: owed.outcome,
+                    said: *said,
                 },
             );
         }
@@ -392,7 +392,7 @@ impl Auditor {
 impl Auditor {
     fn answered(&mut self, at: Time, ticket: Ticket, outcome: &Outcome, page: Option<&Page<'_>>) {
         let Some(call) = self.border.take(ticket) else {
-            let (op, said) = (None, outcome.clone());
+            let (op, said) = (None, *outcome);
             self.differ(at, Difference::Unasked { op, said });
             return;
         };
@@ -401,18 +401,18 @@ impl Auditor {
             self.tally.add(Compared::Recovered);
         }
         let op = call.op().cloned();
-        let said = outcome.clone();
+        let said = *outcome;
         match call.stage {
             Stage::Proposed | Stage::Joining => self.turned_away(at, &call, outcome),
             Stage::Owed(_, from) | Stage::Held(_, from) if from > at => {
                 self.differ(at, Difference::Unasked { op, said });
             }
             Stage::Owed(ref owed, _) => {
-                self.compare_answer(at, op, call.user, owed.clone(), outcome);
+                self.compare_answer(at, op, call.user, *owed, outcome);
             }
             Stage::Held(ref owed, _) => {
                 let user = call.user;
-                let mut owed = owed.clone();
+                let mut owed = *owed;
                 if let (
                     Ok(Answer::OnBreak {
                         stress, boss_alert, ..
@@ -447,7 +447,7 @@ impl Auditor {
             self.tally.add(Compared::Mood);
         }
         if !same(&owed, said) {
-            let said = said.clone();
+            let said = *said;
             self.differ(
                 at,
                 Difference::Answer {
@@ -463,7 +463,7 @@ impl Auditor {
     /// An answer left for a call of which no entry was committed: only a refusal may.
     fn turned_away(&mut self, at: Time, call: &Call, outcome: &Outcome) {
         let op = call.op().cloned();
-        let said = outcome.clone();
+        let said = *outcome;
         if let Some(owed) = self.earlier(at, call) {
             self.compare_answer(at, op, call.user, owed, outcome);
             return;
@@ -498,7 +498,7 @@ impl Auditor {
         let mut owed = match remembered {
             Some(remembered) => remembered.outcome,
             // A refused registration is remembered by nobody, but answers those that joined it.
-            None => self.border.of_batch((caller.handle(), *key))?.clone(),
+            None => *self.border.of_batch((caller.handle(), *key))?,
         };
         if let (
             Ok(Answer::OnBreak {
@@ -527,7 +527,7 @@ impl Auditor {
         };
         if owed.is_err() {
             let (op, said) = (call.op().cloned(), Ok(Answer::Done));
-            self.compare_answer(at, op, Some(user), owed.clone(), &said);
+            self.compare_answer(at, op, Some(user), *owed, &said);
             return;
         }
         let end = self.model.inbox(user).map_or(0, Inbox::end);

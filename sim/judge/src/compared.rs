@@ -4,7 +4,7 @@ use sim_model::protocol::{Op, Presence, Saw, StickChange};
 
 /// One kind of comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Compared {
+pub(crate) enum Compared {
     /// A decision on standing in the line or leaving it.
     Queue,
     /// A decision on joining a room or registering under a name.

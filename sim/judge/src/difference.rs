@@ -86,6 +86,15 @@ pub enum Channel {
     Stream,
 }
 
+impl Channel {
+    const fn page(self) -> &'static str {
+        match self {
+            Self::Check => "the page of a check",
+            Self::Stream => "the page on a stream",
+        }
+    }
+}
+
 /// Something that must happen by some instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Due {
@@ -174,20 +183,18 @@ impl fmt::Display for Difference {
                     "{op}{by}: the answer owed is {owed}, the answer that left is {said}"
                 )
             }
-            Self::Uncommitted { op, said } => {
-                let (op, said) = (OpText(op.as_ref()), OutcomeText(said));
-                write!(
-                    f,
-                    "{op}: the server answered {said}, and no entry was committed for the call"
-                )
-            }
-            Self::Unasked { op, said } => {
-                let (op, said) = (OpText(op.as_ref()), OutcomeText(said));
-                write!(
-                    f,
-                    "{op}: the server answered {said} before the answer was due"
-                )
-            }
+            Self::Uncommitted { op, said } => write!(
+                f,
+                "{}: the server answered {}, and no entry was committed for the call",
+                OpText(op.as_ref()),
+                OutcomeText(said)
+            ),
+            Self::Unasked { op, said } => write!(
+                f,
+                "{}: the server answered {} before the answer was due",
+                OpText(op.as_ref()),
+                OutcomeText(said)
+            ),
             Self::Event {
                 reader,
                 seq,
@@ -204,14 +211,13 @@ impl fmt::Display for Difference {
                 channel,
                 owed,
                 seen,
-            } => {
-                let page = match channel {
-                    Channel::Check => "the page of a check",
-                    Channel::Stream => "the page on a stream",
-                };
-                let (owed, seen) = (Reach(*owed), Reach(*seen));
-                write!(f, "{page} of {reader} goes {seen}, owed {owed}")
-            }
+            } => write!(
+                f,
+                "{} of {reader} goes {}, owed {}",
+                channel.page(),
+                Reach(*seen),
+                Reach(*owed)
+            ),
             Self::Late { due, since } => write!(f, "{due}, due at {}", clock(*since)),
             Self::Implied { user, entry, owed } => {
                 write!(f, "{} for {user}; owed: {owed}", EntryText(entry))

@@ -204,7 +204,7 @@ impl Implied {
         while wait.beat_at <= at && wait.beat_at < wait.until {
             let waited = wait.beat_at.since(wait.since);
             self.beats.push((wait.beat_at, user, waited));
-            wait.beat_at = wait.beat_at + beat(model);
+            wait.beat_at += beat(model);
         }
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use chat_types::config::{Limit, Matching};
 use chat_types::{BreakKind, Config, Span, Time};
-use sim_model::protocol::{Answer, LostRange, Op, Outcome, Room, User};
+use sim_model::protocol::{Answer, LostRange, Membership, Op, Outcome, Room, User};
 use sim_model::server::{Act, Caller, Entry, Handle};
 
 use super::names::{fold, fold_ascii, fold_other};
@@ -358,12 +358,23 @@ fn a_gap_names_the_rooms_in_the_order_of_their_first_loss() {
     let page = inbox.page(User(1), 1, 1);
     let gap = page.gap.unwrap();
     assert_eq!((gap.from, gap.to), (2, 4));
-    let range = |room, from, to| LostRange {
-        room: Room(room),
-        from,
-        to,
+    // Her own joining lies before the gap; another's, and a message, lie in it.
+    let lobby = LostRange {
+        room: Room(1),
+        from: 1,
+        to: 3,
+        messages: 1,
+        members_changed: true,
+        ..LostRange::default()
     };
-    assert_eq!(gap.rooms, [range(1, 1, 3), range(2, 1, 1)]);
+    let pair = LostRange {
+        room: Room(2),
+        from: 1,
+        to: 1,
+        you: Some(Membership::Joined),
+        ..LostRange::default()
+    };
+    assert_eq!(gap.rooms, [lobby, pair]);
     assert_eq!((page.cursor, page.more), (5, true));
     // An acknowledgement below the start does nothing; one above it clears the ranges.
     let read = |acknowledged| Entry::Read {

@@ -219,6 +219,18 @@ impl fmt::Display for Difference {
                 Reach(*owed)
             ),
             Self::Late { due, since } => write!(f, "{due}, due at {}", clock(*since)),
+            Self::Implied { .. }
+            | Self::Size { .. }
+            | Self::Position { .. }
+            | Self::Witnessed(_) => self.plain_text(f),
+        }
+    }
+}
+
+impl Difference {
+    /// The differences that are a sentence of their fields.
+    fn plain_text(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
             Self::Implied { user, entry, owed } => {
                 write!(f, "{} for {user}; owed: {owed}", EntryText(entry))
             }
@@ -229,6 +241,14 @@ impl fmt::Display for Difference {
                 write!(f, "the journal goes on at {seen}, owed {owed}")
             }
             Self::Witnessed(facts) => write!(f, "{}; {}", facts[0], facts[1]),
+            Self::Late { .. }
+            | Self::Decision { .. }
+            | Self::Answer { .. }
+            | Self::Uncommitted { .. }
+            | Self::Unasked { .. }
+            | Self::Event { .. }
+            | Self::Gap { .. }
+            | Self::Reach { .. } => Ok(()),
         }
     }
 }

@@ -32,6 +32,31 @@ const SAVE: Duration = Duration::from_secs(20);
 /// Between two looks of the live line.
 const LOOK: Duration = Duration::from_millis(100);
 
+/// Where to look next, and when to stop looking.
+fn manner(arguments: &ExploreArgs) -> (Guide, Patience) {
+    let guide = if arguments.unguided {
+        Guide::Nowhere
+    } else {
+        Guide::NearWorst
+    };
+    let patience = if arguments.keep_going || arguments.seek.is_some() {
+        Patience::KeepGoing
+    } else {
+        Patience::FirstFailure
+    };
+    (guide, patience)
+}
+
+/// What is explored, as a report names it.
+fn names(arguments: &ExploreArgs) -> Vec<String> {
+    let named = arguments.files.iter();
+    let mut files: Vec<String> = named.map(|file| file.display().to_string()).collect();
+    if arguments.flows {
+        files.push(FLOWS.to_owned());
+    }
+    files
+}
+
 /// Does what was asked for, and returns the exit code.
 pub(super) fn run<M: Measured>(
     arguments: &ExploreArgs,
@@ -51,16 +76,7 @@ pub(super) fn run<M: Measured>(
             return cannot_write(path, &problem, console);
         }
     }
-    let guide = if arguments.unguided {
-        Guide::Nowhere
-    } else {
-        Guide::NearWorst
-    };
-    let patience = if arguments.keep_going || arguments.seek.is_some() {
-        Patience::KeepGoing
-    } else {
-        Patience::FirstFailure
-    };
+    let (guide, patience) = manner(arguments);
     let guided = match arguments.guided.then(|| corpus(arguments)) {
         Some(Ok(corpus)) => Some(corpus),
         Some(Err(problem)) => {
@@ -108,13 +124,8 @@ pub(super) fn run<M: Measured>(
             None => keep(arguments, &what, failure, engine, console),
         });
     }
-    let named = arguments.files.iter();
-    let mut files: Vec<String> = named.map(|file| file.display().to_string()).collect();
-    if arguments.flows {
-        files.push(FLOWS.to_owned());
-    }
     let run = Exploring {
-        files: &files,
+        files: &names(arguments),
         what: &what,
         found: &found,
         kept: &kept,

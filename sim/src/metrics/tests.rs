@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::protocol::{Presence, Refusal, Room};
+use crate::protocol::{Earlier, Presence, Refusal, Room};
 
 const ANN: Agent = Agent(0);
 const BOB: Agent = Agent(1);
@@ -182,7 +182,11 @@ fn a_refusal_after_an_attempt_without_an_answer_is_no_refusal() {
             3,
             ANN,
             &send,
-            &Err(Refusal { code, retry_after }),
+            &Err(Refusal {
+                code,
+                retry_after,
+                earlier: Earlier::Unsaid,
+            }),
         );
         let counted: u64 = metrics.refusals().values().sum();
         assert_eq!(counted, refused, "{why:?}, {code}");

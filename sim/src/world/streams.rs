@@ -139,6 +139,17 @@ impl World<'_, '_> {
         }
     }
 
+    /// What becomes of one push: it arrives, or the stream breaks instead.
+    fn fate_of_push(&mut self, agent: u32) -> Delivery {
+        if self.strikes(agent, self.plan.network.stream_break) {
+            return Delivery::Lost;
+        }
+        match self.clients[agent as usize].next_push.take() {
+            Some(spelled) => spelled,
+            None => Delivery::After(self.latency(agent, Toward::Client)),
+        }
+    }
+
     /// Sends what the stream's reader has not had, as far as it reads at all.
     pub(super) fn push(&mut self, slot: Slot) {
         loop {
@@ -173,19 +184,16 @@ impl World<'_, '_> {
             }
             let more = page.unread > 0;
             let reader = node.stream_user(slot.ticket()).unwrap_or_default();
-            let pushed_at = self.agenda.now() + self.server.clock_ahead;
-            self.watch.observe_server(&ServerRecord::Pushed {
-                at: pushed_at,
-                ticket: judged(slot.ticket()),
-                page: &translate::page(&page, reader),
-            });
-            let fate = if self.strikes(agent, self.plan.network.stream_break) {
-                Delivery::Lost
-            } else if let Some(spelled) = self.clients[agent as usize].next_push.take() {
-                spelled
-            } else {
-                Delivery::After(self.latency(agent, Toward::Client))
+            let at = self.agenda.now() + self.server.clock_ahead;
+            let ticket = judged(slot.ticket());
+            let shown = translate::page(&page, reader);
+            let pushed = ServerRecord::Pushed {
+                at,
+                ticket,
+                page: &shown,
             };
+            self.watch.observe_server(&pushed);
+            let fate = self.fate_of_push(agent);
             let now = self.now();
             self.watch.observe_wire(&Wire::Pushed {
                 at: now,

@@ -336,16 +336,9 @@ fn faults(plan: &Plan) -> Vec<Struck> {
                 down_for,
                 lose_unsynced,
             } => {
-                let lost = if *lose_unsynced {
-                    ", unsynced entries lost"
-                } else {
-                    ""
-                };
-                (
-                    "crash",
-                    *down_for,
-                    format!("server down for {down_for}{lost}"),
-                )
+                let lost = lose_unsynced.then_some(", unsynced entries lost");
+                let words = format!("server down for {down_for}{}", lost.unwrap_or_default());
+                ("crash", *down_for, words)
             }
             FaultKind::Partition { duration, .. } => {
                 ("partition", *duration, format!("links cut for {duration}"))

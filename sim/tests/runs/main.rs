@@ -4,4 +4,5 @@ mod breaks;
 mod compare;
 mod exhaust;
 mod explore;
+mod guided;
 mod shrink;

@@ -83,7 +83,6 @@ impl Facet {
         let hash = classes
             .iter()
             .fold(about as u64, |hash, class| mix(hash, *class));
-        #[expect(clippy::cast_possible_truncation, reason = "the highest sixteen bits")]
         Self((hash >> 48) as u16)
     }
 

@@ -78,7 +78,7 @@ fn shipped_scenarios_say_what_they_are_after() {
 }
 
 /// What a schema cannot say: sums, comparisons, references between parts, the words of YAML.
-const BEYOND_A_SCHEMA: [\&str; 44] = [
+const BEYOND_A_SCHEMA: [&str; 44] = [
     "await_grant_before_claim",
     "await_match_before_enter",
     "await_within_zero",

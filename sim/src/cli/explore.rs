@@ -67,13 +67,13 @@ pub struct ExploreArgs {
     /// Go on after a failure
     #[arg(long)]
     pub keep_going: bool,
-    /// Split runs where they reach something new, until nothing is
+    /// Split runs where they reach something new
     #[arg(long, conflicts_with_all = ["seek", "recipe"])]
     pub guided: bool,
-    /// With --guided: keep there what was new, and go on from it
+    /// With --guided: keep what was new there
     #[arg(long, value_name = "DIR", requires = "guided")]
     pub corpus: Option<PathBuf>,
-    /// With --seeds 1: leave the seed's history there
+    /// Leave the seed's history there: s123:2,s990:1
     #[arg(long, value_name = "RECIPE", requires = "seeds")]
     pub recipe: Option<Recipe>,
     /// Only violations of these count (properties, panic)

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::BufWriter;
-use std::num::NonZeroU64;
+use std::num::{NonZeroU64, NonZeroUsize};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Duration;
@@ -15,6 +15,7 @@ use crate::explore::{
     Corpus, Exploration, Explored, Failure, Guide, Listener, Patience, Trial, blank, explore,
 };
 use crate::output;
+use crate::plan::Plan;
 use crate::report::{
     Detail, Exploring, Kept, VERSION, View, exploration, exploration_json, exploring_line,
 };
@@ -31,31 +32,6 @@ const SAVE: Duration = Duration::from_secs(20);
 
 /// Between two looks of the live line.
 const LOOK: Duration = Duration::from_millis(100);
-
-/// Where to look next, and when to stop looking.
-fn manner(arguments: &ExploreArgs) -> (Guide, Patience) {
-    let guide = if arguments.unguided {
-        Guide::Nowhere
-    } else {
-        Guide::NearWorst
-    };
-    let patience = if arguments.keep_going || arguments.seek.is_some() {
-        Patience::KeepGoing
-    } else {
-        Patience::FirstFailure
-    };
-    (guide, patience)
-}
-
-/// What is explored, as a report names it.
-fn names(arguments: &ExploreArgs) -> Vec<String> {
-    let named = arguments.files.iter();
-    let mut files: Vec<String> = named.map(|file| file.display().to_string()).collect();
-    if arguments.flows {
-        files.push(FLOWS.to_owned());
-    }
-    files
-}
 
 /// Does what was asked for, and returns the exit code.
 pub(super) fn run<M: Measured>(
@@ -76,7 +52,6 @@ pub(super) fn run<M: Measured>(
             return cannot_write(path, &problem, console);
         }
     }
-    let (guide, patience) = manner(arguments);
     let guided = match arguments.guided.then(|| corpus(arguments)) {
         Some(Ok(corpus)) => Some(corpus),
         Some(Err(problem)) => {
@@ -85,19 +60,7 @@ pub(super) fn run<M: Measured>(
         }
         None => None,
     };
-    let what = Explored {
-        plans: &plans,
-        first: arguments.seed,
-        count: arguments.seeds.map_or(u64::MAX, NonZeroU64::get),
-        draw: arguments.draw,
-        mix: arguments.schedule,
-        jobs: arguments.jobs.unwrap_or(console.cores),
-        patience,
-        properties: &arguments.properties,
-        seek: arguments.seek.map(|seek| (seek, guide)),
-        recipe: arguments.recipe.clone().unwrap_or_default(),
-        guided,
-    };
+    let what = asked(arguments, &plans, console.cores, guided);
     let began = (console.clock)();
     let found = explore(&what, engine, &mut Ear::new(arguments, &what, console));
     let wall = (console.clock)().saturating_sub(began);
@@ -113,6 +76,62 @@ pub(super) fn run<M: Measured>(
     {
         return cannot_write(path, &problem, console);
     }
+    let kept = keep_all(arguments, &what, &found, engine, console);
+    let named = arguments.files.iter();
+    let mut files: Vec<String> = named.map(|file| file.display().to_string()).collect();
+    if arguments.flows {
+        files.push(FLOWS.to_owned());
+    }
+    let run = Exploring {
+        files: &files,
+        what: &what,
+        found: &found,
+        kept: &kept,
+        wall,
+    };
+    tell(arguments, &run, console)
+}
+
+/// What the command line asks for.
+fn asked<'p>(
+    arguments: &'p ExploreArgs,
+    plans: &'p [Plan],
+    cores: NonZeroUsize,
+    guided: Option<Corpus>,
+) -> Explored<'p> {
+    let guide = if arguments.unguided {
+        Guide::Nowhere
+    } else {
+        Guide::NearWorst
+    };
+    let patience = if arguments.keep_going || arguments.seek.is_some() {
+        Patience::KeepGoing
+    } else {
+        Patience::FirstFailure
+    };
+    Explored {
+        plans,
+        first: arguments.seed,
+        count: arguments.seeds.map_or(u64::MAX, NonZeroU64::get),
+        draw: arguments.draw,
+        mix: arguments.schedule,
+        jobs: arguments.jobs.unwrap_or(cores),
+        patience,
+        properties: &arguments.properties,
+        seek: arguments.seek.map(|seek| (seek, guide)),
+        recipe: arguments.recipe.clone().unwrap_or_default(),
+        guided,
+    }
+}
+
+/// What is kept of each failure.
+fn keep_all<M: Measured>(
+    arguments: &ExploreArgs,
+    what: &Explored<'_>,
+    found: &Exploration,
+    engine: &Engine<M>,
+    console: &mut Console<'_>,
+) -> Vec<Kept> {
     let mut kept: Vec<Kept> = Vec::new();
     for failure in found.failures.iter() {
         // One seed may violate one property in several ways; one scenario shows it.
@@ -121,17 +140,10 @@ pub(super) fn run<M: Measured>(
         let before = found.failures.iter().take(kept.len()).position(same);
         kept.push(match before {
             Some(before) => kept[before].clone(),
-            None => keep(arguments, &what, failure, engine, console),
+            None => keep(arguments, what, failure, engine, console),
         });
     }
-    let run = Exploring {
-        files: &names(arguments),
-        what: &what,
-        found: &found,
-        kept: &kept,
-        wall,
-    };
-    tell(arguments, &run, console)
+    kept
 }
 
 /// What was interesting before.

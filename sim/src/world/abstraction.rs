@@ -28,6 +28,9 @@ use crate::sometimes::{Point, Tally};
 /// How many facets are told apart; hashes fall into so many places.
 pub const FACETS: usize = 1 << 16;
 
+/// Spreads small numbers over a word: the golden ratio of 2^64.
+const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
+
 /// A facet of a state, as a place below [`FACETS`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Facet(pub u16);
@@ -80,9 +83,9 @@ enum About {
 
 impl Facet {
     fn of(about: About, classes: &[u64]) -> Self {
-        let hash = classes
-            .iter()
-            .fold(about as u64, |hash, class| mix(hash, *class));
+        // The classes are small, and one good mixing of all of them is enough.
+        let fold = |word: u64, class: &u64| (word.rotate_left(7) ^ class).wrapping_mul(ODD);
+        let hash = mix(about as u64, classes.iter().fold(0, fold));
         Self((hash >> 48) as u16)
     }
 

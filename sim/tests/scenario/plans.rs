@@ -5,8 +5,8 @@ use std::path::Path;
 use chat_core::Span;
 use sim::draw::{Ratio, Shape};
 use sim::plan::{
-    ArrivalMode, Arrivals, Compare, Delivery, FaultKind, Figure, OperatorAct, Plan, Step, Text,
-    Verb, Victims, Workload,
+    ArrivalMode, Arrivals, Compare, Delivery, FaultKind, Figure, Milestone, OperatorAct, Plan,
+    Reached, Step, Text, Verb, Victims, Workload,
 };
 use sim::scenario::{load, parse};
 
@@ -238,8 +238,16 @@ fn faults_are_in_order() {
             ..
         }
     ));
+    // A fault with a milestone and no moment may strike from the start on.
+    let milestone = |reached, count| Some(Milestone { reached, count });
+    let waits: Vec<_> = plan.faults.iter().map(|fault| fault.milestone).collect();
+    let of_match = milestone(Reached::Sometimes("match"), 3);
+    let of_push = milestone(Reached::Stick("released_by_push"), 1);
+    assert_eq!(waits[..5], [None, of_match, of_push, None, None]);
+    assert_eq!(waits[5], milestone(Reached::Timer("lease"), 2));
+    assert!(matches!(plan.faults[2].kind, FaultKind::LoseReplies));
     assert!(matches!(
-        plan.faults[2].kind,
+        plan.faults[4].kind,
         FaultKind::ClockJump { by } if by == Span::secs(7_200)
     ));
 }

@@ -2,15 +2,17 @@
 //! Each recipe is a small file, and the bitmap one more, so that exploring can be resumed, and
 //! corpora be put together by copying files.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::Path;
 
-use chat_core::mix_bytes;
+use chat_core::{mix, mix_bytes};
 use serde::{Deserialize, Serialize};
 
 use super::{Explored, FLAT, Known, News, Trial};
 use crate::explore::Mix;
+use crate::recipe::Recipe;
 
 /// Recipes held at once. Those that gave least go first.
 const HELD: usize = 4_096;
@@ -42,10 +44,11 @@ pub struct Entry {
 }
 
 impl Entry {
-    fn file(&self) -> String {
+    /// What tells it from all others, and names its file.
+    fn id(&self) -> u64 {
+        let schedule = self.schedule as u64;
         let name = format!("{}\n{}\n{}", self.scenario, self.draw, self.recipe);
-        let hash = mix_bytes(self.seed, name.as_bytes());
-        format!("{hash:016x}.json")
+        mix_bytes(mix(self.seed, schedule), name.as_bytes())
     }
 
     /// What one more family of it is expected to find.
@@ -58,8 +61,8 @@ impl Entry {
 #[derive(Clone, Debug)]
 pub struct Corpus {
     pub(super) known: Known,
-    entries: Vec<Entry>,
-    /// How many families in a row entered nothing new.
+    entries: BTreeMap<u64, Entry>,
+    /// How many families in a row entered nothing new, in this session.
     idle: u64,
 }
 
@@ -67,7 +70,7 @@ impl Default for Corpus {
     fn default() -> Self {
         Self {
             known: Known::new(),
-            entries: Vec::new(),
+            entries: BTreeMap::new(),
             idle: 0,
         }
     }
@@ -94,8 +97,8 @@ impl Corpus {
 
     /// Runs that entered something new.
     #[must_use]
-    pub fn entries(&self) -> &[Entry] {
-        &self.entries
+    pub fn entries(&self) -> impl ExactSizeIterator<Item = &Entry> {
+        self.entries.values()
     }
 
     /// The next families: those of even number with fresh seeds, the others from the corpus.
@@ -116,17 +119,12 @@ impl Corpus {
             let same = entry.schedule == what.mix;
             what.scenario(&entry.scenario).filter(|_| same)
         };
-        let promises = self
-            .entries
-            .iter()
-            .map(|entry| (of(entry), entry.promise()));
-        let known = promises
-            .enumerate()
-            .filter_map(|(place, (scenario, promise))| Some((promise, place, scenario?)));
-        // The first of the best.
-        let (_, place, scenario) =
-            known.max_by_key(|(promise, place, _)| (*promise, std::cmp::Reverse(*place)))?;
-        let entry = self.entries.get_mut(place)?;
+        let promises = self.entries.iter().filter_map(|(id, entry)| {
+            let scenario = of(entry)?;
+            Some((entry.promise(), std::cmp::Reverse(*id), scenario))
+        });
+        let (_, std::cmp::Reverse(id), scenario) = promises.max()?;
+        let entry = self.entries.get_mut(&id)?;
         entry.begun += 1;
         Some(Trial {
             index,
@@ -147,7 +145,15 @@ impl Corpus {
     ) {
         self.known.add_family(facets);
         self.idle += 1;
-        let begun_with = trial.recipe.to_string();
+        let entry_of = |recipe: &Recipe, found| Entry {
+            scenario: what.plans[trial.scenario].name.clone(),
+            draw: trial.draw,
+            schedule: what.mix,
+            seed: trial.seed,
+            recipe: recipe.to_string(),
+            found,
+            begun: 0,
+        };
         let mut all = 0;
         for one in news {
             // Families of one round do not see what the others found.
@@ -158,36 +164,21 @@ impl Corpus {
             }
             self.idle = 0;
             all += found;
-            self.keep(Entry {
-                scenario: what.plans[trial.scenario].name.clone(),
-                draw: trial.draw,
-                schedule: what.mix,
-                seed: trial.seed,
-                recipe: one.recipe.to_string(),
-                found,
-                begun: 0,
-            });
+            self.keep(entry_of(&one.recipe, found));
         }
-        let begun = |entry: &&mut Entry| {
-            (entry.seed, entry.draw) == (trial.seed, trial.draw) && entry.recipe == begun_with
-        };
-        if let Some(entry) = self.entries.iter_mut().find(begun) {
-            entry.found = entry.found.saturating_add(all);
+        if let Some(begun) = self.entries.get_mut(&entry_of(&trial.recipe, 0).id()) {
+            begun.found = begun.found.saturating_add(all);
         }
     }
 
     fn keep(&mut self, entry: Entry) {
-        let same = |other: &Entry| other.file() == entry.file();
-        if self.entries.iter().any(same) {
-            return;
-        }
         if self.entries.len() >= HELD {
-            let promises = self.entries.iter().enumerate();
-            if let Some((least, _)) = promises.min_by_key(|(_, entry)| entry.promise()) {
-                self.entries.remove(least);
+            let least = self.entries.iter().min_by_key(|(_, entry)| entry.promise());
+            if let Some(least) = least.map(|(id, _)| *id) {
+                self.entries.remove(&least);
             }
         }
-        self.entries.push(entry);
+        self.entries.entry(entry.id()).or_insert(entry);
     }
 
     /// Reads a corpus; a folder that is not there is an empty one.
@@ -215,23 +206,21 @@ impl Corpus {
             if name == COVERAGE {
                 let text = fs::read_to_string(&path)?;
                 let read = Self::read_coverage(&text);
-                let (idle, known) =
+                corpus.known =
                     read.ok_or_else(|| wrong(&path, format!("not a bitmap of {VERSION}")))?;
-                (corpus.idle, corpus.known) = (idle, known);
             } else if path.extension().is_some_and(|end| end == "json") {
                 let text = fs::read_to_string(&path)?;
                 let entry: Entry = serde_json::from_str(&text)
                     .map_err(|problem| wrong(&path, problem.to_string()))?;
-                corpus.entries.push(entry);
+                corpus.entries.insert(entry.id(), entry);
             }
         }
         Ok(corpus)
     }
 
-    fn read_coverage(text: &str) -> Option<(u64, Known)> {
+    fn read_coverage(text: &str) -> Option<Known> {
         let (head, rest) = text.split_once('\n')?;
-        let idle = head.strip_prefix(VERSION)?.strip_prefix(", idle ")?;
-        Some((idle.parse().ok()?, Known::from_text(rest)?))
+        (head == VERSION).then(|| Known::from_text(rest)).flatten()
     }
 
     /// Writes the corpus: what is new of it, and the bitmap.
@@ -240,11 +229,11 @@ impl Corpus {
     /// When a file cannot be written.
     pub fn save(&self, folder: &Path) -> io::Result<()> {
         fs::create_dir_all(folder)?;
-        for entry in &self.entries {
+        for (id, entry) in &self.entries {
             let text = serde_json::to_string_pretty(entry)?;
-            fs::write(folder.join(entry.file()), text + "\n")?;
+            fs::write(folder.join(format!("{id:016x}.json")), text + "\n")?;
         }
-        let text = format!("{VERSION}, idle {}\n{}", self.idle, self.known.to_text());
+        let text = format!("{VERSION}\n{}", self.known.to_text());
         // Renamed, so that a bitmap is whole whenever the writing ends.
         let whole = folder.join("coverage.new");
         fs::write(&whole, text)?;

@@ -96,8 +96,8 @@ fn persona(kind: u32, server: &Config, dice: &mut Dice) -> Persona {
     for _ in 0..dice.between(1, 4) {
         let visit = match dice.between(0, 9) {
             0..=4 => room(server, dice),
-            5..=7 => partner(dice),
-            8 => line(dice),
+            5..=7 => partner(server, dice),
+            8 => line(server, dice),
             _ => vec![
                 Step::Call(Verb::Break {
                     kind: None,
@@ -139,7 +139,7 @@ fn room(server: &Config, dice: &mut Dice) -> Vec<Step> {
     for _ in 0..dice.pick(&[1, 1, 2]) {
         steps.push(login());
         for _ in 0..dice.between(0, 3) {
-            maybe_read(&mut steps, dice);
+            maybe_read(&mut steps, server, dice);
             match server.stick {
                 StickRule::Required => turn(&mut steps, dice),
                 StickRule::Optional if dice.one_in(3) => turn(&mut steps, dice),
@@ -147,7 +147,7 @@ fn room(server: &Config, dice: &mut Dice) -> Vec<Step> {
             }
             pause(&mut steps, dice);
         }
-        maybe_read(&mut steps, dice);
+        maybe_read(&mut steps, server, dice);
         if !dice.one_in(6) {
             steps.push(Step::Call(Verb::LeaveChat));
         }
@@ -189,7 +189,7 @@ fn turn(steps: &mut Vec<Step>, dice: &mut Dice) {
 }
 
 /// A partner from the line, a few words, and one of several ends.
-fn partner(dice: &mut Dice) -> Vec<Step> {
+fn partner(server: &Config, dice: &mut Dice) -> Vec<Step> {
     let mut steps = vec![enter(dice)];
     steps.push(Step::Await {
         event: "chatroom.found",
@@ -197,7 +197,7 @@ fn partner(dice: &mut Dice) -> Vec<Step> {
     });
     for _ in 0..dice.between(0, 4) {
         steps.push(say(dice));
-        maybe_read(&mut steps, dice);
+        maybe_read(&mut steps, server, dice);
         pause(&mut steps, dice);
         if dice.one_in(6) {
             steps.push(Step::Call(Verb::Typing));
@@ -220,9 +220,9 @@ fn partner(dice: &mut Dice) -> Vec<Step> {
 }
 
 /// A wait in line that is given up.
-fn line(dice: &mut Dice) -> Vec<Step> {
+fn line(server: &Config, dice: &mut Dice) -> Vec<Step> {
     let mut steps = vec![enter(dice), think(dice)];
-    maybe_read(&mut steps, dice);
+    maybe_read(&mut steps, server, dice);
     let leave = |verb| Choice {
         weight: 1,
         steps: [Step::Call(verb)].into(),
@@ -262,9 +262,10 @@ fn think(dice: &mut Dice) -> Step {
     Step::Think(table(Shape::Uniform(0, Span::millis(most).0)))
 }
 
-fn maybe_read(steps: &mut Vec<Step>, dice: &mut Dice) {
+fn maybe_read(steps: &mut Vec<Step>, server: &Config, dice: &mut Dice) {
     if dice.coin() {
         let wait = dice.pick(&[Span::ZERO, Span::ZERO, Span::millis(500)]);
+        let wait = wait.min(server.max_wait);
         steps.push(Step::Call(Verb::Check { wait }));
     }
 }

@@ -371,26 +371,22 @@ fn faults(plan: &Plan) -> Vec<Struck> {
                 chat_core::Span::ZERO,
                 format!("the server's clock jumps by {by}"),
             ),
-            FaultKind::LoseReplies => (
-                "replies lost",
-                chat_core::Span::ZERO,
-                "the next answers get lost".to_owned(),
-            ),
+            FaultKind::LoseReplies => {
+                let words = "the next answers get lost".to_owned();
+                ("replies lost", chat_core::Span::ZERO, words)
+            }
             FaultKind::Operator(_) => (
                 "operator",
                 chat_core::Span::ZERO,
                 "an operator acts".to_owned(),
             ),
         };
-        let words = match &fault.milestone {
-            Some(milestone) => format!("{words}, at {milestone}"),
-            None => words,
-        };
+        let at = fault.milestone.map(|milestone| format!(", at {milestone}"));
         Struck {
             at_ms: fault.at.0 as f64 / 1_000.0,
             for_ms: length.0 as f64 / 1_000.0,
             kind,
-            words,
+            words: words + &at.unwrap_or_default(),
         }
     };
     plan.faults.iter().map(struck).collect()

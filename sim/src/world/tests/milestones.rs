@@ -34,20 +34,25 @@ struct Seen {
 
 impl Observer for Seen {
     fn observe(&mut self, record: &Record<'_>) {
-        match record.what {
-            What::Called { call, op, .. } if matches!(op, Op::Push { .. }) => {
-                self.pushes.push((record.agent.0, call));
-            }
-            What::Received {
-                saw:
-                    Saw::Stick {
-                        change: StickChange::Granted { .. },
-                        ..
-                    },
-                sent_at,
-                ..
-            } => self.granted.push(sent_at),
-            _ => {}
+        if let What::Called {
+            call,
+            op: Op::Push { .. },
+            ..
+        } = record.what
+        {
+            self.pushes.push((record.agent.0, call));
+        }
+        if let What::Received {
+            saw:
+                Saw::Stick {
+                    change: StickChange::Granted { .. },
+                    ..
+                },
+            sent_at,
+            ..
+        } = record.what
+        {
+            self.granted.push(sent_at);
         }
     }
 

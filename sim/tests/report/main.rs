@@ -19,6 +19,7 @@ use sim::commands::{Console, execute};
 use sim::engine::{Engine, RunSeed};
 use sim::history::{Observer, Record, What, Wire, WorldRecord};
 use sim::metrics::Metrics;
+use sim::names::PROPERTIES;
 use sim::plan::Plan;
 use sim::protocol::{Answer, Op, User};
 use sim::report::Paint;
@@ -209,7 +210,10 @@ fn a_pass_shows_curves_waits_and_what_happened_when() {
     assert_eq!(max.unwrap()["count"], "246");
     assert!((1_600.0..1_800.0).contains(&longest), "{longest}");
     assert_eq!(run["timeline"]["faults"].as_array().unwrap().len(), 3);
-    assert_eq!(run["properties"].as_array().unwrap().len(), 18);
+    assert_eq!(
+        run["properties"].as_array().unwrap().len(),
+        PROPERTIES.len()
+    );
 }
 
 #[test]

@@ -1,42 +1,52 @@
-//! Lies for tests: what the judge hears although the server never said it.
+//! Lies for tests: what crosses the server's border although the server never said it.
+
+use chat_core::Ticket;
+use sim_model::server::{Page, ServerRecord};
 
 use super::Tiny;
 use crate::exhaust::action::Ask;
-use crate::history::{Path, What};
 use crate::protocol::{Answer, Saw};
+use crate::translate::{self, judged};
+use crate::user::Credential;
 
 impl Tiny {
-    /// The judge hears that a message was accepted, which the server knows nothing of.
+    /// The judge sees an answer that accepts a message, of which the journal has no entry.
     pub(in crate::exhaust) fn pretend_accepted(&mut self, user: u8) {
-        let (call, op) = self.begin(user, Ask::Send, false);
-        let (Some(room), at) = (self.clients[usize::from(user)].room, self.now) else {
+        let (_, op) = self.begin(user, Ask::Send, false);
+        let client = &self.clients[usize::from(user)];
+        let (Some(room), at, secret) = (client.room, self.now, client.secret()) else {
             return;
         };
         let room_seq = self.highest.ends.get(&room.0).copied().unwrap_or_default() + 1;
+        let ticket: Ticket = self.ticket();
+        let ask = translate::ask(&translate::call(Credential::Handle { secret }, None, &op));
+        self.show(&ServerRecord::Asked {
+            at,
+            ticket: judged(ticket),
+            from: u64::from(user),
+            ask: &ask,
+        });
         let outcome = Ok(Answer::Sent {
             room,
             room_seq,
             at,
             turns_left: None,
         });
-        self.record(
-            user,
-            What::Answered {
-                call,
-                op: &op,
-                called_at: at,
-                intended: at,
-                outcome: &outcome,
-            },
-        );
+        self.show(&ServerRecord::Answered {
+            at,
+            ticket: judged(ticket),
+            outcome: &outcome,
+            page: None,
+        });
     }
 
-    /// The judge hears that a message which everybody had came once more, as the next event.
+    /// The judge sees a message that the client has had leave once more, as its next event.
     pub(in crate::exhaust) fn pretend_received_again(&mut self, user: u8) {
         let client = &self.clients[usize::from(user)];
-        let (Some(room), seq) = (client.room, client.cursor + 1) else {
+        let (Some(room), Some(stream)) = (client.room, client.stream) else {
             return;
         };
+        let (at, cursor) = (self.now, client.cursor + 1);
         let saw = Saw::Message {
             room,
             room_seq: self.highest.ends[&room.0],
@@ -44,6 +54,15 @@ impl Tiny {
             text: "hi",
             epoch: self.clients[0].epoch,
         };
-        self.received(user, (seq, self.now), &saw, Path::Check);
+        self.show(&ServerRecord::Pushed {
+            at,
+            ticket: judged(stream),
+            page: &Page {
+                gap: None,
+                events: vec![(cursor, at, saw)],
+                cursor,
+                more: false,
+            },
+        });
     }
 }

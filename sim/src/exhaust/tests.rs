@@ -30,7 +30,7 @@ fn after(world: World, path: &[Action]) -> Tiny {
 
 #[test]
 fn a_message_that_the_server_never_had_is_found_at_once() {
-    // The judge is told of an answer that nobody gave: the others must miss the message.
+    // The judge sees an answer that accepts a message, and the journal has no entry for it.
     let mut tampered = World::Room.begin(&plan(), 3);
     tampered.pretend_accepted(0);
     let found = search_from(World::Room, tampered, &options(2), &mut |_| {});
@@ -39,7 +39,7 @@ fn a_message_that_the_server_never_had_is_found_at_once() {
     assert!(
         path.violations
             .iter()
-            .any(|one| one.property == "no_lost_messages"),
+            .any(|one| one.property == "durability"),
         "{:?}",
         path.violations
     );

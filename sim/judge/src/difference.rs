@@ -1,5 +1,6 @@
 //! Two facts that should be equal and are not: what is owed, and what was seen.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -145,7 +146,10 @@ impl Difference {
             }
             Self::Implied { user, .. } => vec![*user],
             Self::Late { due, .. } => due.user().into_iter().collect(),
-            Self::Witnessed(facts) => facts.iter().flat_map(Fact::users).collect(),
+            Self::Witnessed(facts) => {
+                let users: BTreeSet<User> = facts.iter().filter_map(Fact::user).collect();
+                users.into_iter().collect()
+            }
             Self::Uncommitted { .. }
             | Self::Unasked { .. }
             | Self::Size { .. }

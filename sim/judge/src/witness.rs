@@ -6,9 +6,11 @@
 //! not come, an inbox with a gap, a participant whose client is not observed), it does not
 //! conclude: it counts the comparison as not judged.
 //!
+//! Nothing is compared that a live driver cannot see: it cancels an attempt before the next, so that
+//! no call has two answers, and `idempotent_requests` shows in the places of keyed messages alone.
+//!
 //! `book.rs` puts the facts together. The other files hold the rules, each a function over facts.
 
-mod answers;
 mod arrivals;
 mod book;
 mod fact;
@@ -19,9 +21,12 @@ mod stick;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
+
 use chat_types::Time;
-use sim_model::history::{Record, What};
+use sim_model::history::{Path, Record, What};
 use sim_model::plan::Plan;
+use sim_model::protocol::{Answer, Op, User};
 
 use crate::difference::Difference;
 use crate::findings::{Finding, Findings, Property};
@@ -29,7 +34,6 @@ use crate::model;
 
 pub use fact::Fact;
 
-use answers::{Answered, Answers};
 use arrivals::{Arrival, Streams};
 use book::Book;
 
@@ -37,7 +41,6 @@ use book::Book;
 #[derive(Clone, Debug)]
 pub struct Witness {
     book: Book,
-    answers: Answers,
     streams: Streams,
 }
 
@@ -47,81 +50,74 @@ impl Witness {
     pub fn new(plan: &Plan) -> Self {
         Self {
             book: Book::new(plan),
-            answers: Answers::default(),
             streams: Streams::default(),
         }
     }
 
     /// Takes in what a client did or saw.
     pub fn record(&mut self, record: &Record<'_>, findings: &mut Findings) {
-        let Record {
-            at,
-            agent,
-            user,
-            what,
-        } = *record;
-        if let Some(user) = user {
-            self.book.person(user, agent);
+        if let What::Called {
+            call, op, keyed, ..
+        } = record.what
+        {
+            self.book.call((record.agent, call), record.user, op, keyed);
+            if let Op::EnterQueue { .. } = op {
+                findings.leave_unjudged(Property::QueueProgress, 1);
+            }
+            if let Op::TalkingStick { .. } = op {
+                findings.leave_unjudged(Property::StickProgress, 1);
+            }
         }
-        match (what, user) {
-            (
-                What::Called {
-                    call, op, keyed, ..
-                },
-                _,
-            ) => {
-                self.book.called((agent, call), user, op, keyed);
-                self.answers.called((agent, call), user, op, keyed);
+        if let Some(user) = record.user {
+            self.book.people.entry(user).or_default();
+            self.record_of(user, record, findings);
+        }
+    }
+
+    fn record_of(&mut self, user: User, record: &Record<'_>, findings: &mut Findings) {
+        let at = record.at;
+        match record.what {
+            What::Answered {
+                call,
+                op,
+                called_at,
+                outcome,
+                ..
+            } => {
+                findings.leave_unjudged(Property::Outcomes, 1);
+                self.book.answer((record.agent, call), user, outcome, at);
+                let answered = Fact::Answered(user, op.verb(), *outcome);
+                if let (
+                    Op::Check {
+                        after: Some(after), ..
+                    },
+                    Ok(Answer::Read { cursor, more }),
+                ) = (op, outcome)
+                {
+                    let left_at = (!more).then_some(called_at);
+                    self.page(user, (*after, *cursor), left_at, (at, answered), findings);
+                } else if let Ok(
+                    Answer::OnBreak {
+                        stress, boss_alert, ..
+                    }
+                    | Answer::Mood { stress, boss_alert },
+                ) = outcome
+                {
+                    findings.exercise(Property::BreaksRules, 1);
+                    if *stress > 100 || *boss_alert > 5 {
+                        let rule = Fact::Rule("stress is at most 100, the boss's alert at most 5");
+                        blame(findings, Property::BreaksRules, at, [rule, answered]);
+                    }
+                }
             }
-            (What::Abandoned { call, .. }, _) => {
-                self.book.abandoned(agent, call);
-                self.answers.abandoned((agent, call));
-            }
-            (
-                What::Answered {
-                    call,
-                    op,
-                    called_at,
-                    outcome,
-                    ..
-                },
-                Some(user),
-            ) => {
-                let answered = Answered {
-                    at,
-                    agent,
-                    user,
-                    call,
-                    op,
-                    called_at,
-                    outcome,
-                };
-                self.book.answered((agent, call), user, outcome, at);
-                self.answers.answered(&mut self.book, &answered, findings);
-            }
-            (What::AnsweredAgain { call, op, outcome }, Some(user)) => {
-                let called_at = at;
-                let answered = Answered {
-                    at,
-                    agent,
-                    user,
-                    call,
-                    op,
-                    called_at,
-                    outcome,
-                };
-                self.answers.again(&self.book, &answered, findings);
-            }
-            (
-                What::Received {
-                    seq,
-                    sent_at,
-                    saw,
-                    path,
-                    ..
-                },
-                Some(reader),
-            ) => {
+            What::Received {
+                seq,
+                sent_at,
+                saw,
+                path,
+                ..
+            } => {
+                let reader = user;
                 let arrival = Arrival {
                     at,
                     reader,
@@ -129,33 +125,42 @@ impl Witness {
                     sent_at,
                     saw,
                 };
-                self.streams.record(&arrival, path, findings);
-                arrivals::record(&mut self.book, &arrival, findings);
+                if path == Path::Stream {
+                    self.streams.go_on(&arrival, findings);
+                }
+                arrival.compare(&mut self.book, findings);
             }
-            (What::StreamOpened | What::StreamClosed | What::Forgot, Some(user)) => {
-                self.streams.end(user);
-            }
-            // A refusal of a registration concerns no participant.
-            (What::Answered { call, .. }, None) => {
-                self.book.abandoned(agent, call);
-                self.answers.abandoned((agent, call));
-            }
-            (
-                What::AnsweredAgain { .. }
-                | What::Received { .. }
-                | What::StreamOpened
-                | What::StreamClosed
-                | What::Forgot,
-                None,
-            )
-            | (
-                What::Retried { .. }
-                | What::Vanished
-                | What::Finished
-                | What::Drained
-                | What::Stuck { .. },
-                _,
-            ) => {}
+            What::StreamOpened | What::StreamClosed | What::Forgot => self.streams.end(user),
+            What::Called { .. }
+            | What::Retried { .. }
+            | What::AnsweredAgain { .. }
+            | What::Abandoned { .. }
+            | What::Vanished
+            | What::Finished
+            | What::Drained
+            | What::Stuck { .. } => {}
+        }
+    }
+
+    /// A page behind a cursor begins right behind it: all of it arrived before its answer. With
+    /// `left_at`, when the check left, nothing follows the page.
+    fn page(
+        &mut self,
+        reader: User,
+        (after, cursor): (u64, u64),
+        left_at: Option<Time>,
+        (at, answered): (Time, Fact),
+        findings: &mut Findings,
+    ) {
+        let Some(person) = self.book.people.get_mut(&reader) else {
+            return;
+        };
+        findings.exercise(Property::NoLostMessages, 1);
+        if person.complete >= cursor {
+            person.drained = person.drained.max(left_at);
+        } else if person.complete >= after {
+            let vacant = Fact::Vacant(reader, person.complete.saturating_add(1));
+            blame(findings, Property::NoLostMessages, at, [answered, vacant]);
         }
     }
 
@@ -171,16 +176,13 @@ impl Witness {
 
     /// Counts what only the server's own records could decide.
     fn leave_unjudged(&self, findings: &mut Findings) {
-        let book = &self.book;
-        findings.leave_unjudged(Property::Outcomes, book.answers);
-        findings.leave_unjudged(Property::QueueProgress, book.entries);
-        findings.leave_unjudged(Property::StickProgress, book.claims);
-        for seen in book.rooms.values().flat_map(|of_room| of_room.values()) {
+        for seen in self.book.rooms.values().flat_map(BTreeMap::values) {
             let property = match seen.event.what {
                 model::What::Found { .. } => Property::FifoMatching,
                 model::What::Moderation { .. } => Property::Moderation,
-                model::What::PartnerAway | model::What::PartnerBack => Property::Presence,
-                model::What::Member { .. } => Property::Presence,
+                model::What::PartnerAway
+                | model::What::PartnerBack
+                | model::What::Member { .. } => Property::Presence,
                 model::What::Message { .. } => Property::DeliveryProgress,
                 model::What::Ended { .. } | model::What::Stick { .. } => continue,
             };
@@ -191,12 +193,12 @@ impl Witness {
 
 /// Records that two facts exclude each other.
 fn blame(findings: &mut Findings, property: Property, at: Time, facts: [Fact; 2]) {
-    let mut users: Vec<_> = facts.iter().flat_map(Fact::users).collect();
-    users.dedup();
+    let difference = Difference::Witnessed(Box::new(facts));
+    let users = difference.users();
     findings.add(Finding {
         property,
         at,
         users,
-        difference: Difference::Witnessed(Box::new(facts)),
+        difference,
     });
 }

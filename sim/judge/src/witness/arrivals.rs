@@ -1,20 +1,20 @@
-//! One place of an inbox, or of a room, shows one event: to one reader again, and to all readers
-//! (`no_duplicates`, `room_order`). Within an inbox the places of a room ascend, and no timestamp
-//! of a room goes back. A stream carries place after place (`stream_continuity`).
+//! One place of an inbox, or of a room, shows one event: to one reader again (`no_duplicates`), and
+//! to all readers (`room_order`). Within an inbox the places of a room ascend, and no timestamp of
+//! a room goes back. A stream carries place after place (`stream_continuity`).
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use chat_types::Time;
-use sim_model::history::Path;
 use sim_model::protocol::{Room, Saw, User};
 
 use super::blame;
-use super::book::{Book, Person, Seen};
+use super::book::{Book, Seen};
 use super::fact::Fact;
 use crate::findings::{Findings, Property};
 use crate::model::{Event, What};
 
-/// An event as it arrived.
+/// An event, or a gap, as it arrived.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Arrival<'a> {
     pub(super) at: Time,
@@ -25,77 +25,60 @@ pub(super) struct Arrival<'a> {
 }
 
 impl Arrival<'_> {
-    /// The event; none for a gap. A found event names its reader too.
-    fn event(&self) -> Option<Event> {
-        let mut event = Event::of(self.saw, self.sent_at)?;
-        if let What::Found { pair } = &mut event.what {
-            pair[0] = self.reader;
+    /// The places of the inbox for which it stands.
+    pub(super) const fn places(&self) -> (u64, u64) {
+        match *self.saw {
+            Saw::Gap { from, to, .. } => (from, to),
+            Saw::Found { .. }
+            | Saw::Message { .. }
+            | Saw::Ended { .. }
+            | Saw::PartnerAway { .. }
+            | Saw::PartnerBack { .. }
+            | Saw::Member { .. }
+            | Saw::Stick { .. }
+            | Saw::Moderation { .. } => (self.seq, self.seq),
         }
-        Some(event)
     }
 
-    fn fact(&self) -> Option<Fact> {
-        let (reader, seq) = (self.reader, self.seq);
-        self.event()
-            .map(|event| Fact::Received { reader, seq, event })
-    }
-}
-
-/// Compares an arrival with what arrived before, and takes it in.
-pub(super) fn record(book: &mut Book, arrival: &Arrival<'_>, findings: &mut Findings) {
-    let Arrival {
-        at,
-        reader,
-        seq,
-        saw,
-        ..
-    } = *arrival;
-    let Some(place) = saw.place() else {
-        if let (Saw::Gap { from, to, .. }, Some(person)) = (saw, book.people.get_mut(&reader)) {
-            person.miss(*from, *to);
+    /// Compares it with what arrived before, and takes it in.
+    pub(super) fn compare(&self, book: &mut Book, findings: &mut Findings) {
+        let (at, reader, seq) = (self.at, self.reader, self.seq);
+        let person = book.people.entry(reader).or_default();
+        let (place, known) = (self.saw.place(), person.inbox.get(&seq).copied());
+        if known.is_none() || place.is_none() {
+            person.receive(self.places(), place);
         }
-        return;
-    };
-    let known = book
-        .people
-        .get(&reader)
-        .and_then(|person| person.inbox.get(&seq));
-    if let Some(known) = known {
-        findings.exercise(Property::NoDuplicates, 1);
-        if *known != place
-            && let (Some(first), Some(now)) = (book.seen(known.0, known.1), arrival.fact())
-        {
-            let event = first.event.clone();
-            let first = Fact::Received { reader, seq, event };
-            blame(findings, Property::NoDuplicates, at, [first, now]);
+        let (Some(place), Some(mut event)) = (place, Event::of(self.saw, self.sent_at)) else {
             return;
+        };
+        if let What::Found { pair } = &mut event.what {
+            pair[0] = reader;
         }
-    } else if let Some(person) = book.people.get_mut(&reader) {
-        person.receive(seq, place);
-    }
-    match book.seen(place.0, place.1) {
-        Some(first) => {
+        findings.exercise(Property::NoDuplicates, u64::from(known.is_some()));
+        if let Some(first) = known
+            .filter(|known| *known != place)
+            .and_then(|known| book.seen(known))
+        {
+            let first = Fact::Received(reader, seq, first.event.clone());
+            let now = Fact::Received(reader, seq, event);
+            blame(findings, Property::NoDuplicates, at, [first, now]);
+        } else if let Some(first) = book.seen(place) {
             findings.exercise(Property::RoomOrder, 1);
-            if first.event.seen_by(reader) != *saw
-                && let Some(now) = arrival.fact()
-            {
-                let first = first.fact();
-                blame(findings, Property::RoomOrder, at, [first, now]);
+            if first.event.seen_by(reader) != *self.saw {
+                let now = Fact::Received(reader, seq, event);
+                blame(findings, Property::RoomOrder, at, [first.fact(), now]);
             }
-        }
-        None => {
-            if let Some(event) = arrival.event() {
-                let of_room = book.rooms.entry(place.0).or_default();
-                of_room.insert(
-                    place.1,
-                    Seen {
-                        event,
-                        reader,
-                        seq,
-                        at,
-                    },
-                );
-            }
+        } else {
+            let of_room = book.rooms.entry(place.0).or_default();
+            of_room.insert(
+                place.1,
+                Seen {
+                    event,
+                    reader,
+                    seq,
+                    at,
+                },
+            );
         }
     }
 }
@@ -110,86 +93,60 @@ impl Streams {
         self.0.remove(&user);
     }
 
-    /// A stream goes on with the place behind the one before, or with a gap that begins there.
-    pub(super) fn record(&mut self, arrival: &Arrival<'_>, path: Path, findings: &mut Findings) {
-        if path != Path::Stream {
+    /// A stream goes on with the next place, or with a gap that begins there.
+    pub(super) fn go_on(&mut self, arrival: &Arrival<'_>, findings: &mut Findings) {
+        let (reader, (from, to)) = (arrival.reader, arrival.places());
+        let Some(before) = self.0.insert(reader, to) else {
             return;
-        }
-        let Arrival {
-            at,
-            reader,
-            seq,
-            saw,
-            ..
-        } = *arrival;
-        let (from, to) = match saw {
-            Saw::Gap { from, to, .. } => (*from, *to),
-            Saw::Found { .. }
-            | Saw::Message { .. }
-            | Saw::Ended { .. }
-            | Saw::PartnerAway { .. }
-            | Saw::PartnerBack { .. }
-            | Saw::Member { .. }
-            | Saw::Stick { .. }
-            | Saw::Moderation { .. } => (seq, seq),
         };
-        if let Some(before) = self.0.insert(reader, to) {
-            findings.exercise(Property::StreamContinuity, 1);
-            if from != before + 1 {
-                let facts = [before, from].map(|seq| Fact::Streamed { reader, seq });
-                blame(findings, Property::StreamContinuity, at, facts);
-            }
+        findings.exercise(Property::StreamContinuity, 1);
+        if from != before.saturating_add(1) {
+            let facts = [before, from].map(|seq| Fact::Streamed(reader, seq));
+            blame(findings, Property::StreamContinuity, arrival.at, facts);
         }
     }
 }
 
 /// The order of the rooms' places in every inbox, and of each room's timestamps.
 pub(super) fn judge(book: &Book, findings: &mut Findings) {
-    for (reader, person) in &book.people {
-        ascend(book, *reader, person, findings);
+    for reader in book.people.keys() {
+        ascend(book, *reader, findings);
     }
     for of_room in book.rooms.values() {
-        let mut latest: Option<&Seen> = None;
-        // A server may give no timestamps. Then the instant of the arrival stands in its place.
-        for seen in of_room.values().filter(|seen| seen.event.at != seen.at) {
-            if let Some(before) = latest {
-                findings.exercise(Property::RoomOrder, 1);
-                if seen.event.at < before.event.at {
-                    blame(
-                        findings,
-                        Property::RoomOrder,
-                        seen.at,
-                        [before.fact(), seen.fact()],
-                    );
-                }
+        // Without a timestamp the instant of the arrival stands in its place.
+        let stamped = of_room.values().filter(|seen| seen.event.at != seen.at);
+        for (before, seen) in stamped.clone().zip(stamped.skip(1)) {
+            findings.exercise(Property::RoomOrder, 1);
+            if seen.event.at < before.event.at {
+                blame(
+                    findings,
+                    Property::RoomOrder,
+                    seen.at,
+                    [before.fact(), seen.fact()],
+                );
             }
-            latest = Some(seen);
         }
     }
 }
 
-fn ascend(book: &Book, reader: User, person: &Person, findings: &mut Findings) {
+fn ascend(book: &Book, reader: User, findings: &mut Findings) {
     let mut last: BTreeMap<Room, (u64, u64)> = BTreeMap::new();
-    for (seq, (room, room_seq)) in &person.inbox {
-        let Some((before, before_seq)) = last.insert(*room, (*room_seq, *seq)) else {
+    for (seq, place) in &book.people[&reader].inbox {
+        let Some((before, before_seq)) = last.insert(place.0, (place.1, *seq)) else {
             continue;
         };
         findings.exercise(Property::NoDuplicates, 1);
         findings.exercise(Property::RoomOrder, 1);
-        let property = match room_seq.cmp(&before) {
-            std::cmp::Ordering::Greater => continue,
-            std::cmp::Ordering::Equal => Property::NoDuplicates,
-            std::cmp::Ordering::Less => Property::RoomOrder,
+        let property = match place.1.cmp(&before) {
+            Ordering::Greater => continue,
+            Ordering::Equal => Property::NoDuplicates,
+            Ordering::Less => Property::RoomOrder,
         };
-        let received = |seq: u64, room_seq: u64| {
-            let seen = book.seen(*room, room_seq)?;
-            let event = seen.event.clone();
-            Some((Fact::Received { reader, seq, event }, seen.at))
-        };
-        if let (Some((one, _)), Some((other, at))) =
-            (received(before_seq, before), received(*seq, *room_seq))
-        {
-            blame(findings, property, at, [one, other]);
+        let facts = book
+            .received(reader, before_seq)
+            .zip(book.received(reader, *seq));
+        if let (Some((one, other)), Some(seen)) = (facts, book.seen(*place)) {
+            blame(findings, property, seen.at, [one, other]);
         }
     }
 }

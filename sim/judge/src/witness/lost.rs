@@ -11,177 +11,129 @@ use chat_types::Time;
 use sim_model::protocol::{Moderated, Presence, Room, User};
 
 use super::blame;
-use super::book::{Book, Person};
+use super::book::Book;
 use super::fact::Fact;
 use crate::findings::{Findings, Property};
 use crate::model::What;
 
 const LOST: Property = Property::NoLostMessages;
 
-/// A message that exists.
-#[derive(Clone, Debug)]
-struct Message {
-    sender: User,
-    known_at: Time,
-    fact: Fact,
-}
+/// Messages that exist: the sender, since when that is known, and by which fact.
+type Messages = BTreeMap<(Room, u64), (User, Time, Fact)>;
 
 /// Compares every known message with the inboxes of all members.
 pub(super) fn judge(book: &Book, findings: &mut Findings) {
-    let mut messages: BTreeMap<Room, BTreeMap<u64, Message>> = BTreeMap::new();
-    for (seen, sender, _) in book.messages() {
-        let message = Message {
-            sender,
-            known_at: seen.at,
-            fact: seen.fact(),
-        };
-        let of_room = messages.entry(seen.event.room).or_default();
-        of_room.insert(seen.event.room_seq, message);
-    }
-    for (room, accepted) in &book.accepted {
-        for (room_seq, accepted) in accepted {
-            let message = Message {
-                sender: accepted.sender,
-                known_at: accepted.at,
-                fact: accepted.fact(*room, *room_seq),
-            };
-            let of_room = messages.entry(*room).or_default();
-            of_room.entry(*room_seq).or_insert(message);
-        }
-    }
-    let mut compared: BTreeSet<(Room, u64)> = BTreeSet::new();
+    let messages = messages(book);
+    let mut compared = BTreeSet::new();
     for (reader, person) in &book.people {
-        for (room, events) in person.by_room() {
-            let Some(messages) = messages.get(&room) else {
-                continue;
-            };
-            let view = View::new(book, (*reader, person), room, &events);
-            for (room_seq, message) in messages {
-                let Some(delivery) = view.compare(book, *room_seq, message) else {
+        let mut views: BTreeMap<Room, View> = BTreeMap::new();
+        for (seq, (room, room_seq)) in &person.inbox {
+            let view = views.entry(*room).or_default();
+            let what = book.seen((*room, *room_seq)).map(|seen| &seen.event.what);
+            view.events
+                .insert(*room_seq, what.and_then(|what| stay(what, *reader)));
+            if *seq <= person.complete {
+                view.reached = view.reached.max(*room_seq);
+            }
+        }
+        for (room, view) in views {
+            for (place, message) in messages.range((room, 0)..=(room, u64::MAX)) {
+                let (sender, known_at, fact) = message;
+                if sender == reader || !view.is_owed(place.1) {
                     continue;
-                };
-                compared.insert((room, *room_seq));
-                match delivery {
-                    Delivery::Arrived => findings.exercise(LOST, 1),
-                    Delivery::Unknown => findings.leave_unjudged(LOST, 1),
-                    Delivery::Lost => {
-                        let (reader, room_seq) = (*reader, *room_seq);
-                        let absent = Fact::Absent {
-                            reader,
-                            room,
-                            room_seq,
-                        };
-                        blame(
-                            findings,
-                            LOST,
-                            message.known_at,
-                            [message.fact.clone(), absent],
-                        );
-                    }
+                }
+                compared.insert(*place);
+                let is_read = person.drained.is_some_and(|at| at > *known_at);
+                if view.events.contains_key(&place.1) {
+                    findings.exercise(LOST, 1);
+                } else if person.has_gaps()
+                    || !(view.reached > place.1 || is_read)
+                    || !book.people.contains_key(sender)
+                    || book.blocks.contains(&(*sender, *reader))
+                    || book.blocks.contains(&(*reader, *sender))
+                {
+                    findings.leave_unjudged(LOST, 1);
+                } else {
+                    let absent = Fact::Absent(*reader, room, place.1);
+                    blame(findings, LOST, *known_at, [fact.clone(), absent]);
                 }
             }
         }
     }
-    let all: usize = messages.values().map(BTreeMap::len).sum();
-    let nobodys = all - compared.len();
-    let calls = book.texts.values().flatten();
-    let unknown = calls.filter(|call| !call.is_append && call.is_open());
-    findings.leave_unjudged(LOST, (nobodys + unknown.count()) as u64);
+    let open = book.texts.values().flatten().filter(|call| call.is_open());
+    let unknown = messages.len() - compared.len() + open.count();
+    findings.leave_unjudged(LOST, unknown as u64);
+}
+
+fn messages(book: &Book) -> Messages {
+    let mut messages = Messages::new();
+    for (room, of_room) in &book.rooms {
+        for (room_seq, seen) in of_room {
+            if let Some((sender, _)) = seen.message() {
+                messages.insert((*room, *room_seq), (sender, seen.at, seen.fact()));
+            }
+        }
+    }
+    for (room, of_room) in &book.accepted {
+        for (room_seq, accepted) in of_room {
+            let fact = accepted.fact(*room, *room_seq);
+            let message = (accepted.sender, accepted.at, fact);
+            messages.entry((*room, *room_seq)).or_insert(message);
+        }
+    }
+    messages
 }
 
 /// One room, as one reader's inbox shows it.
-struct View<'a> {
-    reader: User,
-    person: &'a Person,
-    /// By place of the room: the place of the inbox, and whether the reader is a member from there
-    /// on, where the event says so.
-    events: BTreeMap<u64, (u64, Option<Stay>)>,
-    /// The last place of the room in the complete beginning of the inbox.
+#[derive(Default)]
+struct View {
+    /// By place of the room, what the event says of the reader's own stay.
+    events: BTreeMap<u64, Option<Stay>>,
+    /// The last place in the complete beginning of the inbox.
     reached: u64,
 }
 
-/// What an event says of its reader's own stay.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A stay of the reader in the room.
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Stay {
     Begins,
     Ends,
 }
 
-impl<'a> View<'a> {
-    fn new(
-        book: &Book,
-        (reader, person): (User, &'a Person),
-        room: Room,
-        events: &[(u64, u64)],
-    ) -> Self {
-        let complete = events.iter().filter(|(_, seq)| *seq <= person.complete);
-        let reached = complete.map(|(room_seq, _)| *room_seq).max().unwrap_or(0);
-        let of = |(room_seq, seq): &(u64, u64)| {
-            let seen = book.seen(room, *room_seq);
-            let stay = seen.and_then(|seen| stay(&seen.event.what, reader));
-            (*room_seq, (*seq, stay))
-        };
-        Self {
-            reader,
-            person,
-            events: events.iter().map(of).collect(),
-            reached,
-        }
-    }
-
-    /// Compares one message with the inbox. None if it is not owed to the reader.
-    fn compare(&self, book: &Book, room_seq: u64, message: &Message) -> Option<Delivery> {
-        if message.sender == self.reader {
-            return None;
-        }
-        if self.events.contains_key(&room_seq) {
-            return Some(Delivery::Arrived);
-        }
+impl View {
+    /// Whether the reader was a member at this place, as far as it knows, or received its event.
+    fn is_owed(&self, room_seq: u64) -> bool {
         let before = self.events.range(..room_seq).rev();
-        let stay = before.filter_map(|(_, (_, stay))| *stay).next();
-        if self.person.has_gaps {
-            return Some(Delivery::Unknown);
-        }
-        // The stay is over, or had not begun.
-        stay.filter(|stay| *stay == Stay::Begins)?;
-        let is_read = self.person.drained.is_some_and(|at| at > message.known_at);
-        let is_certain = (self.reached > room_seq || is_read)
-            && book.people.contains_key(&message.sender)
-            && !book.may_be_blocked(self.reader, message.sender);
-        Some(if is_certain {
-            Delivery::Lost
-        } else {
-            Delivery::Unknown
-        })
+        let stay = before.filter_map(|(_, stay)| *stay).next();
+        stay == Some(Stay::Begins) || self.events.contains_key(&room_seq)
     }
-}
-
-/// What is certain of one message and one member.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Delivery {
-    Arrived,
-    Lost,
-    Unknown,
 }
 
 fn stay(what: &What, reader: User) -> Option<Stay> {
-    match what {
+    match *what {
         What::Found { .. } => Some(Stay::Begins),
-        What::Member { user, change } if *user == reader => match change {
-            Presence::Joined => Some(Stay::Begins),
-            Presence::Left => Some(Stay::Ends),
-            Presence::Away | Presence::Back => None,
-        },
-        What::Moderation { user, act } => match act {
-            Moderated::Kicked => (*user == Some(reader)).then_some(Stay::Ends),
-            Moderated::Closed => Some(Stay::Ends),
-            Moderated::Muted => None,
-        },
-        What::Ended { .. } => Some(Stay::Ends),
-        What::Member { .. }
-        | What::Message { .. }
+        What::Member {
+            user,
+            change: Presence::Joined,
+        } if user == reader => Some(Stay::Begins),
+        What::Member {
+            user,
+            change: Presence::Left,
+        } if user == reader => Some(Stay::Ends),
+        What::Moderation {
+            user: Some(user),
+            act: Moderated::Kicked,
+        } if user == reader => Some(Stay::Ends),
+        What::Moderation {
+            act: Moderated::Closed,
+            ..
+        }
+        | What::Ended { .. } => Some(Stay::Ends),
+        What::Message { .. }
         | What::PartnerAway
         | What::PartnerBack
-        | What::Stick { .. } => None,
+        | What::Member { .. }
+        | What::Stick { .. }
+        | What::Moderation { .. } => None,
     }
 }

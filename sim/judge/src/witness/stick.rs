@@ -3,15 +3,15 @@
 //! epoch of its sender's grant, or none; the holder's push releases. `stick_order`: no claim is
 //! passed over.
 //!
-//! A place that no client knows makes the holder and the claim line unknown from there to the
-//! next grant.
+//! A place that no client knows makes the holder unknown until the next grant, and the claim line
+//! for good, but for claims that are seen later.
 
 use std::collections::BTreeMap;
 
 use sim_model::protocol::{Moderated, Presence, Room, StickChange, User};
 
 use super::blame;
-use super::book::{Accepted, Book, Seen};
+use super::book::{Book, Seen};
 use super::fact::Fact;
 use crate::findings::{Findings, Property};
 use crate::model::What;
@@ -19,103 +19,90 @@ use crate::model::What;
 const HELD: Property = Property::StickExclusion;
 const ORDER: Property = Property::StickOrder;
 
-/// Goes through the events of every room that has a stick in use.
+/// Goes through the events of every room whose stick is in use.
 pub(super) fn judge(book: &Book, findings: &mut Findings) {
     for (room, of_room) in &book.rooms {
         let uses_stick = |seen: &Seen| matches!(seen.event.what, What::Stick { .. });
-        if !of_room.values().any(uses_stick) {
-            continue;
-        }
-        let accepted = book.accepted.get(room);
-        let mut places: BTreeMap<u64, Place<'_>> = BTreeMap::new();
-        for (room_seq, accepted) in accepted.into_iter().flatten() {
-            places.insert(*room_seq, (None, Some(accepted)));
-        }
-        for (room_seq, seen) in of_room {
-            places.entry(*room_seq).or_insert((None, None)).0 = Some(seen);
-        }
-        let mut walk = Walk::new(book, *room);
-        for (room_seq, place) in places {
-            walk.step(room_seq, place, findings);
+        if of_room.values().any(uses_stick) {
+            let seen = of_room.keys().copied();
+            let accepted = book.accepted.get(room).into_iter().flat_map(BTreeMap::keys);
+            let mut places: Vec<u64> = seen.chain(accepted.copied()).collect();
+            places.sort_unstable();
+            places.dedup();
+            let mut walk = Walk::new(book, *room);
+            for room_seq in places {
+                walk.step(room_seq, findings);
+            }
         }
     }
 }
 
-/// A place: the event as received, and the answer that names it.
-type Place<'a> = (Option<&'a Seen>, Option<&'a Accepted>);
-
-/// Who holds the stick.
-#[derive(Clone, Copy)]
-enum Holder<'a> {
-    Unknown,
-    Nobody,
-    Held {
-        user: User,
-        epoch: u64,
-        grant: &'a Seen,
-    },
-}
+/// The holder and the epoch of the grant; none while nobody holds the stick.
+type Holder = Option<(User, u64)>;
 
 struct Walk<'a> {
     book: &'a Book,
     room: Room,
-    /// The place that comes next, if none is unknown.
-    next: u64,
-    holder: Holder<'a>,
-    /// The epoch of the latest grant, and the unknown places since then.
+    /// The place before.
+    last: u64,
+    /// Unknown behind a place that no client knows.
+    holder: Option<Holder>,
+    /// The latest grant, its epoch, and the unknown places since then.
+    grant: Option<&'a Seen>,
     epoch: u64,
     holes: u64,
-    granted: Option<&'a Seen>,
-    /// The claims that wait, in their order.
+    /// The claims that wait, in their order, and whether no earlier one is unknown.
     claims: Vec<(User, &'a Seen)>,
-    /// The holder's push at the place before.
-    push: Option<(User, u64, &'a Accepted)>,
+    is_whole: bool,
+    /// The holder's push, if it is the place before.
+    push: Option<(Fact, What)>,
 }
 
 impl<'a> Walk<'a> {
-    fn new(book: &'a Book, room: Room) -> Self {
+    const fn new(book: &'a Book, room: Room) -> Self {
         Self {
             book,
             room,
-            next: 1,
-            holder: Holder::Nobody,
+            last: 0,
+            holder: Some(None),
+            grant: None,
             epoch: 0,
             holes: 0,
-            granted: None,
             claims: Vec::new(),
+            is_whole: true,
             push: None,
         }
     }
 
-    fn step(&mut self, room_seq: u64, (seen, accepted): Place<'a>, findings: &mut Findings) {
-        if room_seq > self.next {
-            self.holes += room_seq - self.next;
-            self.holder = Holder::Unknown;
+    fn step(&mut self, room_seq: u64, findings: &mut Findings) {
+        let holes = room_seq.saturating_sub(self.last.saturating_add(1));
+        if holes > 0 {
+            self.holes = self.holes.saturating_add(holes);
+            self.holder = None;
             self.claims.clear();
+            self.is_whole = false;
             self.push = None;
         }
-        self.next = room_seq + 1;
-        if let (Some((user, epoch, push)), Some(seen)) = (self.push.take(), seen) {
-            findings.exercise(HELD, 1);
-            let released = StickChange::Released { epoch };
-            if seen.event.what
-                != (What::Stick {
-                    user,
-                    change: released,
-                })
-            {
-                let push = push.fact(self.room, room_seq - 1);
-                blame(findings, HELD, seen.at, [push, seen.fact()]);
+        self.last = room_seq;
+        let push = self.push.take();
+        if let Some(seen) = self.book.seen((self.room, room_seq)) {
+            if let Some((push, release)) = push {
+                findings.exercise(HELD, 1);
+                if seen.event.what != release {
+                    blame(findings, HELD, seen.at, [push, seen.fact()]);
+                }
             }
-        }
-        if let Some(seen) = seen {
             self.see(seen, findings);
         }
-        if let (Some(accepted @ Accepted { text: None, .. }), Holder::Held { user, epoch, .. }) =
-            (accepted, self.holder)
-            && accepted.sender == user
+        let of_room = self.book.accepted.get(&self.room);
+        if let Some(push) = of_room
+            .and_then(|all| all.get(&room_seq))
+            .filter(|one| one.text.is_none())
+            && let Some(Some((user, epoch))) = self.holder
+            && push.sender == user
         {
-            self.push = Some((user, epoch, accepted));
+            let change = StickChange::Released { epoch };
+            self.push = Some((push.fact(self.room, room_seq), What::Stick { user, change }));
         }
     }
 
@@ -126,23 +113,49 @@ impl<'a> Walk<'a> {
                     self.withdraw(user);
                     self.claims.push((user, seen));
                 }
-                StickChange::Granted { epoch, .. } => self.grant(seen, user, epoch, findings),
+                StickChange::Granted { epoch, .. } => self.grant(seen, (user, epoch), findings),
                 StickChange::Released { epoch } | StickChange::Expired { epoch } => {
-                    self.end(seen, user, epoch, findings);
+                    let owed = self.holder.map(|holder| holder == Some((user, epoch)));
+                    self.compare(owed, seen, findings);
+                    self.holder = Some(None);
                 }
             },
-            What::Message { sender, epoch, .. } => self.speech(seen, sender, epoch, findings),
-            What::Member { user, change } => match change {
-                Presence::Left | Presence::Away => self.withdraw(user),
-                Presence::Joined | Presence::Back => {}
-            },
-            What::Moderation { user, act } => match (user, act) {
-                (Some(user), Moderated::Muted | Moderated::Kicked) => self.withdraw(user),
-                (_, Moderated::Closed | Moderated::Muted | Moderated::Kicked) => {
-                    self.claims.clear()
-                }
-            },
-            What::Found { .. } | What::Ended { .. } | What::PartnerAway | What::PartnerBack => {}
+            What::Message { sender, epoch, .. } => {
+                let own = |holder: Holder| holder.filter(|(user, _)| *user == sender);
+                let owed = self
+                    .holder
+                    .map(|holder| epoch == own(holder).map(|(_, epoch)| epoch));
+                self.compare(owed, seen, findings);
+            }
+            What::Member {
+                user,
+                change: Presence::Left | Presence::Away,
+            }
+            | What::Moderation {
+                user: Some(user),
+                act: Moderated::Muted | Moderated::Kicked,
+            } => {
+                self.withdraw(user);
+            }
+            What::Member { .. }
+            | What::Moderation { .. }
+            | What::Found { .. }
+            | What::Ended { .. }
+            | What::PartnerAway
+            | What::PartnerBack => {}
+        }
+    }
+
+    /// Whether an event fits what the latest grant left behind; not judged where that is unknown.
+    fn compare(&self, fits: Option<bool>, seen: &Seen, findings: &mut Findings) {
+        match fits {
+            None => findings.leave_unjudged(HELD, 1),
+            Some(true) => findings.exercise(HELD, 1),
+            Some(false) => {
+                let none = Fact::Rule("no grant came before");
+                let before = self.grant.map_or(none, Seen::fact);
+                blame(findings, HELD, seen.at, [before, seen.fact()]);
+            }
         }
     }
 
@@ -150,81 +163,28 @@ impl<'a> Walk<'a> {
         self.claims.retain(|(claimant, _)| *claimant != user);
     }
 
-    fn grant(&mut self, seen: &'a Seen, user: User, epoch: u64, findings: &mut Findings) {
-        findings.exercise(HELD, 1);
-        let least = self.epoch + 1;
-        if let Holder::Held { grant, .. } = self.holder {
-            blame(findings, HELD, seen.at, [grant.fact(), seen.fact()]);
-        } else if !(least..=least + self.holes).contains(&epoch) {
-            let before = self.granted.map_or(Fact::Unused(self.room), Seen::fact);
-            blame(findings, HELD, seen.at, [before, seen.fact()]);
-        }
-        self.withdraw_nobody_before(seen, user, findings);
-        self.withdraw(user);
-        self.holder = Holder::Held {
-            user,
-            epoch,
-            grant: seen,
-        };
-        (self.epoch, self.holes, self.granted) = (epoch, 0, Some(seen));
-    }
-
-    /// Whoever claimed before the one that is granted has withdrawn the claim.
-    fn withdraw_nobody_before(&mut self, seen: &Seen, user: User, findings: &mut Findings) {
+    fn grant(&mut self, seen: &'a Seen, (user, epoch): (User, u64), findings: &mut Findings) {
+        let least = self.epoch.saturating_add(1);
+        let is_free = !matches!(self.holder, Some(Some(_)));
+        let fits = is_free && (least..=least.saturating_add(self.holes)).contains(&epoch);
+        self.compare(Some(fits), seen, findings);
         let own = self
             .claims
             .iter()
             .position(|(claimant, _)| *claimant == user);
-        for (claimant, claim) in self.claims.iter().take(own.unwrap_or(self.claims.len())) {
-            if self.may_have_reset(*claimant) {
+        let earlier = &self.claims[..own.unwrap_or(self.claims.len())];
+        for (claimant, claim) in earlier {
+            let person = self.book.people.get(claimant);
+            let withdrew = person.is_none_or(|person| person.may_have_called("reset", self.room));
+            if withdrew || (own.is_none() && !self.is_whole) {
                 findings.leave_unjudged(ORDER, 1);
             } else {
                 blame(findings, ORDER, seen.at, [claim.fact(), seen.fact()]);
             }
         }
         findings.exercise(ORDER, 1);
-    }
-
-    fn may_have_reset(&self, user: User) -> bool {
-        self.book.people.get(&user).is_none_or(|person| {
-            person.resets.contains(&None) || person.resets.contains(&Some(self.room))
-        })
-    }
-
-    fn end(&mut self, seen: &Seen, user: User, epoch: u64, findings: &mut Findings) {
-        match self.holder {
-            Holder::Unknown => findings.leave_unjudged(HELD, 1),
-            Holder::Held {
-                user: holder,
-                epoch: held,
-                grant,
-            } => {
-                findings.exercise(HELD, 1);
-                if (user, epoch) != (holder, held) {
-                    blame(findings, HELD, seen.at, [grant.fact(), seen.fact()]);
-                }
-            }
-            Holder::Nobody => {
-                let before = self.granted.map_or(Fact::Unused(self.room), Seen::fact);
-                blame(findings, HELD, seen.at, [before, seen.fact()]);
-            }
-        }
-        self.holder = Holder::Nobody;
-    }
-
-    fn speech(&mut self, seen: &Seen, sender: User, epoch: Option<u64>, findings: &mut Findings) {
-        let (owed, before) = match self.holder {
-            Holder::Unknown => {
-                findings.leave_unjudged(HELD, 1);
-                return;
-            }
-            Holder::Nobody => (None, self.granted),
-            Holder::Held { user, epoch, grant } => ((user == sender).then_some(epoch), Some(grant)),
-        };
-        findings.exercise(HELD, 1);
-        if epoch != owed {
-            let before = before.map_or(Fact::Unused(self.room), Seen::fact);
-            blame(findings, HELD, seen.at, [before, seen.fact()]);
-        }
+        self.withdraw(user);
+        self.holder = Some(Some((user, epoch)));
+        (self.grant, self.epoch, self.holes) = (Some(seen), epoch, 0);
     }
 }

@@ -10,9 +10,10 @@ use sim_model::history::{Observer as _, Path, Record, What};
 use sim_model::names::PROPERTIES;
 use sim_model::plan::{Capacity, Client, Network, Plan, Schedule, Workload};
 use sim_model::protocol::{
-    Agent, Answer, CallId, EndReason, LostRange, Op, Outcome, Presence, Refusal, Room, Saw,
-    StickChange, User,
+    Agent, Answer, CallId, Earlier, EndReason, LostRange, Op, Outcome, Presence, Refusal, Room,
+    Saw, StickChange, User,
 };
+use sim_model::recipe::Recipe;
 
 use crate::{Judge, Judgement};
 
@@ -56,6 +57,8 @@ fn plan() -> Plan {
             stream_break: Ratio::NEVER,
         },
         schedule: Schedule::Plain,
+        recipe: Recipe::default(),
+        allow_stuck: Ratio::NEVER,
         faults: Vec::new(),
         properties: PROPERTIES.to_vec(),
         expect_sometimes: Vec::new(),
@@ -331,6 +334,7 @@ fn what_a_gap_or_a_block_may_hide_is_not_judged() {
         room: PAIR,
         from: 2,
         to: 2,
+        ..LostRange::default()
     }];
     story.sees(
         BEN,
@@ -491,6 +495,7 @@ fn a_message_that_was_refused_is_a_phantom_unless_an_attempt_may_have_passed() {
         let refusal = Refusal {
             code,
             retry_after: None,
+            earlier: Earlier::Unsaid,
         };
         story.asks(ANN, &send(PAIR, "one"), Err(refusal));
         story.sees(BEN, message(PAIR, 2, ANN, "one"));

@@ -38,6 +38,8 @@ pub(crate) struct Auditor {
     tally: Tally,
     /// The position of the last entry.
     position: u64,
+    /// Up to when nothing is late.
+    looked_at: Time,
     /// The most entries that waited at once, since none did.
     peak: u64,
     /// A stream's opening that acknowledges, unless the next record is its refusal.
@@ -58,6 +60,7 @@ impl Auditor {
             clock: Clock::new(plan),
             tally: Tally::default(),
             position: 0,
+            looked_at: Time(0),
             peak: 0,
             opening: None,
             recovered: false,
@@ -171,19 +174,24 @@ impl Auditor {
 
     /// The run is over: what was due by now is late.
     pub(crate) fn finish(&mut self, now: Time) {
+        self.clock.look_now();
         self.look_for_late(now);
     }
 
     /// Whether something was due before `at`, and has not happened.
     fn look_for_late(&mut self, at: Time) {
-        if !self.clock.is_up() {
+        if !self.clock.is_up() || at == self.looked_at {
             return;
         }
+        self.looked_at = at;
         if let Some((since, due)) = self.border.overdue(at, self.clock.jumped_at()) {
             self.differ(at, Difference::Late { due, since });
             return;
         }
         self.implied.pass(at);
+        if !self.clock.is_time_to_look(at) {
+            return;
+        }
         let pending = self.pending();
         self.peak = if pending == 0 {
             0

@@ -368,16 +368,10 @@ impl Border {
     /// What was due before `at`, and has not happened; since when.
     pub(super) fn overdue(&mut self, at: Time, jumped_at: Time) -> Option<(Time, Due)> {
         self.end_by(Time(at.0.saturating_sub(1)));
-        let mut kept = Vec::new();
-        let mut late = None;
-        for (since, ticket) in std::mem::take(&mut self.due) {
-            if since.max(jumped_at) >= at {
-                kept.push((since, ticket));
-            } else if let Some(due) = self.still_owed(ticket) {
-                late.get_or_insert((since, due));
-            }
-        }
-        self.due = kept;
+        let is_past = |since: Time| since.max(jumped_at) < at;
+        let mut past = self.due.iter().filter(|(since, _)| is_past(*since));
+        let late = past.find_map(|(since, ticket)| Some((*since, self.still_owed(*ticket)?)));
+        self.due.retain(|(since, _)| !is_past(*since));
         late
     }
 

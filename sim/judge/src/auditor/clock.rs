@@ -21,6 +21,7 @@ pub(super) struct Clock {
     /// The longest that the virtual disk takes for three appends.
     commits_within: Span,
     max_batch: u64,
+    look_at: Time,
 }
 
 impl Clock {
@@ -44,6 +45,7 @@ impl Clock {
             fails: false,
             commits_within: Span(longest * APPENDS) + Span::millis(1),
             max_batch: u64::from(plan.server.max_batch),
+            look_at: Time(0),
         }
     }
 
@@ -53,6 +55,21 @@ impl Clock {
 
     pub(super) const fn jumped_at(&self) -> Time {
         self.jumped_at
+    }
+
+    /// Whether to look for entries that are late: now and then will do, since those that are late
+    /// have waited long.
+    pub(super) fn is_time_to_look(&mut self, at: Time) -> bool {
+        let is_time = at >= self.look_at;
+        if is_time {
+            self.look_at = at + Span(self.commits_within.0 / 4);
+        }
+        is_time
+    }
+
+    /// The next look is due at once.
+    pub(super) fn look_now(&mut self) {
+        self.look_at = Time(0);
     }
 
     /// What was proposed before this instant, with `proposed` calls in all, is committed by `at`.

@@ -1,16 +1,16 @@
 //! Request keys: each participant remembers the outcomes of its last calls that had one. // 3
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use chat_types::Time;
 use sim_model::protocol::{Op, Outcome};
 
-/// What one participant remembers, oldest first.
+/// What one participant remembers.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Keys {
-    keys: VecDeque<u128>,
-    /// What is remembered under the key of the same index.
-    remembered: VecDeque<Remembered>,
+    /// The keys, oldest first.
+    order: VecDeque<u128>,
+    remembered: BTreeMap<u128, Remembered>,
 }
 
 /// The first outcome of a call.
@@ -25,21 +25,21 @@ pub(super) struct Remembered {
 impl Keys {
     /// Looks a key up, which does not make it younger.
     pub(super) fn get(&self, key: u128) -> Option<&Remembered> {
-        let index = self.keys.iter().position(|known| *known == key)?;
-        self.remembered.get(index)
+        self.remembered.get(&key)
     }
 
     pub(super) fn get_mut(&mut self, key: u128) -> Option<&mut Remembered> {
-        let index = self.keys.iter().position(|known| *known == key)?;
-        self.remembered.get_mut(index)
+        self.remembered.get_mut(&key)
     }
 
     /// Remembers the outcome of a call under a key that is not remembered. The oldest go first.
     pub(super) fn remember(&mut self, key: u128, remembered: Remembered, limit: u32) {
-        self.keys.push_back(key);
-        self.remembered.push_back(remembered);
-        let excess = self.keys.len().saturating_sub(limit as usize);
-        self.keys.drain(..excess);
-        self.remembered.drain(..excess);
+        self.order.push_back(key);
+        self.remembered.insert(key, remembered);
+        while self.order.len() > limit as usize {
+            if let Some(oldest) = self.order.pop_front() {
+                self.remembered.remove(&oldest);
+            }
+        }
     }
 }

@@ -34,14 +34,13 @@ use crate::model;
 
 pub use fact::Fact;
 
-use arrivals::{Arrival, Streams};
+use arrivals::Arrival;
 use book::Book;
 
 /// Judges one run by what its clients did and saw.
 #[derive(Clone, Debug)]
 pub struct Witness {
     book: Book,
-    streams: Streams,
 }
 
 impl Witness {
@@ -50,7 +49,6 @@ impl Witness {
     pub fn new(plan: &Plan) -> Self {
         Self {
             book: Book::new(plan),
-            streams: Streams::default(),
         }
     }
 
@@ -126,12 +124,14 @@ impl Witness {
                     saw,
                 };
                 if path == Path::Stream {
-                    self.streams.go_on(&arrival, findings);
+                    findings.leave_unjudged(Property::StreamContinuity, 1);
                 }
                 arrival.compare(&mut self.book, findings);
             }
-            What::StreamOpened | What::StreamClosed | What::Forgot => self.streams.end(user),
             What::Called { .. }
+            | What::StreamOpened
+            | What::StreamClosed
+            | What::Forgot
             | What::Retried { .. }
             | What::AnsweredAgain { .. }
             | What::Abandoned { .. }

@@ -9,8 +9,10 @@ use super::Options;
 use super::ask;
 use super::survey::Tools;
 use crate::draw::{Quantiles, Shape};
-use crate::plan::{Arrivals, Fault, FaultKind, Need, Net, Persona, Phase, Plan, Schedule, Step};
-use crate::plan::{Verb, Workload};
+use crate::plan::{
+    Arrivals, Fault, FaultKind, Figure, Need, Net, Persona, Phase, Plan, Schedule, Step, Threshold,
+    Verb, Workload,
+};
 use crate::scenario::{usual_capacity, usual_network};
 
 /// How long a packet may take each way, as far as judging goes. With the slack that every run has,
@@ -196,13 +198,19 @@ fn ignore(plan: &mut Plan) -> Vec<String> {
     if plan.thresholds.iter().any(|t| t.metric == "commit_latency") {
         name("thresholds on commit_latency");
     }
+    let is_overtaken = |threshold: &Threshold| threshold.figure == Figure::Overtaken;
+    if plan.thresholds.iter().any(is_overtaken) {
+        // Only the server's own records say who entered the line before whom.
+        name("thresholds on overtaken");
+    }
     plan.capacity = usual;
     plan.network = usual_network();
     plan.network.latency = Arc::new(Quantiles::new(Shape::Fixed(LATENCY.0)));
     plan.schedule = Schedule::Plain;
     plan.expect_sometimes.clear();
     plan.faults.clear();
-    plan.thresholds.retain(|t| t.metric != "commit_latency");
+    plan.thresholds
+        .retain(|t| t.metric != "commit_latency" && !is_overtaken(t));
     ignored
 }
 
@@ -300,7 +308,8 @@ faults:
   - { at: 1s, clock_jump: 2h, optional: true }
   - { at: 2s, crash: server, down_for: 1s }
 expect_sometimes: [match]
-thresholds: { commit_latency: [\"max<1s\"], stuck: [\"count==0\"] }
+thresholds:
+  { commit_latency: [\"max<1s\"], queue_wait: [\"overtaken==0\"], stuck: [\"count==0\"] }
 ";
 
     #[test]
@@ -315,6 +324,7 @@ thresholds: { commit_latency: [\"max<1s\"], stuck: [\"count==0\"] }
             "the fault clock_jump",
             "the fault crash",
             "thresholds on commit_latency",
+            "thresholds on overtaken",
         ];
         assert_eq!(prepared.ignored, named);
         assert_eq!(prepared.plan.server, Config::default());

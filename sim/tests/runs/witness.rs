@@ -1,17 +1,19 @@
-//! The witness beside the auditor: it sees the clients' histories of virtual runs alone, and never
-//! accuses where the auditor, who sees everything, finds nothing wrong.
+//! The witness beside the auditor. It sees the clients' histories of virtual runs and nothing of the
+//! server, and never accuses a run in which the auditor, who sees all, finds nothing wrong.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+use chat_core::Time;
+use sim::explore::{Mix, vary};
 use sim::history::{Observer, Record, WorldRecord};
 use sim::plan::Plan;
-use sim::protocol::{Answer, Op};
 use sim::runner::Progress;
 use sim::{scenario, world};
 use sim_judge::{Judge, Judgement};
 
-/// Hands the clients' histories on, and nothing of the server.
+/// Hands on what clients did and saw, and nothing of the server.
 struct Histories(Judge);
 
 impl Observer for Histories {
@@ -22,49 +24,93 @@ impl Observer for Histories {
     fn observe_world(&mut self, _record: &WorldRecord<'_>) {}
 }
 
-fn witnessed(plan: &Plan, seed: u64) -> Judgement {
+/// The witness's judgement of a run; none of a run that the auditor does not pass.
+fn witnessed(plan: &Plan, seed: u64) -> Option<Judgement> {
     let mut histories = Histories(Judge::live(plan));
     let outcome = world::run(plan, seed, &Progress::default(), Some(&mut histories));
-    assert!(
-        outcome.violations.is_empty(),
-        "{}: {:?}",
-        plan.name,
-        outcome.violations
-    );
-    let end = chat_core::Time(outcome.virtual_span.0);
-    histories.0.finish(end)
+    let judged = histories.0.finish(Time(outcome.virtual_span.0));
+    outcome.violations.is_empty().then_some(judged)
+}
+
+/// The shipped scenarios but the two of many thousand users.
+fn shipped() -> Vec<Plan> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scenarios");
+    let mut plans = Vec::new();
+    for folder in [folder.join("regressions"), folder] {
+        let entries = fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().path());
+        let mut paths: Vec<_> = entries.collect();
+        paths.sort();
+        paths.retain(|path| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            name.ends_with(".yaml") && !["scale.yaml", "soak.yaml"].contains(&&*name)
+        });
+        for path in paths {
+            let text = fs::read_to_string(&path).unwrap();
+            plans.push(scenario::parse(&path.to_string_lossy(), &text).unwrap());
+        }
+    }
+    plans
 }
 
 #[test]
-fn it_accuses_no_run_that_keeps_the_rules() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scenarios");
-    let only = std::env::var("WITNESS_ONLY").unwrap_or_default();
-    let seeds: u64 = std::env::var("WITNESS_SEEDS")
-        .ok()
-        .and_then(|n| n.parse().ok())
-        .unwrap_or(1);
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        if !name.ends_with(".yaml")
-            || !name.contains(&only)
-            || name.starts_with("scale")
-            || name.starts_with("soak")
-        {
-            continue;
+fn it_accuses_no_shipped_scenario_and_judges_much_of_each_property() {
+    let mut checks: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
+    for plan in shipped() {
+        let judged = witnessed(&plan, plan.seed).expect("shipped scenarios pass");
+        assert_eq!(judged.violations, [], "{}", plan.name);
+        for (property, result) in judged.properties {
+            let all = checks.entry(property).or_default();
+            *all = (all.0 + result.checks, all.1 + result.unjudged);
         }
-        let plan = scenario::parse(&name, &fs::read_to_string(&path).unwrap()).unwrap();
-        for seed in plan.seed..plan.seed + seeds {
-            let judged = witnessed(&plan, seed);
-            for violation in judged.violations.iter().take(5) {
-                println!("{name} {seed}: {violation:?}");
-            }
-            if seed == plan.seed {
-                for (property, result) in &judged.properties {
-                    println!("{name} {property} {} {}", result.checks, result.unjudged);
-                }
+    }
+    for property in [
+        "no_lost_messages",
+        "no_duplicates",
+        "room_order",
+        "no_phantoms",
+        "single_match",
+        "stick_exclusion",
+        "stick_order",
+        "room_lifecycle",
+        "breaks_rules",
+    ] {
+        let (checks, unjudged) = checks[property];
+        assert!(
+            checks > unjudged,
+            "{property}: {checks}, {unjudged} not judged"
+        );
+    }
+    for property in ["fifo_matching", "outcomes", "presence", "queue_progress"] {
+        let (checks, unjudged) = checks[property];
+        assert!(
+            checks == 0 && unjudged > 0,
+            "{property}: {checks}, {unjudged} not judged"
+        );
+    }
+}
+
+#[test]
+fn it_accuses_no_scenario_whose_configuration_and_flows_are_drawn() {
+    let mut passed = 0;
+    for plan in shipped() {
+        for seed in 0..SEEDS {
+            let varied = vary(&plan, seed, Mix::Mixed);
+            if let Some(judged) = witnessed(&varied.plan, seed) {
+                assert_eq!(
+                    judged.violations,
+                    [],
+                    "{} {seed}: {}",
+                    plan.name,
+                    varied.drew()
+                );
+                passed += 1;
             }
         }
     }
-    let _ = (Answer::Done, Op::Mood);
+    assert!(passed > 0, "no run passed");
 }
+
+/// Draws of each scenario.
+const SEEDS: u64 = 20;

@@ -1,6 +1,6 @@
 //! One place of an inbox, or of a room, shows one event: to one reader again (`no_duplicates`), and
 //! to all readers (`room_order`). Within an inbox the places of a room ascend, and no timestamp of
-//! a room goes back. A stream carries place after place (`stream_continuity`).
+//! a room goes back.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -26,7 +26,7 @@ pub(super) struct Arrival<'a> {
 
 impl Arrival<'_> {
     /// The places of the inbox for which it stands.
-    pub(super) const fn places(&self) -> (u64, u64) {
+    const fn places(&self) -> (u64, u64) {
         match *self.saw {
             Saw::Gap { from, to, .. } => (from, to),
             Saw::Found { .. }
@@ -79,30 +79,6 @@ impl Arrival<'_> {
                     at,
                 },
             );
-        }
-    }
-}
-
-/// Where the open stream of each participant is.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Streams(BTreeMap<User, u64>);
-
-impl Streams {
-    /// The stream ended, or a new one begins: where it begins is not known.
-    pub(super) fn end(&mut self, user: User) {
-        self.0.remove(&user);
-    }
-
-    /// A stream goes on with the next place, or with a gap that begins there.
-    pub(super) fn go_on(&mut self, arrival: &Arrival<'_>, findings: &mut Findings) {
-        let (reader, (from, to)) = (arrival.reader, arrival.places());
-        let Some(before) = self.0.insert(reader, to) else {
-            return;
-        };
-        findings.exercise(Property::StreamContinuity, 1);
-        if from != before.saturating_add(1) {
-            let facts = [before, from].map(|seq| Fact::Streamed(reader, seq));
-            blame(findings, Property::StreamContinuity, arrival.at, facts);
         }
     }
 }

@@ -17,8 +17,6 @@ pub enum Fact {
     Accepted(User, Room, u64),
     /// The answer to the participant's call of this verb.
     Answered(User, &'static str, Outcome),
-    /// A stream of the reader carried this place of the inbox.
-    Streamed(User, u64),
     /// The reader has neither an event nor a gap at this place of its inbox.
     Vacant(User, u64),
     /// The reader, a member, read past this place of the room and has no event of it.
@@ -34,7 +32,6 @@ impl Fact {
             Self::Received(user, ..)
             | Self::Accepted(user, ..)
             | Self::Answered(user, ..)
-            | Self::Streamed(user, _)
             | Self::Vacant(user, _)
             | Self::Absent(user, ..) => Some(*user),
             Self::Rule(_) => None,
@@ -57,7 +54,6 @@ impl fmt::Display for Fact {
             Self::Answered(user, verb, outcome) => {
                 write!(f, "{user}'s {verb} was answered {}", OutcomeText(outcome))
             }
-            Self::Streamed(reader, seq) => write!(f, "a stream of {reader} carried place {seq}"),
             Self::Vacant(reader, seq) => {
                 write!(f, "place {seq} of {reader}'s inbox did not arrive")
             }

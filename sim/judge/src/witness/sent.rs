@@ -25,10 +25,11 @@ pub(super) fn judge(book: &Book, findings: &mut Findings) {
         }
     }
     for (text, seen) in places {
-        let unique = book.texts.get(text).filter(|calls| calls.len() == 1);
-        let is_once =
-            |call: &Spoken| call.verb == "send" && call.is_keyed && book.remembers_keys(call.agent);
-        if !unique.is_some_and(|calls| calls.iter().all(is_once)) {
+        let calls = book.texts.get(text).map_or(&[][..], Vec::as_slice);
+        let call = calls
+            .first()
+            .filter(|call| calls.len() == 1 && is_once(book, call, &seen));
+        if call.is_none() {
             findings.leave_unjudged(Property::NoDuplicates, 1);
             continue;
         }
@@ -53,6 +54,18 @@ pub(super) fn judge(book: &Book, findings: &mut Findings) {
             }
         }
     }
+}
+
+/// Whether all that says the text is one effect of this call: it is keyed, and no stranger and no
+/// push, which says what its appends said, comes into question.
+fn is_once(book: &Book, call: &Spoken, seen: &[&Seen]) -> bool {
+    let is_own = |seen: &&Seen| {
+        let person = call.user.and_then(|user| book.people.get(&user));
+        let pushes = person.is_none_or(|one| one.may_have_called("push", seen.event.room));
+        seen.message().map(|(sender, _)| sender) == call.user && !pushes
+    };
+    let keyed = call.verb == "send" && call.is_keyed && book.remembers_keys(call.agent);
+    keyed && seen.iter().all(is_own)
 }
 
 fn is_phantom(

@@ -394,7 +394,6 @@ fn one_keyed_call_at_two_places_is_a_duplicate() {
 #[test]
 fn a_redelivery_is_none_unless_it_shows_something_else() {
     let mut story = Story::of_a_pair();
-    story.record(BEN, What::StreamClosed);
     story.sees_at(
         BEN,
         1,
@@ -407,7 +406,6 @@ fn a_redelivery_is_none_unless_it_shows_something_else() {
     story.keeps("no_duplicates", (1, 0));
 
     let mut story = Story::in_the_lobby();
-    story.record(CAT, What::StreamClosed);
     story.sees_at(CAT, 1, member(2, BEN, Presence::Joined));
     story.breaks("no_duplicates");
 }
@@ -461,18 +459,6 @@ fn timestamps_go_back_only_where_the_server_gives_none() {
     };
     told(true).breaks("room_order");
     assert_eq!(told(false).ends().violations, []);
-}
-
-#[test]
-fn a_stream_goes_on_place_after_place() {
-    let mut story = Story::in_the_lobby();
-    story.sees_at(CAT, 3, member(5, BEN, Presence::Away));
-    story.breaks("stream_continuity");
-
-    let mut story = Story::in_the_lobby();
-    story.record(CAT, What::StreamClosed);
-    story.sees_at(CAT, 3, member(5, BEN, Presence::Away));
-    story.keeps("stream_continuity", (3, 0));
 }
 
 #[test]

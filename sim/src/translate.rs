@@ -1,14 +1,20 @@
 //! The border between the words of virtual users and the core's own types. Each is translated
 //! once, on its way across.
 
+mod answer;
+mod event;
+
+pub(crate) use answer::{answer, read, refusal};
+pub(crate) use event::{event, lost_ranges};
+
+use std::sync::Arc;
+
 use chat_core::{
-    Body, Call, Caller, Command, EndReason as CoreReason, EnterQueue, Epoch, Event, Gap, Read,
-    Reader, Reject, Reply, RequestKey, RoomId, SecretHash, Seq, UserId, WasWaiting,
+    Call, Caller, Command, EnterQueue, Epoch, Read, Reader, RequestKey, RoomId, RoomSeq,
+    SecretHash, Seq, UserId, Who,
 };
 
-use crate::protocol::{
-    Answer, EndReason, LostRange, Moderated, Op, Presence, Refusal, Room, Saw, StickChange, User,
-};
+use crate::protocol::{Op, ReadBy, Room, Shown};
 use crate::user::Credential;
 
 /// What a check reads at once.
@@ -27,34 +33,31 @@ fn hash(secret: u64, kind: u64) -> SecretHash {
     SecretHash(bytes)
 }
 
-fn reader(who: Credential) -> Reader {
+/// The hash of the reader id that a server mints with the handle of this secret.
+fn reader_id(secret: u64) -> SecretHash {
+    hash(secret, 1)
+}
+
+fn reader(who: Credential, by: ReadBy) -> Reader {
     let (Credential::New { secret } | Credential::Handle { secret }) = who;
-    Reader::Handle(handle(secret))
+    match by {
+        ReadBy::Handle => Reader::Handle(handle(secret)),
+        ReadBy::ReaderId => Reader::ReaderId(reader_id(secret)),
+    }
 }
 
 /// A request as the server's door sees it.
 pub(crate) fn call(who: Credential, key: Option<u128>, op: &Op) -> Call {
-    if let Op::Check { after, wait } = op {
-        let read = Read::Check {
-            after: after.map(Seq),
-            wait: *wait,
-            max: CHECK_MAX,
-        };
+    if let Some((by, read)) = as_read(op) {
         return Call::Read {
-            reader: reader(who),
+            reader: reader(who, by),
             read,
-        };
-    }
-    if *op == Op::Mood {
-        return Call::Read {
-            reader: reader(who),
-            read: Read::Mood,
         };
     }
     let caller = match who {
         Credential::New { secret } => Caller::New {
             handle: handle(secret),
-            reader: hash(secret, 1),
+            reader: reader_id(secret),
         },
         Credential::Handle { secret } => Caller::Handle(handle(secret)),
     };
@@ -66,22 +69,70 @@ pub(crate) fn call(who: Credential, key: Option<u128>, op: &Op) -> Call {
 }
 
 /// The opening of a stream as the server's door sees it.
-pub(crate) fn open_stream(who: Credential, after: u64) -> Call {
+pub(crate) fn open_stream(who: Credential, by: ReadBy, after: u64) -> Call {
     Call::OpenStream {
-        reader: reader(who),
+        reader: reader(who, by),
         after: Some(Seq(after)),
     }
 }
 
+fn id(room: &Option<Room>) -> Option<RoomId> {
+    room.map(|room| RoomId(room.0))
+}
+
+/// What is read, and by which secret; none for a command.
+fn as_read(op: &Op) -> Option<(ReadBy, Read)> {
+    let (by, read) = match op {
+        Op::Check { after, wait, by } => (
+            *by,
+            Read::Check {
+                after: after.map(Seq),
+                wait: *wait,
+                max: CHECK_MAX,
+            },
+        ),
+        Op::History {
+            room,
+            before,
+            limit,
+        } => (
+            ReadBy::Handle,
+            Read::History {
+                room: id(room),
+                before: before.map(RoomSeq),
+                limit: usize::try_from(*limit).unwrap_or(usize::MAX),
+            },
+        ),
+        Op::ListUsers { room } => (ReadBy::Handle, Read::Members { room: id(room) }),
+        Op::Mood => (ReadBy::Handle, Read::Mood),
+        Op::EnterQueue { .. }
+        | Op::LeaveQueue
+        | Op::Login { .. }
+        | Op::Send { .. }
+        | Op::LeaveChat { .. }
+        | Op::TalkingStick { .. }
+        | Op::Append { .. }
+        | Op::Undo { .. }
+        | Op::Reset { .. }
+        | Op::Push { .. }
+        | Op::Typing { .. }
+        | Op::Block { .. }
+        | Op::Report { .. }
+        | Op::Break { .. }
+        | Op::Unregister => return None,
+    };
+    Some((by, read))
+}
+
 fn command(op: &Op) -> Command {
-    let id = |room: &Option<Room>| room.map(|room| RoomId(room.0));
     match op {
         Op::EnterQueue {
+            user_id,
             display_name,
             interests,
         } => Command::EnterQueue(EnterQueue {
-            user_id: None,
-            display_name: Some(display_name.clone()),
+            user_id: user_id.clone(),
+            display_name: display_name.clone(),
             interests: interests.clone(),
         }),
         Op::LeaveQueue => Command::LeaveQueue,
@@ -128,186 +179,22 @@ fn command(op: &Op) -> Command {
             kind: *kind,
             excuse: excuse.clone(),
         },
-        Op::Check { .. } | Op::Mood => unreachable!("reads are no commands, and were above"),
-    }
-}
-
-/// An accepted command's answer as its client reads it.
-pub(crate) fn answer(reply: &Reply) -> Answer {
-    let (user, room) = (|u: UserId| User(u.0), |r: RoomId| Room(r.0));
-    match reply {
-        Reply::Waiting {
-            user: me, position, ..
-        } => Answer::Waiting {
-            user: user(*me),
-            position: *position,
-        },
-        Reply::Matched {
-            user: me,
-            room: r,
-            partner,
-        } => Answer::Matched {
-            user: user(*me),
-            room: room(*r),
-            partner: user(partner.id),
-        },
-        Reply::LeftQueue { left } => Answer::LeftQueue {
-            left: *left == WasWaiting::Yes,
-        },
-        Reply::LoggedIn { user: me, room: r } => Answer::LoggedIn {
-            user: user(*me),
-            room: room(*r),
-        },
-        Reply::Sent {
-            room: r,
-            room_seq,
-            at,
-            turns_left,
-        } => Answer::Sent {
-            room: room(*r),
-            room_seq: room_seq.0,
-            at: *at,
-            turns_left: *turns_left,
-        },
-        Reply::LeftChat => Answer::LeftChat,
-        Reply::Stick {
-            room: r,
-            place,
-            epoch,
-            ..
-        } => Answer::Stick {
-            room: room(*r),
-            place: *place,
-            epoch: epoch.0,
-        },
-        Reply::Draft { length, cut, .. } => Answer::Draft {
-            length: *length,
-            truncated: *cut,
-        },
-        Reply::OnBreak {
-            user: me,
-            kind: _,
-            stress,
-            boss_alert,
-            flavour,
-            answer_at: _,
-        } => Answer::OnBreak {
-            user: user(*me),
-            stress: *stress,
-            boss_alert: *boss_alert,
-            flavour: *flavour,
-        },
-        // No user just arrives.
-        Reply::Arrived { .. } | Reply::Done => Answer::Done,
-    }
-}
-
-/// What was read other than the inbox, as its client reads it.
-pub(crate) fn read(answer: &chat_core::Answer) -> Answer {
-    if let chat_core::Answer::Mood { stress, boss_alert } = answer {
-        return Answer::Mood {
-            stress: *stress,
-            boss_alert: *boss_alert,
-        };
-    }
-    // No user asks for members or for history.
-    Answer::Done
-}
-
-/// A refusal as its client reads it.
-pub(crate) fn refusal(reject: &Reject) -> Refusal {
-    Refusal {
-        code: reject.code(),
-        retry_after: reject.retry_after(),
-    }
-}
-
-/// An event as the reader of an inbox sees it.
-pub(crate) fn event(event: &Event, reader: UserId) -> Saw<'_> {
-    let (room, room_seq) = (Room(event.room.0), event.room_seq.0);
-    let member = |who: &chat_core::Who, change| Saw::Member {
-        room,
-        room_seq,
-        user: User(who.id.0),
-        change,
-    };
-    let stick = |who: &chat_core::Who, change| Saw::Stick {
-        room,
-        room_seq,
-        user: User(who.id.0),
-        change,
-    };
-    let act = |who: Option<&chat_core::Who>, act| Saw::Moderation {
-        room,
-        room_seq,
-        user: who.map(|who| User(who.id.0)),
-        act,
-    };
-    match &event.body {
-        Body::Found([a, b]) => {
-            let partner = if a.id == reader { b } else { a };
-            Saw::Found {
-                room,
-                room_seq,
-                partner: User(partner.id.0),
-            }
+        Op::Unregister => Command::Unregister,
+        Op::Check { .. } | Op::History { .. } | Op::ListUsers { .. } | Op::Mood => {
+            unreachable!("reads are no commands, and were above")
         }
-        Body::Message {
-            sender,
-            text,
-            epoch,
-        } => Saw::Message {
-            room,
-            room_seq,
-            sender: User(sender.id.0),
-            text,
-            epoch: epoch.map(|epoch| epoch.0),
-        },
-        Body::PartnerDisconnected(why) => Saw::Ended {
-            room,
-            room_seq,
-            reason: reason(*why),
-        },
-        Body::PartnerAway(_) => Saw::PartnerAway { room, room_seq },
-        Body::PartnerReconnected(_) => Saw::PartnerBack { room, room_seq },
-        Body::Joined(who) => member(who, Presence::Joined),
-        Body::Left(who) => member(who, Presence::Left),
-        Body::Away(who) => member(who, Presence::Away),
-        Body::Back(who) => member(who, Presence::Back),
-        Body::StickClaimed { user, place } => stick(user, StickChange::Claimed { place: *place }),
-        Body::StickGranted { user, epoch, lease } => stick(
-            user,
-            StickChange::Granted {
-                epoch: epoch.0,
-                lease: *lease,
-            },
-        ),
-        Body::StickReleased { user, epoch } => {
-            stick(user, StickChange::Released { epoch: epoch.0 })
-        }
-        Body::StickExpired { user, epoch } => stick(user, StickChange::Expired { epoch: epoch.0 }),
-        Body::Muted { user, .. } => act(Some(user), Moderated::Muted),
-        Body::Kicked { user, .. } => act(Some(user), Moderated::Kicked),
-        Body::Closed { .. } => act(None, Moderated::Closed),
     }
 }
 
-fn reason(reason: CoreReason) -> EndReason {
-    match reason {
-        CoreReason::Left => EndReason::Left,
-        CoreReason::Timeout => EndReason::Timeout,
-        CoreReason::Blocked => EndReason::Blocked,
-        CoreReason::TurnLimit => EndReason::TurnLimit,
-        CoreReason::Closed => EndReason::Closed,
+/// A participant as others see it, borrowed.
+fn shown(who: &Who) -> Shown<&str> {
+    Shown {
+        chosen_id: who.chosen_id.as_deref(),
+        name: &who.name,
     }
 }
 
-/// A gap's rooms as the reader sees them.
-pub(crate) fn lost_ranges(gap: &Gap) -> Vec<LostRange> {
-    let range = |lost: &chat_core::LostRange| LostRange {
-        room: Room(lost.room.0),
-        from: lost.from.0,
-        to: lost.to.0,
-    };
-    gap.rooms.iter().map(range).collect()
+/// A participant as others see it, in an answer that outlives it.
+fn shown_for_good(who: &Who) -> Shown<Arc<str>> {
+    shown(who).to_owned()
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use chat_types::{BreakKind, Config, Span};
 
 use crate::draw::{Quantiles, Ratio};
+use crate::protocol::ReadBy;
 
 /// A whole scenario, checked.
 #[derive(Clone, Debug)]
@@ -203,8 +204,12 @@ pub struct Choice {
 /// A call as a flow writes it. Rooms are the user's current room unless named.
 #[derive(Clone, Debug)]
 pub enum Verb {
-    /// `enter_queue: { interests: [rust, chess] }`
+    /// `enter_queue: { interests: [rust, chess], name: Ann, user_id: ann }`
     EnterQueue {
+        /// The display name; the user's own unless given.
+        name: Option<Arc<str>>,
+        /// The public id to be known by; only a registration carries one.
+        user_id: Option<Arc<str>>,
         /// What one would talk about.
         interests: Arc<[Arc<str>]>,
     },
@@ -216,14 +221,29 @@ pub enum Verb {
         room: Arc<str>,
         /// 1: that very room. More: the user draws one of so many, `hall-0` to `hall-499`.
         rooms: u32,
+        /// The display name; the user's own unless given.
+        name: Option<Arc<str>>,
     },
     /// `send: { text: "hello" }` or `send: { length: { min: 5, max: 400 } }`
     Send(Text),
-    /// `check: { wait: 5s }`
+    /// `check: { wait: 5s, as: reader }`
     Check {
         /// How long to wait for something to come.
         wait: Span,
+        /// By which secret.
+        by: ReadBy,
     },
+    /// `history: { before: 12, limit: 20 }`
+    History {
+        /// Only messages before this place of the room.
+        before: Option<u64>,
+        /// At most so many.
+        limit: u32,
+    },
+    /// `list_users`
+    ListUsers,
+    /// `unregister`: leave everything, and be forgotten. Other calls need a registration first.
+    Unregister,
     /// `talking_stick`
     TalkingStick,
     /// `append: { length: 120 }`
@@ -275,6 +295,9 @@ impl Verb {
             | Self::Typing
             | Self::Block
             | Self::Report { .. }
+            | Self::History { .. }
+            | Self::ListUsers
+            | Self::Unregister
             | Self::Mood => false,
         }
     }

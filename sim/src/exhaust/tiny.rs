@@ -14,7 +14,7 @@ use super::print::{Base, Reader, print, print_shown};
 use crate::history::{Observer as _, Path, Record, Retry, What, WorldRecord};
 use crate::plan::Plan;
 use crate::properties::{Judge, Judgement};
-use crate::protocol::{Agent, Answer, CallId, Op, Outcome, Saw, StickChange, User};
+use crate::protocol::{Agent, Answer, CallId, Op, Outcome, ReadBy, Saw, StickChange, User};
 use crate::translate;
 use crate::user::Credential;
 
@@ -252,14 +252,12 @@ impl Tiny {
     ) -> Outcome {
         let outcome = match response {
             Ok(Response::Done(reply)) => Ok(translate::answer(&reply)),
-            Ok(Response::Read(chat_core::Answer::Page { page, .. })) => {
-                self.deliver(user, &page, Path::Check);
-                Ok(Answer::Read {
-                    cursor: page.cursor.0,
-                    more: page.unread > 0,
-                })
+            Ok(Response::Read(read)) => {
+                if let chat_core::Answer::Page { page, .. } = &read {
+                    self.deliver(user, page, Path::Check);
+                }
+                Ok(translate::read(&read))
             }
-            Ok(Response::Read(read)) => Ok(translate::read(&read)),
             Ok(Response::Streaming) => Ok(Answer::Done),
             Err(reject) => Err(translate::refusal(&reject)),
         };
@@ -275,7 +273,10 @@ impl Tiny {
                 outcome: &outcome,
             },
         );
-        if outcome.is_err_and(|refusal| refusal.code == "unknown_handle") {
+        if outcome
+            .as_ref()
+            .is_err_and(|refusal| refusal.code == "unknown_handle")
+        {
             self.forget(user);
         }
         outcome
@@ -302,7 +303,8 @@ impl Tiny {
         let ticket = self.ticket();
         let client = &self.clients[usize::from(user)];
         let secret = client.secret();
-        let call = translate::open_stream(Credential::Handle { secret }, client.cursor);
+        let call =
+            translate::open_stream(Credential::Handle { secret }, ReadBy::Handle, client.cursor);
         self.clients[usize::from(user)].stream = Some(ticket);
         self.node
             .submit(self.now, ticket, Address(u64::from(user)), call);
@@ -544,7 +546,7 @@ impl Tiny {
                 .is_registered(user)
                 .then(|| self.call(user, Ask::Check));
             match outcome.flatten() {
-                Some(Ok(Answer::Read { cursor, more })) if more || cursor > before => {}
+                Some(Ok(Answer::Read { cursor, more, .. })) if more || cursor > before => {}
                 Some(Ok(_)) => {
                     self.record(user, What::Drained);
                     return;

@@ -31,7 +31,7 @@ impl Judge {
             self.read((record.agent, id), person, called_at, (op, *after), outcome);
             return;
         }
-        if matches!(op, Op::Mood) {
+        if op.is_read() && !matches!(op, Op::Check { .. }) {
             self.looked(record.agent, person, id, (op, outcome));
             return;
         }
@@ -84,7 +84,7 @@ impl Judge {
                 let copies = self.ledger.copies;
                 self.ledger
                     .client(record.agent)
-                    .settle(call, *outcome, copies);
+                    .settle(call, outcome.clone(), copies);
                 self.accepted((record.agent, person), &call, op, answer);
             }
             Err(refusal) => self.refused((record.agent, person), call, op, refusal),
@@ -131,7 +131,7 @@ impl Judge {
         };
         let (l, f) = (&mut self.ledger, &mut self.findings);
         match outcome {
-            Ok(Answer::Read { cursor, more }) => {
+            Ok(Answer::Read { cursor, more, .. }) => {
                 let someone = &mut l.people[person];
                 someone.read_at = someone.read_at.max(called_at);
                 someone.served_at = l.clock.now;
@@ -210,7 +210,9 @@ impl Judge {
                 }
             }
             Answer::LeftChat => self.left_chat(person, call, op),
-            Answer::Stick { room, place, epoch } => {
+            Answer::Stick {
+                room, place, epoch, ..
+            } => {
                 self.stick_progress
                     .answered(&mut self.ledger, person, call, (room, place, epoch));
                 if place == 0 {
@@ -224,7 +226,11 @@ impl Judge {
                 }
             }
             Answer::Draft { .. } | Answer::Done => self.done(person, call, op, answer),
-            Answer::OnBreak { .. } | Answer::Mood { .. } | Answer::Read { .. } => {}
+            Answer::OnBreak { .. }
+            | Answer::Mood { .. }
+            | Answer::Read { .. }
+            | Answer::History { .. }
+            | Answer::Members { .. } => {}
         }
     }
 
@@ -277,7 +283,9 @@ impl Judge {
             | Answer::OnBreak { .. }
             | Answer::Mood { .. }
             | Answer::Done
-            | Answer::Read { .. } => {}
+            | Answer::Read { .. }
+            | Answer::History { .. }
+            | Answer::Members { .. } => {}
         }
     }
 
@@ -372,7 +380,9 @@ impl Judge {
             self.withdrew(person, *room, until);
         }
         let length = match *answer {
-            Answer::Draft { length, truncated } => Some((length, truncated)),
+            Answer::Draft {
+                length, truncated, ..
+            } => Some((length, truncated)),
             Answer::Waiting { .. }
             | Answer::Matched { .. }
             | Answer::LeftQueue { .. }
@@ -383,7 +393,9 @@ impl Judge {
             | Answer::OnBreak { .. }
             | Answer::Mood { .. }
             | Answer::Done
-            | Answer::Read { .. } => None,
+            | Answer::Read { .. }
+            | Answer::History { .. }
+            | Answer::Members { .. } => None,
         };
         self.draft_edited(person, call, op, length);
     }
@@ -410,6 +422,9 @@ impl Judge {
             | Op::Report { .. }
             | Op::Break { .. }
             | Op::Mood
+            | Op::Unregister
+            | Op::History { .. }
+            | Op::ListUsers { .. }
             | Op::Check { .. } => return,
         };
         let era = self.ledger.clock.era;
@@ -491,6 +506,9 @@ impl Judge {
             | Op::Report { .. }
             | Op::Break { .. }
             | Op::Mood
+            | Op::Unregister
+            | Op::History { .. }
+            | Op::ListUsers { .. }
             | Op::Check { .. } => return,
         };
         self.withdrew(person, room, until);

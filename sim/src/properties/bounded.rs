@@ -77,7 +77,9 @@ impl Bounded {
             | Answer::OnBreak { .. }
             | Answer::Mood { .. }
             | Answer::Done
-            | Answer::Read { .. } => return,
+            | Answer::Read { .. }
+            | Answer::History { .. }
+            | Answer::Members { .. } => return,
         };
         self.checks += 1;
         self.at_most(l, user, what, size as usize, limit as usize, f);

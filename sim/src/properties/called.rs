@@ -20,7 +20,7 @@ impl Judge {
         if let Some(person) = person {
             self.noticed(person, record.at);
         }
-        if let Op::Check { wait, after } = op {
+        if let Op::Check { wait, after, .. } = op {
             if let Some(person) = person {
                 let someone = &mut self.ledger.people[person];
                 someone.names_no_cursor |= after.is_none();
@@ -33,7 +33,7 @@ impl Judge {
         if record.user.is_none() {
             self.breaks_rules.may_register(&self.ledger, record.agent);
         }
-        if matches!(op, Op::Mood) {
+        if op.is_read() {
             return;
         }
         let key = if keyed { Key::Keyed } else { Key::Unkeyed };
@@ -195,6 +195,9 @@ impl Judge {
             | Op::Report { .. }
             | Op::Break { .. }
             | Op::Mood
+            | Op::Unregister
+            | Op::History { .. }
+            | Op::ListUsers { .. }
             | Op::Check { .. } => Ask::Other,
         }
     }
@@ -308,6 +311,9 @@ impl Judge {
             | Op::Report { .. }
             | Op::Break { .. }
             | Op::Mood
+            | Op::Unregister
+            | Op::History { .. }
+            | Op::ListUsers { .. }
             | Op::Check { .. } => return None,
         };
         let room = self.ledger.meant(person, room)?;
@@ -387,6 +393,9 @@ impl Judge {
             | Op::Report { .. }
             | Op::Break { .. }
             | Op::Mood
+            | Op::Unregister
+            | Op::History { .. }
+            | Op::ListUsers { .. }
             | Op::Check { .. } => None,
         };
         if let Some(room) = room_meant {
@@ -422,6 +431,9 @@ pub(super) fn draft_room(op: &Op) -> Option<Option<Room>> {
         | Op::Report { .. }
         | Op::Break { .. }
         | Op::Mood
+        | Op::Unregister
+        | Op::History { .. }
+        | Op::ListUsers { .. }
         | Op::Check { .. } => None,
     }
 }

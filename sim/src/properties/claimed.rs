@@ -63,7 +63,7 @@ impl Judge {
         }
         let client = self.ledger.client(record.agent);
         let settled = client.settled.iter().rev().find(|s| s.call.id == id);
-        let first = settled.copied();
+        let first = settled.cloned();
         if let Some(settled) = &first {
             self.idempotent_requests.answered_again(
                 &self.ledger,
@@ -74,7 +74,7 @@ impl Judge {
         }
         let client = self.ledger.client(record.agent);
         let unsure = client.unsure.iter_mut().find(|call| call.id == id);
-        let call = first.map(|s| s.call).or(unsure.map(|call| {
+        let call = first.as_ref().map(|s| s.call).or(unsure.map(|call| {
             call.used += u32::from(matches!(outcome, Ok(Answer::Sent { .. })));
             *call
         }));

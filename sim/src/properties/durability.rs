@@ -146,6 +146,9 @@ fn room_of(op: &Op) -> Option<Room> {
         | Op::Report { .. }
         | Op::Break { .. }
         | Op::Mood
+        | Op::Unregister
+        | Op::History { .. }
+        | Op::ListUsers { .. }
         | Op::Check { .. } => None,
     }
 }

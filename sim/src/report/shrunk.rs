@@ -189,13 +189,13 @@ fn verb_words(verb: &Verb) -> String {
         }
     };
     match verb {
-        Verb::EnterQueue { interests } if interests.is_empty() => "enter_queue".to_owned(),
-        Verb::EnterQueue { interests } => format!("enter_queue {}", interests.join(", ")),
+        Verb::EnterQueue { interests, .. } if interests.is_empty() => "enter_queue".to_owned(),
+        Verb::EnterQueue { interests, .. } => format!("enter_queue {}", interests.join(", ")),
         Verb::LeaveQueue => "leave_queue".to_owned(),
         Verb::Login { room, .. } => format!("login {room}"),
         Verb::Send(text) => said("send", text),
-        Verb::Check { wait } if *wait == Span::ZERO => "check".to_owned(),
-        Verb::Check { wait } => format!("check, waits {wait}"),
+        Verb::Check { wait, .. } if *wait == Span::ZERO => "check".to_owned(),
+        Verb::Check { wait, .. } => format!("check, waits {wait}"),
         Verb::TalkingStick => "talking_stick".to_owned(),
         Verb::Append(text) => said("append", text),
         Verb::Undo => "undo".to_owned(),
@@ -209,6 +209,9 @@ fn verb_words(verb: &Verb) -> String {
         Verb::Break {
             kind: Some(kind), ..
         } => format!("break: {}", kind.name()),
+        Verb::History { .. } => "history".to_owned(),
+        Verb::ListUsers => "list_users".to_owned(),
+        Verb::Unregister => "unregister".to_owned(),
         Verb::Mood => "look at one's stress".to_owned(),
     }
 }

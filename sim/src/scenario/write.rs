@@ -17,6 +17,7 @@ use crate::plan::{
     Network, OperatorAct, Persona, Phase, Plan, Race, Schedule, ScriptStep, ScriptUser, Step, Text,
     Threshold, Verb, Victims, Workload,
 };
+use crate::protocol::ReadBy;
 
 /// Columns of a line of comment.
 const COLUMNS: usize = 98;
@@ -153,6 +154,11 @@ fn section(file: &mut String, key: &str, parts: &[Option<String>]) {
     if let Some(map) = map(parts) {
         line(file, format_args!("{key}: {map}"));
     }
+}
+
+/// A text under a key, if it is there.
+fn text_part(key: &str, text: Option<&str>) -> Option<String> {
+    part(key, quoted(text?))
 }
 
 fn part(key: &str, value: impl fmt::Display) -> Option<String> {
@@ -370,23 +376,46 @@ fn call(verb: &Verb) -> String {
         Text::Length(length) => format!("{{ {name}: {{ length: {} }} }}", lengths(length)),
     };
     match verb {
-        Verb::EnterQueue { interests } if interests.is_empty() => "enter_queue".to_owned(),
-        Verb::EnterQueue { interests } => {
-            let interests: Vec<String> = interests.iter().map(|i| quoted(i)).collect();
-            format!(
-                "{{ enter_queue: {{ interests: [{}] }} }}",
-                interests.join(", ")
+        Verb::EnterQueue {
+            name,
+            user_id,
+            interests,
+        } => {
+            let all: Vec<String> = interests.iter().map(|i| quoted(i)).collect();
+            let keys = [
+                (!all.is_empty()).then(|| format!("interests: [{}]", all.join(", "))),
+                text_part("name", name.as_deref()),
+                text_part("user_id", user_id.as_deref()),
+            ];
+            map(&keys).map_or_else(
+                || "enter_queue".to_owned(),
+                |keys| format!("{{ enter_queue: {keys} }}"),
             )
         }
         Verb::LeaveQueue => "leave_queue".to_owned(),
-        Verb::Login { room, rooms } => {
+        Verb::Login { room, rooms, name } => {
             let rooms = (*rooms > 1).then(|| format!("rooms: {rooms}"));
-            let keys = map(&[part("room", quoted(room)), rooms]);
+            let room = text_part("room", Some(room));
+            let keys = map(&[room, rooms, text_part("name", name.as_deref())]);
             format!("{{ login: {} }}", keys.unwrap_or_default())
         }
         Verb::Send(text) => with("send", text),
-        Verb::Check { wait } if *wait == Span::ZERO => "check".to_owned(),
-        Verb::Check { wait } => format!("{{ check: {{ wait: {wait} }} }}"),
+        Verb::Check { wait, by } => {
+            let keys = [
+                (*wait > Span::ZERO).then(|| format!("wait: {wait}")),
+                (*by == ReadBy::ReaderId).then(|| "as: reader".to_owned()),
+            ];
+            map(&keys).map_or_else(|| "check".to_owned(), |keys| format!("{{ check: {keys} }}"))
+        }
+        Verb::History { before, limit } => {
+            let keys = [
+                before.map(|before| format!("before: {before}")),
+                Some(format!("limit: {limit}")),
+            ];
+            format!("{{ history: {} }}", map(&keys).unwrap_or_default())
+        }
+        Verb::ListUsers => "list_users".to_owned(),
+        Verb::Unregister => "unregister".to_owned(),
         Verb::TalkingStick => "talking_stick".to_owned(),
         Verb::Append(text) => with("append", text),
         Verb::Undo => "undo".to_owned(),

@@ -150,7 +150,7 @@ impl Scribe {
         let index = self.step(at, agent, Step::Call(verb(op)));
         let step = &mut self.steps[index];
         step.leave_out = left_out(op);
-        if !keyed && !matches!(op, Op::Check { .. }) {
+        if !keyed && !op.is_read() {
             step.leave_out.push(Argument::Key);
         }
         self.calls.insert((agent, call), index);
@@ -241,13 +241,18 @@ fn verb(op: &Op) -> Verb {
         Text::Length(Arc::new(Quantiles::new(Shape::Fixed(length))))
     };
     match op {
-        Op::EnterQueue { interests, .. } => Verb::EnterQueue {
+        Op::EnterQueue {
+            user_id, interests, ..
+        } => Verb::EnterQueue {
+            name: None,
+            user_id: user_id.clone(),
             interests: interests.clone(),
         },
         Op::LeaveQueue => Verb::LeaveQueue,
         Op::Login { room, .. } => Verb::Login {
             room: room.clone(),
             rooms: 1,
+            name: None,
         },
         Op::Send { text, .. } => Verb::Send(drawn(text)),
         Op::LeaveChat { .. } => Verb::LeaveChat,
@@ -266,7 +271,16 @@ fn verb(op: &Op) -> Verb {
             excuse: excuse.clone(),
         },
         Op::Mood => Verb::Mood,
-        Op::Check { wait, .. } => Verb::Check { wait: *wait },
+        Op::Unregister => Verb::Unregister,
+        Op::Check { wait, by, .. } => Verb::Check {
+            wait: *wait,
+            by: *by,
+        },
+        Op::History { before, limit, .. } => Verb::History {
+            before: *before,
+            limit: *limit,
+        },
+        Op::ListUsers { .. } => Verb::ListUsers,
     }
 }
 
@@ -281,14 +295,17 @@ fn left_out(op: &Op) -> Vec<Argument> {
         | Op::TalkingStick { room }
         | Op::Undo { room }
         | Op::Reset { room }
-        | Op::Typing { room } => (Some(room), None),
+        | Op::Typing { room }
+        | Op::History { room, .. }
+        | Op::ListUsers { room } => (Some(room), None),
         Op::EnterQueue { .. }
         | Op::LeaveQueue
         | Op::Login { .. }
         | Op::Block { .. }
         | Op::Report { .. }
         | Op::Break { .. }
-        | Op::Mood => (None, None),
+        | Op::Mood
+        | Op::Unregister => (None, None),
         Op::Check { after, .. } => {
             if after.is_none() {
                 left_out.push(Argument::After);

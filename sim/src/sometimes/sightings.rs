@@ -251,7 +251,9 @@ impl Sightings {
                     client.waits_for_stick = true;
                 }
             }
-            Answer::Draft { length, truncated } => {
+            Answer::Draft {
+                length, truncated, ..
+            } => {
                 if length == 0 {
                     client.draft_epoch = None;
                 } else if matches!(op, Op::Append { .. }) {
@@ -276,7 +278,9 @@ impl Sightings {
             | Answer::Sent { .. }
             | Answer::LeftChat
             | Answer::Done
-            | Answer::Read { .. } => {}
+            | Answer::Read { .. }
+            | Answer::History { .. }
+            | Answer::Members { .. } => {}
         }
     }
 

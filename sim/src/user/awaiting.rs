@@ -11,6 +11,7 @@
 use chat_core::{Span, Time};
 
 use crate::history::{Observer, What};
+use crate::protocol::ReadBy;
 
 use super::flow::Pace;
 use super::heard::Kind;
@@ -120,7 +121,7 @@ impl VirtualUser {
         }
         awaiting.poll.want(now);
         if awaiting.poll.due() <= now {
-            let op = self.check(awaiting.ends.since(now).min(LONGEST_CHECK));
+            let op = self.check(awaiting.ends.since(now).min(LONGEST_CHECK), ReadBy::Handle);
             let arrivals = self.inbox.arrivals();
             let check = self.begin_call(now, now, op, Patience::ByHabit, o);
             awaiting.poll.sent(check, arrivals);

@@ -3,7 +3,7 @@
 use chat_core::{Span, Time};
 
 use crate::history::{Observer, What};
-use crate::protocol::{Answer, Op, Outcome};
+use crate::protocol::{Answer, Op, Outcome, ReadBy};
 
 use super::flow::Pace;
 use super::poll::Poll;
@@ -74,6 +74,7 @@ impl VirtualUser {
             let op = Op::Check {
                 after: Some(self.inbox.cursor()),
                 wait: Span::ZERO,
+                by: ReadBy::Handle,
             };
             let arrivals = self.inbox.arrivals();
             let check = self.begin_call(now, now, op, Patience::Lasting, o);

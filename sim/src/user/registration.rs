@@ -35,7 +35,9 @@ impl VirtualUser {
                 | Answer::Draft { .. }
                 | Answer::Mood { .. }
                 | Answer::Done
-                | Answer::Read { .. },
+                | Answer::Read { .. }
+                | Answer::History { .. }
+                | Answer::Members { .. },
             )
             | Err(_) => return,
         };
@@ -54,9 +56,13 @@ impl VirtualUser {
             return;
         }
         let name = say::other_name(&self.given_name, self.renamed + 2);
-        let op = if let Op::EnterQueue { interests, .. } = &call.op {
+        let op = if let Op::EnterQueue {
+            user_id, interests, ..
+        } = &call.op
+        {
             Op::EnterQueue {
-                display_name: name.clone(),
+                user_id: user_id.clone(),
+                display_name: Some(name.clone()),
                 interests: interests.clone(),
             }
         } else if let Op::Login { room, .. } = &call.op {

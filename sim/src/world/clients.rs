@@ -12,7 +12,7 @@ use super::streams::CUT_NOTICED;
 use crate::draw::Draw;
 use crate::history::{Observer as _, Path, Wire};
 use crate::plan::{Delivery, Net};
-use crate::protocol::{Agent, Answer, CallId, Saw};
+use crate::protocol::{Agent, Answer, CallId, ReadBy, Saw};
 use crate::translate;
 use crate::user::{Action, VirtualUser};
 
@@ -174,7 +174,7 @@ impl World<'_, '_> {
                 client.net = client.opens.pop_front().map(Box::new);
                 self.send(
                     Whose::Stream { agent, stream },
-                    translate::open_stream(who, after),
+                    translate::open_stream(who, ReadBy::Handle, after),
                 );
             }
             Action::CloseStream { stream } => {
@@ -274,14 +274,12 @@ impl World<'_, '_> {
         let now = self.now();
         let outcome = match outcome {
             Ok(Response::Done(reply)) => Ok(translate::answer(&reply)),
-            Ok(Response::Read(chat_core::Answer::Page { page, .. })) => {
-                self.deliver(agent, &page, Path::Check);
-                Ok(Answer::Read {
-                    cursor: page.cursor.0,
-                    more: page.unread > 0,
-                })
+            Ok(Response::Read(read)) => {
+                if let chat_core::Answer::Page { page, .. } = &read {
+                    self.deliver(agent, page, Path::Check);
+                }
+                Ok(translate::read(&read))
             }
-            Ok(Response::Read(read)) => Ok(translate::read(&read)),
             Ok(Response::Streaming) => Ok(Answer::Done),
             Err(reject) => Err(translate::refusal(&reject)),
         };
@@ -367,6 +365,12 @@ fn outcome_word(outcome: &crate::protocol::Outcome) -> u64 {
         }
         Ok(Answer::Mood { stress, boss_alert }) => {
             (u64::from(*stress) << 16) ^ (u64::from(*boss_alert) << 8) ^ 11
+        }
+        Ok(Answer::History { room, messages }) => {
+            (u64::from(room.0) << 32) ^ ((messages.len() as u64) << 8) ^ 12
+        }
+        Ok(Answer::Members { room, members }) => {
+            (u64::from(room.0) << 32) ^ ((members.len() as u64) << 8) ^ 13
         }
         Err(refusal) => chat_core::mix_bytes(9, refusal.code.as_bytes()),
     }

@@ -4,7 +4,7 @@
 use crate::story::*;
 use chat_core::config::StickRule;
 use sim::plan::Plan;
-use sim::protocol::{Answer, EndReason, LostRange, Moderated, Op, Presence, Room, Saw};
+use sim::protocol::{Answer, EndReason, LostRange, Moderated, Op, Presence, Room, Saw, Shown};
 
 /// A lobby in which anyone may speak at any time.
 fn open_lobby() -> Story {
@@ -94,7 +94,7 @@ fn ones_own_join_may_show_after_the_next_one() {
         room: LOBBY,
     };
     let call = story.calls(ANN, login());
-    story.answers(call, there);
+    story.answers(call, there.clone());
     story.joins(BOB, 2, &[BOB]);
     let leave = story.calls(ANN, leave_chat(LOBBY));
     story.answers(leave, Answer::LeftChat);
@@ -194,6 +194,7 @@ fn what_was_known_of_another_room_says_nothing_of_this_one() {
     story.answers(
         enter,
         Answer::Matched {
+            shown: Shown::default(),
             user: user(ANN),
             room: next,
             partner: user(CAT),

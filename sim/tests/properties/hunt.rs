@@ -5,7 +5,7 @@ use crate::story::*;
 use chat_core::Time;
 use chat_core::config::StickRule;
 use sim::properties::Judgement;
-use sim::protocol::{Agent, Answer, EndReason, LostRange, Op, Presence, Room, Saw};
+use sim::protocol::{Agent, Answer, EndReason, LostRange, Op, Presence, Room, Saw, Shown};
 
 const SECOND: Room = Room(2);
 const THIRD: Room = Room(3);
@@ -15,6 +15,7 @@ fn meets_ann_for_a_moment(story: &mut Story, agent: Agent, room: Room) -> Time {
     let call = story.calls(agent, enter_queue(&[]));
     let matched_at = story.now();
     let matched = Answer::Matched {
+        shown: Shown::default(),
         user: user(agent),
         room,
         partner: user(ANN),
@@ -296,6 +297,7 @@ fn a_message_without_a_room_goes_where_its_sender_is_by_then() {
         story.waits_in_line(ANN);
         let call = story.calls(CAT, enter_queue(&[]));
         let matched = Answer::Matched {
+            shown: Shown::default(),
             user: user(CAT),
             room: PAIR,
             partner: user(ANN),
@@ -311,6 +313,7 @@ fn a_message_without_a_room_goes_where_its_sender_is_by_then() {
         let lost = story.calls(CAT, op);
         let call = story.calls(BOB, enter_queue(&[]));
         let matched = Answer::Matched {
+            shown: Shown::default(),
             user: user(BOB),
             room: SECOND,
             partner: user(CAT),

@@ -6,7 +6,7 @@ use chat_core::Span;
 use chat_core::config::Matching;
 use sim::history::{What, WorldRecord};
 use sim::plan::Plan;
-use sim::protocol::{Agent, Answer, EndReason, Op, Room};
+use sim::protocol::{Agent, Answer, EndReason, Op, Room, Shown};
 
 const SECOND: Room = Room(2);
 const THIRD: Room = Room(3);
@@ -54,6 +54,7 @@ mod single_match {
         story.answers(
             enter,
             Answer::Matched {
+                shown: Shown::default(),
                 user: user(BOB),
                 room: PAIR,
                 partner: user(ANN),
@@ -78,6 +79,7 @@ mod single_match {
         story.answers(
             call,
             Answer::Matched {
+                shown: Shown::default(),
                 user: user(BOB),
                 room: PAIR,
                 partner: user(ANN),
@@ -181,6 +183,7 @@ mod fifo_matching {
         story.answers(
             call,
             Answer::Matched {
+                shown: Shown::default(),
                 user: user(newcomer),
                 room,
                 partner: user(partner),
@@ -321,6 +324,7 @@ mod fifo_matching {
         story.answers(
             call,
             Answer::Matched {
+                shown: Shown::default(),
                 user: user(CAT),
                 room: PAIR,
                 partner: user(DAN),

@@ -6,7 +6,7 @@ use chat_core::{Span, Time};
 use sim::draw::Ratio;
 use sim::history::{What, WorldRecord};
 use sim::plan::Plan;
-use sim::protocol::{EndReason, LostRange, Moderated, Op, Presence, Room, Saw};
+use sim::protocol::{EndReason, LostRange, Moderated, Op, Presence, ReadBy, Room, Saw};
 
 /// A lobby in which anyone may speak at any time.
 fn open_lobby() -> Story {
@@ -182,6 +182,7 @@ mod no_lost_messages {
         let check = story.calls(
             BOB,
             Op::Check {
+                by: ReadBy::Handle,
                 after: Some(2),
                 wait: Span::ZERO,
             },
@@ -190,6 +191,8 @@ mod no_lost_messages {
         story.answers(
             check,
             sim::protocol::Answer::Read {
+                notices: Box::default(),
+                unread: 0,
                 cursor: 2,
                 more: false,
             },

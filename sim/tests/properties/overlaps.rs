@@ -7,12 +7,13 @@ use chat_core::Span;
 use chat_core::config::StickRule;
 use sim::draw::Ratio;
 use sim::history::{What, WorldRecord};
-use sim::protocol::{Agent, Answer, EndReason, Op, Room, User};
+use sim::protocol::{Agent, Answer, EndReason, Op, ReadBy, Room, Shown, User};
 
 const SECOND: Room = Room(2);
 
 fn matched(agent: Agent, room: Room, partner: Agent) -> Answer {
     Answer::Matched {
+        shown: Shown::default(),
         user: user(agent),
         room,
         partner: user(partner),
@@ -368,6 +369,7 @@ fn who_is_banned_leaves_what_it_was_not_told_of_yet() {
 #[test]
 fn what_came_in_a_forgotten_answer_is_not_counted_to_the_next() {
     let check = |after| Op::Check {
+        by: ReadBy::Handle,
         after: Some(after),
         wait: Span::ZERO,
     };

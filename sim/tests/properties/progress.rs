@@ -8,7 +8,7 @@ use sim::draw::Ratio;
 use sim::history::{Retry, What};
 use sim::metrics::judged_by_thresholds;
 use sim::plan::{Compare, Fault, FaultKind, Figure, Need, Plan, Threshold};
-use sim::protocol::{Answer, EndReason, Op, Presence, Room};
+use sim::protocol::{Answer, EndReason, Op, Presence, ReadBy, Room};
 use sim::result::Class;
 use sim::sometimes::Point;
 
@@ -202,6 +202,7 @@ mod delivery_progress {
             story.matches(ANN, BOB, PAIR);
             story.heals();
             let op = Op::Check {
+                by: ReadBy::Handle,
                 after: cursor,
                 wait: Span::ZERO,
             };
@@ -265,12 +266,15 @@ mod delivery_progress {
                     None => member(seq + 1, ANN, Presence::Away),
                 };
                 let op = Op::Check {
+                    by: ReadBy::Handle,
                     after: Some(seq - 1),
                     wait: Span::ZERO,
                 };
                 let call = story.calls(BOB, op);
                 story.finds(BOB, seq, story.now(), seen);
                 let more = Answer::Read {
+                    notices: Box::default(),
+                    unread: 0,
                     cursor: seq,
                     more: true,
                 };
@@ -550,6 +554,7 @@ mod sightings {
         story.answers(
             call,
             Answer::Draft {
+                suffix: None,
                 length: 6,
                 truncated: 3,
             },

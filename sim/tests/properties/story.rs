@@ -13,7 +13,7 @@ use sim::metrics::Metrics;
 use sim::names::PROPERTIES;
 use sim::plan::{Capacity, Client, Network, Plan, Schedule, Workload};
 use sim::properties::{Judge, Judgement};
-use sim::protocol::{Agent, Answer, CallId, Op, Outcome, Presence, Room, Saw, User};
+use sim::protocol::{Agent, Answer, CallId, Op, Outcome, Presence, ReadBy, Room, Saw, Shown, User};
 use sim::sometimes::{Sightings, Tally};
 
 mod words;
@@ -349,6 +349,7 @@ impl Story {
         let call = self.calls(
             agent,
             Op::Check {
+                by: ReadBy::Handle,
                 after: Some(cursor),
                 wait: Span::ZERO,
             },
@@ -356,6 +357,8 @@ impl Story {
         self.answers(
             call,
             Answer::Read {
+                notices: Box::default(),
+                unread: 0,
                 cursor,
                 more: false,
             },
@@ -382,6 +385,7 @@ impl Story {
         self.answers(
             call,
             Answer::Matched {
+                shown: Shown::default(),
                 user: user(second),
                 room,
                 partner: user(first),

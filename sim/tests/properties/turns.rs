@@ -5,7 +5,7 @@ use crate::story::*;
 use chat_core::Span;
 use chat_core::config::Limit;
 use sim::history::{What, WorldRecord};
-use sim::protocol::{Agent, Answer, EndReason, LostRange, Moderated, Op, Presence, Saw};
+use sim::protocol::{Agent, Answer, EndReason, LostRange, Moderated, Op, Presence, ReadBy, Saw};
 
 fn blocks(story: &mut Story, agent: Agent, other: Agent) {
     let call = story.calls(agent, block(other));
@@ -495,13 +495,22 @@ mod bounded {
         let check = story.calls(
             BOB,
             Op::Check {
+                by: ReadBy::Handle,
                 after: Some(1),
                 wait: Span::ZERO,
             },
         );
         story.sees_as(BOB, 4, now, ended(PAIR, 4, EndReason::Timeout), true);
         let more = true;
-        story.answers(check, Answer::Read { cursor: 4, more });
+        story.answers(
+            check,
+            Answer::Read {
+                notices: Box::default(),
+                unread: 0,
+                cursor: 4,
+                more,
+            },
+        );
         story.breaks(&["bounded"]);
     }
 
@@ -512,6 +521,7 @@ mod bounded {
         story.answers(
             call,
             Answer::Waiting {
+                estimated_wait: None,
                 user: user(ANN),
                 position: 3,
             },

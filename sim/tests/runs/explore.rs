@@ -114,7 +114,7 @@ fn check(plan: &Plan) {
 fn check_steps(steps: &[Step], plan: &Plan) {
     for step in steps {
         match step {
-            Step::Call(Verb::Check { wait }) => assert!(*wait <= plan.server.max_wait),
+            Step::Call(Verb::Check { wait, .. }) => assert!(*wait <= plan.server.max_wait),
             Step::Loop { count, steps } => {
                 assert!(*count > 0);
                 check_steps(steps, plan);

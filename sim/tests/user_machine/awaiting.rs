@@ -157,7 +157,13 @@ fn only_a_grant_to_oneself_is_awaited() {
     let mut desk = Desk::registered(flow(steps), logged_in(1));
     let place = |place, epoch| {
         let room = Room(1);
-        Ok(Answer::Stick { room, place, epoch })
+        Ok(Answer::Stick {
+            holder: None,
+            lease_until: chat_core::Time(0),
+            room,
+            place,
+            epoch,
+        })
     };
     desk.answer(1, 0, &place(1, 4));
     desk.streamed(1, &granted(User(8), 5));

@@ -7,7 +7,8 @@ use sim::draw::{Quantiles, Ratio, Shape};
 use sim::history::{Observer, Path, Record, What, WorldRecord};
 use sim::plan::{Argument, Client, Habits, Persona, Step, Text, Verb};
 use sim::protocol::{
-    Agent, Answer, CallId, EndReason, Op, Outcome, Refusal, Room, Saw, StickChange, User,
+    Agent, Answer, CallId, EndReason, Op, Outcome, ReadBy, Refusal, Room, Saw, Shown, StickChange,
+    User,
 };
 use sim::user::{Action, Credential, Script, VirtualUser};
 
@@ -35,12 +36,15 @@ pub(crate) fn flow(steps: Vec<Step>) -> Persona {
 
 pub(crate) fn enter() -> Step {
     Step::Call(Verb::EnterQueue {
+        name: None,
+        user_id: None,
         interests: Vec::new().into(),
     })
 }
 
 pub(crate) fn login(room: &str) -> Step {
     Step::Call(Verb::Login {
+        name: None,
         room: room.into(),
         rooms: 1,
     })
@@ -52,6 +56,7 @@ pub(crate) fn send(text: &str) -> Step {
 
 pub(crate) fn check(wait_ms: u64) -> Step {
     Step::Call(Verb::Check {
+        by: ReadBy::Handle,
         wait: Span::millis(wait_ms),
     })
 }
@@ -79,6 +84,7 @@ pub(crate) const ME: User = User(7);
 
 pub(crate) fn waiting() -> Outcome {
     Ok(Answer::Waiting {
+        estimated_wait: None,
         user: ME,
         position: 1,
     })
@@ -86,6 +92,7 @@ pub(crate) fn waiting() -> Outcome {
 
 pub(crate) fn matched(room: u32) -> Outcome {
     Ok(Answer::Matched {
+        shown: Shown::default(),
         user: ME,
         room: Room(room),
         partner: User(8),
@@ -110,6 +117,8 @@ pub(crate) fn sent() -> Outcome {
 
 pub(crate) fn read(cursor: u64) -> Outcome {
     Ok(Answer::Read {
+        notices: Box::default(),
+        unread: 0,
         cursor,
         more: false,
     })
@@ -124,6 +133,7 @@ pub(crate) fn refused(code: &'static str) -> Outcome {
 
 pub(crate) fn found(room: u32) -> Saw<'static> {
     Saw::Found {
+        shown: Shown::default(),
         room: Room(room),
         room_seq: 1,
         partner: User(8),
@@ -132,6 +142,7 @@ pub(crate) fn found(room: u32) -> Saw<'static> {
 
 pub(crate) fn message() -> Saw<'static> {
     Saw::Message {
+        shown: Shown::default(),
         room: Room(1),
         room_seq: 2,
         sender: User(8),
@@ -150,6 +161,7 @@ pub(crate) fn ended(room: u32) -> Saw<'static> {
 
 pub(crate) fn granted(user: User, epoch: u64) -> Saw<'static> {
     Saw::Stick {
+        shown: Shown::default(),
         room: Room(1),
         room_seq: 3,
         user,
@@ -347,9 +359,15 @@ fn show(op: &Op) -> String {
         Op::Check {
             after: Some(after),
             wait,
+            ..
         } => format!("check after {after} wait {wait}"),
-        Op::Check { after: None, wait } => format!("check bare wait {wait}"),
-        Op::EnterQueue { display_name, .. } => format!("enter_queue {display_name}"),
+        Op::Check {
+            after: None, wait, ..
+        } => format!("check bare wait {wait}"),
+        Op::EnterQueue {
+            display_name: Some(display_name),
+            ..
+        } => format!("enter_queue {display_name}"),
         Op::Login { username, room } => format!("login {username} {room}"),
         other => other.verb().to_owned(),
     }
@@ -375,7 +393,9 @@ impl Observer for Log {
                 call, op, outcome, ..
             } => {
                 self.close(call);
-                let result = outcome.map_or_else(|refusal| refusal.code, |_| "ok");
+                let result = outcome
+                    .as_ref()
+                    .map_or_else(|refusal| refusal.code, |_| "ok");
                 format!("answered {} {} {result}", call.0, op.verb())
             }
             What::AnsweredAgain { call, op, .. } => {

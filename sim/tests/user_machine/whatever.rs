@@ -6,7 +6,9 @@ use chat_core::{Span, Time};
 use proptest::prelude::*;
 use sim::draw::{Quantiles, Ratio, Shape};
 use sim::plan::{Choice, Habits, Persona, Step, Text, Verb};
-use sim::protocol::{Answer, EndReason, Outcome, Presence, Refusal, Room, Saw, StickChange, User};
+use sim::protocol::{
+    Answer, EndReason, Outcome, Presence, Refusal, Room, Saw, Shown, StickChange, User,
+};
 use sim::user::{Action, Script};
 
 use crate::desk::*;
@@ -101,12 +103,16 @@ fn outcome(how: u8, room: u32) -> Outcome {
         3 => logged_in(room),
         4 => Ok(Answer::LeftChat),
         5 => Ok(Answer::Stick {
+            holder: None,
+            lease_until: chat_core::Time(0),
             room: Room(room),
             place: room % 2,
             epoch: u64::from(room),
         }),
         6 | 7 => read(u64::from(room)),
         8 => Ok(Answer::Read {
+            notices: Box::default(),
+            unread: 0,
             cursor: 9,
             more: true,
         }),
@@ -118,6 +124,7 @@ fn outcome(how: u8, room: u32) -> Outcome {
         14 => refusal("shutting_down", Some(900)),
         15 => Ok(Answer::LeftQueue { left: true }),
         16 => Ok(Answer::Draft {
+            suffix: None,
             length: 1,
             truncated: 0,
         }),
@@ -135,12 +142,14 @@ fn saw(what: u8, seq: u64) -> Saw<'static> {
         5 => granted(ME, seq),
         6 => gap(seq.saturating_sub(4), seq),
         7 => Saw::Member {
+            shown: Shown::default(),
             room,
             room_seq: 1,
             user: User(8),
             change: Presence::Joined,
         },
         8 => Saw::Stick {
+            shown: Shown::default(),
             room,
             room_seq: 1,
             user: ME,

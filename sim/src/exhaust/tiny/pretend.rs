@@ -3,7 +3,7 @@
 use super::Tiny;
 use crate::exhaust::action::Ask;
 use crate::history::{Path, What};
-use crate::protocol::{Answer, Saw};
+use crate::protocol::{Answer, Saw, Shown};
 
 impl Tiny {
     /// The judge hears that a message was accepted, which the server knows nothing of.
@@ -38,6 +38,7 @@ impl Tiny {
             return;
         };
         let saw = Saw::Message {
+            shown: Shown::NAMELESS,
             room,
             room_seq: self.highest.ends[&room.0],
             sender: self.clients[0].user.unwrap_or_default(),

@@ -66,7 +66,7 @@ impl Call {
 }
 
 /// A call that was answered.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Settled {
     pub(crate) call: Call,
     pub(crate) outcome: Outcome,

@@ -2,7 +2,8 @@
 
 use chat_core::{Span, Time};
 use sim::protocol::{
-    Agent, Answer, EndReason, Moderated, Op, Presence, Refusal, Room, Saw, StickChange,
+    Agent, Answer, EndReason, Moderated, Op, Presence, ReadBy, Refusal, Room, Saw, Shown,
+    StickChange,
 };
 use std::sync::Arc;
 
@@ -17,7 +18,8 @@ pub(crate) fn refusal(code: &'static str) -> Refusal {
 
 pub(crate) fn enter_queue(interests: &[&str]) -> Op {
     Op::EnterQueue {
-        display_name: "somebody".into(),
+        user_id: None,
+        display_name: Some("somebody".into()),
         interests: interests.iter().map(|&one| Arc::from(one)).collect(),
     }
 }
@@ -55,12 +57,18 @@ pub(crate) fn push() -> Op {
 
 /// A check that names no cursor.
 pub(crate) fn bare_check(wait: Span) -> Op {
-    Op::Check { after: None, wait }
+    Op::Check {
+        by: ReadBy::Handle,
+        after: None,
+        wait,
+    }
 }
 
 /// The answer to a check, after which nothing is left.
 pub(crate) fn read(cursor: u64) -> Answer {
     Answer::Read {
+        notices: Box::default(),
+        unread: 0,
         cursor,
         more: false,
     }
@@ -80,6 +88,7 @@ pub(crate) fn block(other: Agent) -> Op {
 
 pub(crate) fn waiting(agent: Agent) -> Answer {
     Answer::Waiting {
+        estimated_wait: None,
         user: user(agent),
         position: 1,
     }
@@ -96,6 +105,7 @@ pub(crate) fn sent(room: Room, room_seq: u64) -> Answer {
 
 pub(crate) fn draft(length: u32) -> Answer {
     Answer::Draft {
+        suffix: None,
         length,
         truncated: 0,
     }
@@ -103,6 +113,8 @@ pub(crate) fn draft(length: u32) -> Answer {
 
 pub(crate) fn stick(place: u32, epoch: u64) -> Answer {
     Answer::Stick {
+        holder: None,
+        lease_until: chat_core::Time(0),
         room: LOBBY,
         place,
         epoch,
@@ -111,6 +123,7 @@ pub(crate) fn stick(place: u32, epoch: u64) -> Answer {
 
 pub(crate) fn found(room: Room, partner: Agent) -> Saw<'static> {
     Saw::Found {
+        shown: Shown::default(),
         room,
         room_seq: 1,
         partner: user(partner),
@@ -124,6 +137,7 @@ pub(crate) fn message(
     text: &'static str,
 ) -> Saw<'static> {
     Saw::Message {
+        shown: Shown::default(),
         room,
         room_seq,
         sender: user(sender),
@@ -135,6 +149,7 @@ pub(crate) fn message(
 /// A message in the lobby, under an epoch.
 pub(crate) fn speech(room_seq: u64, sender: Agent, text: &'static str, epoch: u64) -> Saw<'static> {
     Saw::Message {
+        shown: Shown::default(),
         room: LOBBY,
         room_seq,
         sender: user(sender),
@@ -153,6 +168,7 @@ pub(crate) fn ended(room: Room, room_seq: u64, reason: EndReason) -> Saw<'static
 
 pub(crate) fn member(room_seq: u64, agent: Agent, change: Presence) -> Saw<'static> {
     Saw::Member {
+        shown: Shown::default(),
         room: LOBBY,
         room_seq,
         user: user(agent),
@@ -162,6 +178,7 @@ pub(crate) fn member(room_seq: u64, agent: Agent, change: Presence) -> Saw<'stat
 
 pub(crate) fn stick_event(room_seq: u64, agent: Agent, change: StickChange) -> Saw<'static> {
     Saw::Stick {
+        shown: Shown::default(),
         room: LOBBY,
         room_seq,
         user: user(agent),
@@ -188,6 +205,8 @@ pub(crate) fn expired(room_seq: u64, agent: Agent, epoch: u64) -> Saw<'static> {
 
 pub(crate) fn moderation(room_seq: u64, agent: Option<Agent>, act: Moderated) -> Saw<'static> {
     Saw::Moderation {
+        reason: "",
+        shown: Shown::default(),
         room: LOBBY,
         room_seq,
         user: agent.map(user),

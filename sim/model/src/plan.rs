@@ -1,5 +1,9 @@
 //! A checked scenario: what `scenario.rs` makes of the YAML, and all that a world needs to know.
 
+mod persona;
+
+pub use persona::{Habits, Manner, Naming, Persona, Reads};
+
 use std::sync::Arc;
 
 use chat_types::{BreakKind, Config, Span};
@@ -125,36 +129,6 @@ pub enum ArrivalMode {
     Poisson,
 }
 
-/// A kind of user.
-#[derive(Clone, Debug)]
-pub struct Persona {
-    /// Its name.
-    pub name: String,
-    /// How often it is drawn, against the others.
-    pub weight: u32,
-    /// What it does that a perfect client would not.
-    pub habits: Habits,
-    /// Whether it holds an event stream.
-    pub stream: bool,
-    /// What it does.
-    pub flow: Arc<[Step]>,
-}
-
-/// What real clients do. Drawn per call, but `bare_check` and `no_key` once per user.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Habits {
-    /// Never passes `after` to `check`.
-    pub bare_check: Ratio,
-    /// Forgets its handle and registers again (drawn before each step of the flow).
-    pub forget_handle: Ratio,
-    /// Gives a call up after 60 s, or at the first timeout if that is earlier.
-    pub abandon: Ratio,
-    /// Sends the next step's call without waiting for this one's answer.
-    pub parallel: Ratio,
-    /// Retries without a request key.
-    pub no_key: Ratio,
-}
-
 /// A text to say.
 #[derive(Clone, Debug)]
 pub enum Text {
@@ -162,6 +136,17 @@ pub enum Text {
     Words(Arc<str>),
     /// So many characters.
     Length(Arc<Quantiles>),
+    /// So many characters of an alphabet beyond ASCII.
+    Letters(Alphabet, Arc<Quantiles>),
+}
+
+/// What a drawn text is made of, beyond ASCII.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Alphabet {
+    /// Words of many scripts.
+    Words,
+    /// Any characters: combining marks, emoji, directions, the astral planes, controls.
+    Unicode,
 }
 
 /// One step of a flow.
@@ -310,6 +295,8 @@ pub struct ScriptUser {
     pub name: String,
     /// Whether it holds an event stream.
     pub stream: bool,
+    /// By which secret it opens its stream.
+    pub stream_by: ReadBy,
     /// What the network does to each opening of its stream in turn: to the request, and to the word
     /// that it is open (the `reply`, which does not get lost).
     pub opens: Vec<Net>,
@@ -498,6 +485,8 @@ pub enum OperatorAct {
     Close { user: Option<u32> },
     /// Put somebody out for good, by name.
     Ban { user: Option<u32> },
+    /// Lift a ban; that of the user who was banned last unless named.
+    Unban { user: Option<u32> },
 }
 
 /// What a figure must keep to.

@@ -83,6 +83,7 @@ impl Writer {
         let user = |number| ScriptUser {
             name: name(number).to_string(),
             stream: true,
+            stream_by: ReadBy::Handle,
             opens: Vec::new(),
         };
         Self {

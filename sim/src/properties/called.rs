@@ -189,13 +189,20 @@ impl Judge {
                 self.shun(person, *user);
                 Ask::Other
             }
+            Op::Unregister => {
+                // It leaves all that it was in, as somebody who is banned does.
+                self.leaving(person, None);
+                let someone = &mut self.ledger.people[person];
+                (someone.operated, someone.gone) = (true, true);
+                self.line.drop_out(&mut self.ledger, person);
+                Ask::Withdraw(None)
+            }
             Op::Login { .. }
             | Op::TalkingStick { .. }
             | Op::Typing { .. }
             | Op::Report { .. }
             | Op::Break { .. }
             | Op::Mood
-            | Op::Unregister
             | Op::History { .. }
             | Op::ListUsers { .. }
             | Op::Check { .. } => Ask::Other,

@@ -184,7 +184,7 @@ fn step_words(step: &Step) -> String {
 fn verb_words(verb: &Verb) -> String {
     let said = |verb: &str, text: &Text| match text {
         Text::Words(words) => format!("{verb} {words:?}"),
-        Text::Length(length) => {
+        Text::Length(length) | Text::Letters(_, length) => {
             format!("{verb} {}", plural(length.max(), "character", "characters"))
         }
     };
@@ -289,6 +289,7 @@ fn fault_words(kind: &FaultKind, users: &[ScriptUser]) -> String {
                 OperatorAct::Kick { user } => ("kicks", user),
                 OperatorAct::Close { user } => ("closes the room of", user),
                 OperatorAct::Ban { user } => ("bans", user),
+                OperatorAct::Unban { user } => ("lifts the ban of", user),
             };
             let whom = user.map_or_else(|| "somebody".to_owned(), |user| name(users, user));
             format!("operator {verb} {whom}")

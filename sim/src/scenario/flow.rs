@@ -11,12 +11,18 @@ use super::node::{Node, Value};
 use super::tables::Tables;
 use super::written::{CALLS, OTHERS, WITHOUT_VALUE, Written, unknown_verb, verbs};
 use crate::names;
-use crate::plan::{Choice, Step, Text, Verb};
+use crate::plan::{Alphabet, Choice, Step, Text, Verb};
 use crate::protocol::ReadBy;
 
 pub(super) const ENTER_QUEUE_KEYS: [&str; 3] = ["interests", "name", "user_id"];
 pub(super) const LOGIN_KEYS: [&str; 3] = ["room", "rooms", "name"];
-pub(super) const TEXT_KEYS: [&str; 2] = ["text", "length"];
+pub(super) const TEXT_KEYS: [&str; 3] = ["text", "length", "alphabet"];
+/// What a drawn text is made of.
+pub(super) const ALPHABETS: [(&str, Option<Alphabet>); 3] = [
+    ("ascii", None),
+    ("words", Some(Alphabet::Words)),
+    ("unicode", Some(Alphabet::Unicode)),
+];
 pub(super) const CHECK_KEYS: [&str; 2] = ["wait", "as"];
 pub(super) const HISTORY_KEYS: [&str; 2] = ["before", "limit"];
 /// The secrets by which an inbox can be read.
@@ -194,11 +200,18 @@ impl<'a> Flows<'a> {
     fn words(&mut self, written: &Written<'_>, what: &'static str) -> Read<Text> {
         const EXAMPLE: &str = "{ text: \"hello\" }";
         let fields = Fields::read(written.need(EXAMPLE)?, what, &TEXT_KEYS)?;
-        let (key, node) = fields.one_of(&TEXT_KEYS, EXAMPLE)?;
-        Ok(if key == "length" {
-            Text::Length(self.tables.drawn_length(node)?)
-        } else {
-            Text::Words(bounded_text(node)?)
+        let (key, node) = fields.one_of(&["text", "length"], EXAMPLE)?;
+        if key == "text" {
+            fields.refuse(&["alphabet"], "a written text has its own letters")?;
+            return Ok(Text::Words(bounded_text(node)?));
+        }
+        let length = self.tables.drawn_length(node)?;
+        let alphabet = fields
+            .get("alphabet")
+            .map_or(Ok(None), |node| word(node, "an alphabet", &ALPHABETS))?;
+        Ok(match alphabet {
+            None => Text::Length(length),
+            Some(alphabet) => Text::Letters(alphabet, length),
         })
     }
 

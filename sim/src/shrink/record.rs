@@ -13,7 +13,7 @@ use crate::plan::{
     Argument, Delivery, Fault, FaultKind, Net, Network, OperatorAct, Plan, Schedule, ScriptStep,
     ScriptUser, Step, Text, Verb, Victims, Workload,
 };
-use crate::protocol::{Agent, CallId, Op};
+use crate::protocol::{Agent, CallId, Op, ReadBy};
 
 /// How long a packet takes that is not spelled out: the median of the scenario's network.
 fn usual_latency(latency: &Quantiles) -> u64 {
@@ -126,6 +126,7 @@ impl Scribe {
         self.users.push(ScriptUser {
             name: format!("u{index}"),
             stream: false,
+            stream_by: ReadBy::Handle,
             opens: Vec::new(),
         });
         index
@@ -236,7 +237,10 @@ impl Scribe {
 
 /// What the call asked for, as a step writes it.
 fn verb(op: &Op) -> Verb {
-    let drawn = |text: &str| {
+    let drawn = |text: &Arc<str>| {
+        if !text.is_ascii() {
+            return Text::Words(text.clone());
+        }
         let length = text.chars().count().max(1) as u64;
         Text::Length(Arc::new(Quantiles::new(Shape::Fixed(length))))
     };
@@ -350,6 +354,7 @@ fn named(fault: &Fault, struck: Option<Vec<u32>>) -> Option<Fault> {
                 OperatorAct::Kick { .. } => OperatorAct::Kick { user },
                 OperatorAct::Close { .. } => OperatorAct::Close { user },
                 OperatorAct::Ban { .. } => OperatorAct::Ban { user },
+                OperatorAct::Unban { .. } => OperatorAct::Unban { user },
             })
         }
         FaultKind::Crash { .. }

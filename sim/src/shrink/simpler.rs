@@ -63,7 +63,7 @@ fn reword(step: &mut ScriptStep, words: &Text) -> bool {
     };
     let length = |text: &Text| match text {
         Text::Words(words) => words.chars().count() as u64,
-        Text::Length(length) => length.max(),
+        Text::Length(length) | Text::Letters(_, length) => length.max(),
     };
     let longer = length(text) > length(words);
     if longer {

@@ -32,7 +32,10 @@ impl VirtualUser {
         self.learn_rooms(&call.op, outcome);
         match outcome {
             Err(refusal) if refusal.code == "unknown_handle" => self.forget(now, o),
-            Err(refusal) if refusal.code == "name_taken" => self.try_another_name(now, &call, o),
+            Err(refusal) if self.asks_under_another_name(refusal.code) => {
+                self.try_another_name(now, &call, refusal.code, o);
+            }
+            Ok(_) if call.op == Op::Unregister => self.forget(now, o),
             Ok(_) | Err(_) => {}
         }
         self.after_call(now, now, &call, Some(outcome), o);

@@ -11,6 +11,7 @@
 use chat_core::{Span, Time};
 
 use crate::history::{Observer, What};
+use crate::plan::Reads;
 use crate::protocol::ReadBy;
 
 use super::flow::Pace;
@@ -115,7 +116,7 @@ impl VirtualUser {
     }
 
     fn poll_for_it(&mut self, now: Time, awaiting: &mut Awaiting, o: &mut impl Observer) {
-        if self.link.is_up() {
+        if self.link.is_up() || self.manner.reads == Reads::ByStream {
             awaiting.poll.stop();
             return;
         }

@@ -10,7 +10,7 @@ use crate::protocol::{CallId, Op, ReadBy, Room};
 
 use super::calls::{Call, Stage};
 use super::flow::Pace;
-use super::{Action, Checks, Credential, Doing, Keys, Script, VirtualUser, say};
+use super::{Action, Checks, Credential, Doing, Keys, Script, VirtualUser, letters, say};
 
 /// Calls that a client has in flight at once at most: with so many, even one with the habit of
 /// not waiting waits for the latest.
@@ -266,7 +266,7 @@ impl VirtualUser {
     /// A check by somebody in the middle of a flow.
     pub(super) fn check(&self, wait: Span, by: ReadBy) -> Op {
         let bare = self.checks == Checks::Bare || self.leave_out.contains(&Argument::After);
-        let after = (!bare).then(|| self.inbox.cursor());
+        let after = (!bare).then(|| self.read_from());
         Op::Check { after, wait, by }
     }
 
@@ -297,6 +297,12 @@ impl VirtualUser {
                 let length = usize::try_from(lengths.draw(&mut self.draw));
                 self.texts += 1;
                 say::text(self.agent, self.texts, length.unwrap_or(usize::MAX))
+            }
+            Text::Letters(alphabet, lengths) => {
+                let length = usize::try_from(lengths.draw(&mut self.draw));
+                self.texts += 1;
+                let text = (self.agent, self.texts, length.unwrap_or(usize::MAX));
+                letters::text(*alphabet, text)
             }
         }
     }

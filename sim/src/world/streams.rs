@@ -74,7 +74,7 @@ impl World<'_, '_> {
         let Some(Thing::Push { stream, page, .. }) = self.slots.take(slot) else {
             return;
         };
-        if self.clients[agent as usize].stream == Some(stream) {
+        if self.clients[agent as usize].reads_from(stream) {
             self.deliver(agent, &page, Path::Stream);
             self.settle(agent);
         }
@@ -86,6 +86,7 @@ impl World<'_, '_> {
         }
         let now = self.now();
         let client = &mut self.clients[agent as usize];
+        client.older.retain(|old| old.0 != stream);
         if client.stream == Some(stream) {
             client.stream = None;
             client
@@ -122,6 +123,7 @@ impl World<'_, '_> {
         );
         self.agenda.at(now + CUT_NOTICED, Event::GoneAtServer(slot));
         let client = &mut self.clients[agent as usize];
+        client.older.retain(|old| old.1 != slot);
         if client.stream_slot == Some(slot) {
             client.stream_slot = None;
         }
@@ -131,7 +133,9 @@ impl World<'_, '_> {
     pub(super) fn cut(&mut self, agent: u32, until: Time) {
         let client = &mut self.clients[agent as usize];
         client.cut_until = client.cut_until.max(until);
-        if let Some(slot) = client.stream_slot {
+        let older = client.older.iter().map(|old| old.1);
+        let streams: Vec<Slot> = client.stream_slot.into_iter().chain(older).collect();
+        for slot in streams {
             self.break_stream(slot);
         }
     }

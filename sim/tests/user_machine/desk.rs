@@ -5,7 +5,7 @@ use std::sync::Arc;
 use chat_core::{Span, Time};
 use sim::draw::{Quantiles, Ratio, Shape};
 use sim::history::{Observer, Path, Record, What, WorldRecord};
-use sim::plan::{Argument, Client, Habits, Persona, Step, Text, Verb};
+use sim::plan::{Argument, Client, Habits, Manner, Persona, Step, Text, Verb};
 use sim::protocol::{
     Agent, Answer, CallId, EndReason, Op, Outcome, ReadBy, Refusal, Room, Saw, Shown, StickChange,
     User,
@@ -26,6 +26,7 @@ pub(crate) fn always() -> Ratio {
 
 pub(crate) fn flow(steps: Vec<Step>) -> Persona {
     Persona {
+        manner: Manner::default(),
         name: "somebody".into(),
         weight: 1,
         habits: Habits::default(),
@@ -328,7 +329,9 @@ impl Log {
                 format!("request {}.{attempt} {}{who}{key}", call.0, show(op))
             }
             Action::Cancel { call, attempt } => format!("cancel {}.{attempt}", call.0),
-            Action::OpenStream { stream, who, after } => {
+            Action::OpenStream {
+                stream, who, after, ..
+            } => {
                 format!("open {stream} after {after}{}", self.name(*who))
             }
             Action::CloseStream { stream } => format!("close {stream}"),
@@ -356,6 +359,10 @@ fn number<T: PartialEq>(seen: &mut Vec<T>, value: T) -> usize {
 
 fn show(op: &Op) -> String {
     match op {
+        Op::Check {
+            by: ReadBy::ReaderId,
+            ..
+        } => "check by reader".into(),
         Op::Check {
             after: Some(after),
             wait,

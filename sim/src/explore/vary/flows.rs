@@ -8,7 +8,7 @@ use chat_core::Span;
 
 use super::dice::{Dice, table, written};
 use crate::draw::Shape;
-use crate::plan::{Choice, Habits, Persona, Plan, Step, Text, Verb, Workload};
+use crate::plan::{Choice, Habits, Manner, Persona, Plan, Step, Text, Verb, Workload};
 use crate::protocol::ReadBy;
 
 /// Classes of operations that a seed may leave out. What a flow begins with is not among them.
@@ -332,6 +332,7 @@ pub(super) fn rambler(dice: &mut Dice) -> Persona {
         weight: dice.between(1, 5),
         habits: Habits::default(),
         stream: !dice.one_in(4),
+        manner: Manner::default(),
         flow: [first, ramble].into(),
     }
 }

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::forms::{closed, count, described, named, one_of, refer, some};
 use crate::names::EVENTS;
 use crate::scenario::flow::{
-    AWAIT_KEYS, BREAK_KEYS, CHECK_KEYS, CHOICE_KEYS, DISCONNECT_KEYS, ENTER_QUEUE_KEYS,
+    ALPHABETS, AWAIT_KEYS, BREAK_KEYS, CHECK_KEYS, CHOICE_KEYS, DISCONNECT_KEYS, ENTER_QUEUE_KEYS,
     HISTORY_KEYS, LAST_PLACE, LOGIN_KEYS, LOOP_KEYS, MAX_ROOMS, MAX_WEIGHT, MOST_HISTORY, READ_BY,
     REPORT_KEYS, TEXT_KEYS, break_kinds,
 };
@@ -211,11 +211,17 @@ fn words(about: &str) -> Value {
         [
             described(json!({ "type": "string" }), "These words."),
             described(refer("DrawnLength"), "So many characters."),
+            described(
+                one_of(&ALPHABETS.map(|(word, _)| word)),
+                "What they are drawn from; ascii by default.",
+            ),
         ],
         &[],
     );
-    object["minProperties"] = json!(1);
-    object["maxProperties"] = json!(1);
+    object["oneOf"] = json!([
+        { "required": ["text"], "properties": { "length": false, "alphabet": false } },
+        { "required": ["length"], "properties": { "text": false } }
+    ]);
     object
 }
 

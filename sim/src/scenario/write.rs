@@ -140,8 +140,22 @@ fn quoted(text: &str) -> String {
     if plain {
         text.to_owned()
     } else {
-        Json::from(text).to_string()
+        in_quotes(text)
     }
+}
+
+/// A text between quotes, with escapes for what a reader of YAML or a person cannot see.
+fn in_quotes(text: &str) -> String {
+    let mut quoted = String::with_capacity(text.len() + 2);
+    for c in Json::from(text).to_string().chars() {
+        if (c.is_ascii() && c != '\u{7f}') || c.is_alphanumeric() {
+            quoted.push(c);
+        } else {
+            // Writing to a string cannot fail.
+            let _ = write!(quoted, "\\U{:08X}", u32::from(c));
+        }
+    }
+    quoted
 }
 
 /// Words that some reader of YAML takes for something else than text.

@@ -246,17 +246,19 @@ fn verb(op: &Op) -> Verb {
     };
     match op {
         Op::EnterQueue {
-            user_id, interests, ..
+            user_id,
+            display_name,
+            interests,
         } => Verb::EnterQueue {
-            name: None,
+            name: display_name.as_ref().and_then(telling),
             user_id: user_id.clone(),
             interests: interests.clone(),
         },
         Op::LeaveQueue => Verb::LeaveQueue,
-        Op::Login { room, .. } => Verb::Login {
+        Op::Login { room, username } => Verb::Login {
             room: room.clone(),
             rooms: 1,
-            name: None,
+            name: telling(username),
         },
         Op::Send { text, .. } => Verb::Send(drawn(text)),
         Op::LeaveChat { .. } => Verb::LeaveChat,
@@ -286,6 +288,14 @@ fn verb(op: &Op) -> Verb {
         },
         Op::ListUsers { .. } => Verb::ListUsers,
     }
+}
+
+/// The name, if it may matter: not one that the world gave (`penpal#7`), nor a plain word, which
+/// is what users of the steps form are called.
+fn telling(name: &Arc<str>) -> Option<Arc<str>> {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'#' | b'-' | b'_');
+    let given = !name.is_empty() && name.bytes().all(plain);
+    (!given).then(|| name.clone())
 }
 
 /// What the call went without.

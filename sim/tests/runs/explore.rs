@@ -243,7 +243,14 @@ fn the_steps_form_keeps_its_steps() {
 
 #[test]
 fn the_core_as_it_is_holds_and_the_number_of_threads_changes_nothing() {
-    let plans: Vec<Plan> = ["churn", "stick_contention", "partition"].map(plan).into();
+    let plans = [
+        "churn",
+        "stick_contention",
+        "partition",
+        "lookups",
+        "alphabets",
+    ];
+    let plans: Vec<Plan> = plans.map(plan).into();
     let with = |jobs| {
         explore(
             &explored(&plans, 150, jobs),

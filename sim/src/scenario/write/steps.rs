@@ -3,9 +3,8 @@
 use std::sync::Arc;
 
 use chat_core::Span;
-use serde_json::Value as Json;
 
-use super::{lengths, map, part, quoted, spans, text_part, word_of};
+use super::{in_quotes, lengths, map, part, quoted, spans, text_part, word_of};
 use crate::plan::{Step, Text, Verb};
 use crate::protocol::ReadBy;
 use crate::scenario::flow::{ALPHABETS, STATUS};
@@ -55,7 +54,7 @@ fn enter_queue(interests: &[Arc<str>], (name, user_id): (Option<&str>, Option<&s
 
 pub(super) fn call(verb: &Verb) -> String {
     let with = |name: &str, text: &Text| match text {
-        Text::Words(words) => format!("{{ {name}: {{ text: {} }} }}", Json::from(&**words)),
+        Text::Words(words) => format!("{{ {name}: {{ text: {} }} }}", in_quotes(words)),
         Text::Length(length) => format!("{{ {name}: {{ length: {} }} }}", lengths(length)),
         Text::Letters(alphabet, length) => {
             let alphabet = word_of(&ALPHABETS, Some(*alphabet));
@@ -102,10 +101,10 @@ pub(super) fn call(verb: &Verb) -> String {
         Verb::Typing => "typing".to_owned(),
         Verb::Block => "block".to_owned(),
         Verb::Report { reason } => {
-            format!("{{ report: {{ reason: {} }} }}", Json::from(&**reason))
+            format!("{{ report: {{ reason: {} }} }}", in_quotes(reason))
         }
         Verb::Break { kind, excuse } => {
-            let excuse = excuse.as_ref().map(|text| Json::from(&**text).to_string());
+            let excuse = excuse.as_ref().map(|text| in_quotes(text));
             let keys = [
                 kind.and_then(|kind| part("kind", kind.name().to_owned())),
                 excuse.and_then(|text| part("excuse", text)),

@@ -186,19 +186,90 @@ pub struct Gap {
     pub from: Seq,
     /// The last place that is gone.
     pub to: Seq,
-    /// Where events are gone, by room, as far as that is remembered.
+    /// What is gone, by room.
     pub rooms: Vec<LostRange>,
+    /// Whether events of further rooms are gone, which the inbox no longer names.
+    pub rooms_omitted: bool,
 }
 
-/// One room's events that are gone: those between the two, both included, that concerned the reader.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+/// One room's share of a gap.
+///
+/// `from` and `messages` also count events that the reader has read and not acknowledged, for the
+/// inbox keeps one record of a room and not its events. Everything else is of the gap alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LostRange {
     /// The room.
     pub room: RoomId,
-    /// The first that may be gone.
+    /// None of its events before this place is gone.
     pub from: RoomSeq,
-    /// The last that may be gone.
+    /// The last of its events that is gone.
     pub to: RoomSeq,
+    /// At most so many of the events were messages.
+    pub messages: u64,
+    /// The last of the reader's own comings and goings that is gone.
+    pub you: Option<Membership>,
+    /// Whether others came, went, went away or came back.
+    pub members_changed: bool,
+    /// The last of the reader's own grants, releases and expiries that is gone.
+    pub stick: Option<StickLoss>,
+    /// Whether the stick was granted to others, or others gave it back or lost it.
+    pub stick_changed: bool,
+    /// Why the room ended, if that is gone.
+    pub ended: Option<EndReason>,
+}
+
+/// How the reader's own membership of a room changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Membership {
+    /// `joined`: it joined, or was matched.
+    Joined,
+    /// `left`: it left.
+    Left,
+    /// `kicked`: an operator put it out.
+    Kicked,
+}
+
+impl Membership {
+    /// The word on the wire.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Joined => "joined",
+            Self::Left => "left",
+            Self::Kicked => "kicked",
+        }
+    }
+}
+
+/// What became of the reader's own stick.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum StickLoss {
+    /// `granted`: the reader held it when the gap ended.
+    Granted(Epoch),
+    /// `released`: the grant ended by push, reset, leaving or going away.
+    Released(Epoch),
+    /// `expired`: the lease ran out.
+    Expired(Epoch),
+}
+
+impl StickLoss {
+    /// The word on the wire.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Granted(_) => "granted",
+            Self::Released(_) => "released",
+            Self::Expired(_) => "expired",
+        }
+    }
+
+    /// Which grant.
+    #[must_use]
+    pub const fn epoch(self) -> Epoch {
+        match self {
+            Self::Granted(epoch) | Self::Released(epoch) | Self::Expired(epoch) => epoch,
+        }
+    }
 }
 
 #[cfg(test)]

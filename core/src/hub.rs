@@ -27,6 +27,7 @@ mod breaks;
 mod identity;
 mod matching;
 mod moderation;
+mod outline;
 mod overview;
 mod presence;
 mod reading;
@@ -56,6 +57,7 @@ use crate::room::{Notice, Room};
 use crate::table::Table;
 use crate::timer::{Timer, TimerKind, Timers};
 
+pub use outline::{ParticipantOutline, RoomKind, RoomOutline};
 pub use overview::{Counts, LINE_SHOWN, Muted, ParticipantView, RoomView};
 pub use reading::{Answer, MemberView, PresenceView, Size};
 pub use snapshot::RestoreError;
@@ -289,13 +291,27 @@ impl Hub {
             return self.decide(user, command);
         };
         let request = fingerprint(command);
-        if let Some(outcome) = self.user(user).memory.recall(key, request) {
+        if let Some(outcome) = self.user(user).memory.recall(key, || request) {
             self.figures.recalled += 1;
             return outcome;
         }
         let outcome = self.decide(user, command);
         self.remember(user, key, request, &outcome);
         outcome
+    }
+
+    /// The first outcome of a request that `user` has made before under this key, if it is
+    /// remembered. Changes no state: the figures count it.
+    pub(crate) fn recall(
+        &mut self,
+        user: UserId,
+        key: RequestKey,
+        command: &Command,
+    ) -> Option<Result<Reply, Reject>> {
+        let memory = &self.users.get(&user)?.memory;
+        let outcome = memory.recall(key, || fingerprint(command))?;
+        self.figures.recalled += 1;
+        Some(outcome)
     }
 
     fn remember(

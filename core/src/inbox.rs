@@ -5,12 +5,10 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::{Event, Gap, LostRange};
-use crate::id::Seq;
+use crate::event::{Event, Gap};
+use crate::id::{Seq, UserId};
+use crate::lost::Lost;
 use crate::reject::Reject;
-
-/// How many rooms a gap can name. Beyond it the one lost first is no longer named.
-const MAX_LOST_ROOMS: usize = 256;
 
 /// The events that one participant was told and has not acknowledged.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,8 +18,8 @@ pub(crate) struct Inbox {
     events: VecDeque<Arc<Event>>,
     /// The end of the last answer whose caller was still there: where a bare `check` goes on.
     delivered: Seq,
-    /// What the limit took and nobody acknowledged. One range for each room.
-    lost: Vec<LostRange>,
+    /// What the limit took and nobody acknowledged.
+    lost: Lost,
 }
 
 /// What one reading of an inbox gives.
@@ -53,31 +51,16 @@ impl Inbox {
         self.delivered
     }
 
-    /// Appends an event. At the limit the oldest goes: those delivered are always older than
-    /// those that are not, so they go first.
-    pub(crate) fn push(&mut self, event: Arc<Event>, limit: usize) {
+    /// Appends an event to the inbox of `reader`. At the limit the oldest goes: those delivered are
+    /// always older than those that are not, so they go first.
+    pub(crate) fn push(&mut self, event: Arc<Event>, limit: usize, reader: UserId) {
         while self.events.len() >= limit
             && let Some(oldest) = self.events.pop_front()
         {
             self.gone += 1;
-            self.lose(&oldest);
+            self.lost.add(Seq(self.gone), &oldest, reader);
         }
         self.events.push_back(event);
-    }
-
-    fn lose(&mut self, event: &Event) {
-        if let Some(range) = self.lost.iter_mut().find(|range| range.room == event.room) {
-            range.to = event.room_seq;
-            return;
-        }
-        if self.lost.len() >= MAX_LOST_ROOMS {
-            self.lost.remove(0);
-        }
-        self.lost.push(LostRange {
-            room: event.room,
-            from: event.room_seq,
-            to: event.room_seq,
-        });
     }
 
     /// Whether `after` is a place that a reading may begin behind.
@@ -118,10 +101,14 @@ impl Inbox {
 
     /// Reads up to `max` events from behind `after`. The caller has checked the cursor.
     pub(crate) fn page(&self, after: Seq, max: usize) -> Page {
-        let gap = (after.0 < self.gone).then(|| Gap {
-            from: after.next(),
-            to: Seq(self.gone),
-            rooms: self.lost.clone(),
+        let gap = (after.0 < self.gone).then(|| {
+            let (rooms, rooms_omitted) = self.lost.since(after.next());
+            Gap {
+                from: after.next(),
+                to: Seq(self.gone),
+                rooms,
+                rooms_omitted,
+            }
         });
         let start = after.0.max(self.gone);
         let skip = usize::try_from(start - self.gone).unwrap_or(usize::MAX);
@@ -159,10 +146,7 @@ impl Inbox {
                 self.end()
             ));
         }
-        if !self.lost.is_empty() && self.gone == 0 {
-            return Err("events are lost, but none are gone".into());
-        }
-        Ok(())
+        self.lost.validate(Seq(self.gone))
     }
 }
 
@@ -187,7 +171,7 @@ mod tests {
                 at: Time(seq),
                 body: Body::Away(Arc::clone(&who)),
             };
-            inbox.push(Arc::new(event), 1_000);
+            inbox.push(Arc::new(event), 1_000, UserId(1));
         }
         inbox
     }
@@ -216,20 +200,19 @@ mod tests {
 
     #[test]
     fn damage_is_seen() {
-        let lost = LostRange {
-            room: RoomId(1),
-            from: RoomSeq(1),
-            to: RoomSeq(2),
-        };
-        let damaged = |change: fn(&mut Inbox, LostRange)| {
+        let damaged = |change: fn(&mut Inbox)| {
             let mut inbox = filled(3);
-            change(&mut inbox, lost);
+            change(&mut inbox);
             inbox.validate()
         };
         let said = |change| damaged(change).expect_err("it is damaged");
-        assert_eq!(damaged(|inbox, _| inbox.delivered = Seq(3)), Ok(()));
-        assert!(said(|inbox, _| inbox.delivered = Seq(4)).contains("the end is 3"));
-        assert_eq!(said(|inbox, _| inbox.gone = u64::MAX - 2), "has no end");
-        assert!(said(|inbox, lost| inbox.lost.push(lost)).contains("none are gone"));
+        assert_eq!(damaged(|inbox| inbox.delivered = Seq(3)), Ok(()));
+        assert!(said(|inbox| inbox.delivered = Seq(4)).contains("the end is 3"));
+        assert_eq!(said(|inbox| inbox.gone = u64::MAX - 2), "has no end");
+        let loses = |inbox: &mut Inbox| {
+            let event = Arc::clone(&inbox.events[0]);
+            inbox.lost.add(Seq(1), &event, UserId(1));
+        };
+        assert!(said(loses).contains("0 are gone"));
     }
 }

@@ -15,6 +15,7 @@ mod figures;
 mod hub;
 mod id;
 mod inbox;
+mod lost;
 mod moderation;
 mod name;
 mod node;
@@ -31,11 +32,11 @@ pub use breaks::Mood;
 pub use chat_types::{BreakKind, Config, ConfigError, Span, Time, config};
 pub use command::{Caller, Command, EnterQueue, Entry, Implied, Operate};
 pub use digest::{mix, mix_bytes};
-pub use event::{Body, EndReason, Event, Gap, LostRange, Who};
+pub use event::{Body, EndReason, Event, Gap, LostRange, Membership, StickLoss, Who};
 pub use figures::{Figures, StickMove};
 pub use hub::{
-    Answer, Counts, Effect, Hub, LINE_SHOWN, MemberView, Muted, ParticipantView, PresenceView,
-    RestoreError, RoomView, Size,
+    Answer, Counts, Effect, Hub, LINE_SHOWN, MemberView, Muted, ParticipantOutline,
+    ParticipantView, PresenceView, RestoreError, RoomKind, RoomOutline, RoomView, Size,
 };
 pub use id::{
     Address, Epoch, MessageId, Position, RequestKey, RoomId, RoomSeq, SecretHash, Seq, UserId,
@@ -43,7 +44,7 @@ pub use id::{
 pub use inbox::Page;
 pub use moderation::{Ban, Report};
 pub use node::{Call, Load, Node, Output, Read, Reader, Response, Ticket, VERSION};
-pub use reject::{Accepted, Argument, NameFault, Reject};
+pub use reject::{Accepted, Argument, Earlier, NameFault, Reject};
 pub use reply::{Reply, WasWaiting};
 pub use room::{Notice, NoticeKind};
 pub use timer::TimerKind;

@@ -18,6 +18,7 @@ mod held;
 mod parked;
 mod reading;
 mod reads;
+mod retries;
 mod streams;
 
 use std::collections::VecDeque;
@@ -34,6 +35,7 @@ use gate::Gate;
 use held::Held;
 use parked::{Due, Parked};
 use reads::Reads;
+use retries::Retries;
 use streams::Streams;
 
 /// The version of the core, which a journal names: only its own version replays its tail.
@@ -66,6 +68,16 @@ enum Origin {
         after: Option<Seq>,
     },
     Node,
+}
+
+impl Origin {
+    /// The call that the entry decides.
+    const fn ticket(self) -> Option<Ticket> {
+        match self {
+            Self::Call(ticket) | Self::Break(ticket) | Self::Open { ticket, .. } => Some(ticket),
+            Self::Node => None,
+        }
+    }
 }
 
 /// Whether the journal can be written.
@@ -106,6 +118,7 @@ pub struct Node {
     reads: Reads,
     parked: Parked,
     held: Held,
+    retries: Retries,
     streams: Streams,
     outputs: VecDeque<Output>,
 }
@@ -147,6 +160,7 @@ impl Node {
             reads: Reads::default(),
             parked: Parked::default(),
             held: Held::default(),
+            retries: Retries::default(),
             streams: Streams::default(),
             outputs: VecDeque::new(),
         }
@@ -360,6 +374,11 @@ impl Node {
                 name: "pending",
                 size: self.proposed.len() as u64,
                 limit: pending,
+            },
+            Size {
+                name: "joined",
+                size: self.retries.len() as u64,
+                limit: u64::from(config.max_pending),
             },
             Size {
                 name: "parked",

@@ -127,8 +127,13 @@ struct Remembered {
 }
 
 impl Memory {
-    /// What came of the request with this key: its first outcome, or that it was another request.
-    pub(crate) fn recall(&self, key: RequestKey, request: u64) -> Option<Result<Reply, Reject>> {
+    /// The outcome of the request with this key; or a refusal, if its fingerprint differs from
+    /// `request`.
+    pub(crate) fn recall(
+        &self,
+        key: RequestKey,
+        request: impl FnOnce() -> u64,
+    ) -> Option<Result<Reply, Reject>> {
         let wanted = tag(key);
         let (older, newer) = self.tags.as_slices();
         if !older.contains(&wanted) && !newer.contains(&wanted) {
@@ -141,7 +146,7 @@ impl Memory {
         let known = places
             .map(|place| &self.outcomes[place])
             .find(|known| known.key == key)?;
-        Some(if known.request == request {
+        Some(if known.request == request() {
             known.outcome.clone()
         } else {
             Err(Reject::RequestKeyReused)

@@ -71,7 +71,7 @@ rejects! {
     /// A block, or a ban, stands between.
     Blocked "blocked" "An operator has barred you from this server";
     /// Too many calls, or streams.
-    RateLimited { retry_after: Span } "rate_limited" "Too many calls; try again in {retry_after}";
+    RateLimited { retry_after: Span, earlier: Earlier } "rate_limited" "Too many calls; try again in {retry_after}";
     /// The line is full.
     QueueFull { limit: u32 } "queue_full" "The queue is full ({limit} wait); try again later";
     /// The room is full, or the caller is in as many as one may be.
@@ -79,11 +79,11 @@ rejects! {
     /// No more participants, or rooms.
     ServerFull "server_full" "The server is full; try again later";
     /// Too much waits to be done.
-    Overloaded { retry_after: Span } "overloaded" "The server has too much to do; try again in {retry_after}";
+    Overloaded { retry_after: Span, earlier: Earlier } "overloaded" "The server has too much to do; try again in {retry_after}";
     /// The journal cannot be written.
-    StorageUnavailable { retry_after: Span } "storage_unavailable" "The server cannot write its journal just now; nothing was done; try again in {retry_after}";
+    StorageUnavailable { retry_after: Span, earlier: Earlier } "storage_unavailable" "The server cannot write its journal just now, and did nothing; try again in {retry_after}";
     /// The server stops.
-    ShuttingDown "shutting_down" "The server is shutting down; try again in a moment";
+    ShuttingDown { earlier: Earlier } "shutting_down" "The server is shutting down; try again in a moment";
 }
 
 impl Reject {
@@ -95,20 +95,70 @@ impl Reject {
             Self::RateLimited { .. }
                 | Self::Overloaded { .. }
                 | Self::StorageUnavailable { .. }
-                | Self::ShuttingDown
+                | Self::ShuttingDown { .. }
         )
     }
 
     /// When to try again, where that is known.
     #[must_use]
     pub const fn retry_after(&self) -> Option<Span> {
-        if let Self::RateLimited { retry_after }
-        | Self::Overloaded { retry_after }
-        | Self::StorageUnavailable { retry_after } = self
+        if let Self::RateLimited { retry_after, .. }
+        | Self::Overloaded { retry_after, .. }
+        | Self::StorageUnavailable { retry_after, .. } = self
         {
             return Some(*retry_after);
         }
         None
+    }
+
+    /// What is known of earlier attempts of the refused call.
+    #[must_use]
+    pub fn earlier(&self) -> Earlier {
+        if let Self::RateLimited { earlier, .. }
+        | Self::Overloaded { earlier, .. }
+        | Self::StorageUnavailable { earlier, .. }
+        | Self::ShuttingDown { earlier } = self
+        {
+            return *earlier;
+        }
+        Earlier::Unasked
+    }
+
+    /// The refusal, saying this of earlier attempts if it is one that can be tried again.
+    #[must_use]
+    pub fn with_earlier(mut self, known: Earlier) -> Self {
+        if let Self::RateLimited { earlier, .. }
+        | Self::Overloaded { earlier, .. }
+        | Self::StorageUnavailable { earlier, .. }
+        | Self::ShuttingDown { earlier } = &mut self
+        {
+            *earlier = known;
+        }
+        self
+    }
+}
+
+/// What is known of the attempts before a refused call: those with its request key.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Earlier {
+    /// The call has no request key: nothing relates it to another.
+    #[default]
+    Unasked,
+    /// `none`: no attempt with this key is remembered, and none waits to be decided.
+    None,
+    /// `unknown`: an attempt with this key may have taken effect, or may yet.
+    Unknown,
+}
+
+impl Earlier {
+    /// The word on the wire, for a call with a request key.
+    #[must_use]
+    pub const fn as_str(self) -> Option<&'static str> {
+        match self {
+            Self::Unasked => None,
+            Self::None => Some("none"),
+            Self::Unknown => Some("unknown"),
+        }
     }
 }
 
@@ -184,16 +234,32 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_passes_says_when_to_try_again() {
-        let retry_after = Span::secs(3);
+    fn only_what_passes_says_when_to_try_again_and_what_is_known_of_earlier_attempts() {
+        let (retry_after, earlier) = (Span::secs(3), Earlier::Unasked);
         let passing = [
-            Reject::RateLimited { retry_after },
-            Reject::Overloaded { retry_after },
-            Reject::StorageUnavailable { retry_after },
+            Reject::RateLimited {
+                retry_after,
+                earlier,
+            },
+            Reject::Overloaded {
+                retry_after,
+                earlier,
+            },
+            Reject::StorageUnavailable {
+                retry_after,
+                earlier,
+            },
+            Reject::ShuttingDown { earlier },
         ];
         for reject in passing {
-            assert_eq!(reject.retry_after(), Some(retry_after), "{reject}");
+            let wanted = (reject.code() != "shutting_down").then_some(retry_after);
+            assert_eq!(reject.retry_after(), wanted, "{reject}");
+            for known in [Earlier::Unasked, Earlier::None, Earlier::Unknown] {
+                assert_eq!(reject.with_earlier(known).earlier(), known);
+            }
         }
-        assert_eq!(Reject::ShuttingDown.retry_after(), None);
+        let lasting = Reject::ChatEnded;
+        assert_eq!(lasting.with_earlier(Earlier::Unknown), lasting);
+        assert_eq!(lasting.earlier(), Earlier::Unasked);
     }
 }

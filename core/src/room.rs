@@ -93,6 +93,11 @@ impl Room {
         self.last_seq
     }
 
+    /// The place of the last event in the room's order.
+    pub(crate) const fn last_seq(&self) -> RoomSeq {
+        self.last_seq
+    }
+
     pub(crate) fn members(&self) -> &[Member] {
         &self.members
     }

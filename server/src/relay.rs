@@ -257,10 +257,17 @@ fn code(result: &Value) -> Option<&str> {
 /// A failure of the way there, told as the tool's own refusal: a model can act on it.
 fn not_there(error: &UpstreamError) -> CallToolResult {
     let message = error.to_string();
-    let text = format!("Refused (overloaded): {message}\nnext: the same call, in 5 s");
+    let message = format!(
+        "{message}. If you sent this before, or now, it may have been delivered: repeat it with the \
+         same request_key, do not say it anew"
+    );
+    let text = format!(
+        "Refused (overloaded): {message}\nnext: the same call, with the same request_key, in 5 s"
+    );
     let mut result = CallToolResult::error(vec![rmcp::model::ContentBlock::text(text)]);
     result.structured_content = Some(json!({
-        "error": { "code": "overloaded", "message": message, "retry_after_ms": 5_000 }
+        "error": { "code": "overloaded", "message": message, "retry_after_ms": 5_000,
+            "earlier_attempt": "unknown" }
     }));
     result
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use chat_core::{
-    Address, Call, Caller, Command, Read, Reader, Reject, RequestKey, Response, SecretHash, Seq,
-    UserId,
+    Address, Call, Caller, Command, Earlier, Read, Reader, Reject, RequestKey, Response,
+    SecretHash, Seq, UserId,
 };
 use serde_json::{Map, Value};
 
@@ -285,6 +285,7 @@ impl Service {
                 tracing::error!(%error, "no randomness for a handle");
                 Refusal::from(Reject::Overloaded {
                     retry_after: chat_core::Span::secs(1),
+                    earlier: Earlier::None,
                 })
             })?,
         };
@@ -370,7 +371,10 @@ impl Service {
             Ok(open) => Ok(open),
             Err(answered) => Err(match answered.outcome {
                 Err(reject) => reject.into(),
-                Ok(_) => Reject::ShuttingDown.into(),
+                Ok(_) => Reject::ShuttingDown {
+                    earlier: Earlier::Unasked,
+                }
+                .into(),
             }),
         }
     }
@@ -391,6 +395,7 @@ impl Service {
             Some(None) => Err(Reject::UnknownHandle.into()),
             None => Err(Reject::Overloaded {
                 retry_after: chat_core::Span::secs(1),
+                earlier: Earlier::Unasked,
             }
             .into()),
         }

@@ -7,6 +7,7 @@
 
 mod breaks;
 mod fence;
+mod gaps;
 mod said;
 
 use serde_json::Value;
@@ -133,17 +134,65 @@ fn after_refusal(tool: Tool, refusal: &Refusal) -> String {
         "invalid_cursor" => "check without after".into(),
         "draft_empty" => "append first".into(),
         "draft_full" => "push, or undo".into(),
-        "rate_limited"
-        | "overloaded"
-        | "storage_unavailable"
-        | "shutting_down"
-        | "queue_full"
-        | "server_full"
-        | "room_full" => match refusal.retry_after_ms {
-            Some(ms) => format!("{tool} again, the same, in {} s", ms.div_ceil(1_000)),
-            None => format!("{tool} again later"),
-        },
+        "rate_limited" | "overloaded" | "storage_unavailable" | "shutting_down" => {
+            let when = match refusal.retry_after_ms {
+                Some(ms) => format!("in {} s", ms.div_ceil(1_000)),
+                None => "later".into(),
+            };
+            match refusal.earlier_attempt {
+                Some(_) => format!("{tool} again, the same with the same request_key, {when}"),
+                None => format!("{tool} again, the same, {when}"),
+            }
+        }
+        // A key would give this refusal again.
+        "queue_full" | "server_full" | "room_full" => {
+            format!("{tool} again later, with a fresh request_key or none")
+        }
         "muted" | "blocked" => "check; you may read, not speak".into(),
         _ => format!("{tool} again, corrected"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chat_core::{Earlier, Reject, Span};
+
+    use super::*;
+
+    fn told(reject: Reject) -> String {
+        let performed = Performed::refused(Tool::SendMessage, Refusal::from(reject));
+        text(&performed, &performed.json())
+    }
+
+    #[test]
+    fn a_call_that_can_be_tried_again_is_repeated_with_its_key() {
+        let retry_after = Span::secs(2);
+        let full = |earlier| {
+            told(Reject::Overloaded {
+                retry_after,
+                earlier,
+            })
+        };
+        insta::assert_snapshot!(full(Earlier::Unasked), @"
+        Refused (overloaded): The server has too much to do; try again in 2s
+        next: send_message again, the same, in 2 s
+        ");
+        insta::assert_snapshot!(full(Earlier::None), @"
+        Refused (overloaded): The server has too much to do; try again in 2s. No attempt with this request_key has taken effect
+        next: send_message again, the same with the same request_key, in 2 s
+        ");
+        insta::assert_snapshot!(full(Earlier::Unknown), @"
+        Refused (overloaded): The server has too much to do; try again in 2s. If you sent this before, it may have been delivered: repeat it with the same request_key, do not say it anew
+        next: send_message again, the same with the same request_key, in 2 s
+        ");
+        let earlier = Earlier::Unknown;
+        insta::assert_snapshot!(told(Reject::ShuttingDown { earlier }), @"
+        Refused (shutting_down): The server is shutting down; try again in a moment. If you sent this before, it may have been delivered: repeat it with the same request_key, do not say it anew
+        next: send_message again, the same with the same request_key, later
+        ");
+        insta::assert_snapshot!(told(Reject::QueueFull { limit: 9 }), @"
+        Refused (queue_full): The queue is full (9 wait); try again later
+        next: send_message again later, with a fresh request_key or none
+        ");
     }
 }

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use chat_core::config::RateLimit;
 use chat_core::{
-    Address, Call, Caller, Command, Config, Entry, Load, Node, Position, Read, Reader, Reject,
-    Reply, Response, SecretHash, Span, Time,
+    Address, Call, Caller, Command, Config, Earlier, Entry, Load, Node, Position, Read, Reader,
+    Reject, Reply, Response, SecretHash, Span, Time,
 };
 use server::clock::Clock;
 use server::driver::{
@@ -407,7 +407,8 @@ async fn to_stop_gives_streams_what_they_are_owed_first() {
     assert_eq!(count, SAID);
     running.ended().await.unwrap();
     let late = client.call(Address(1), say(1, "late")).await.outcome;
-    assert_eq!(late, Err(Reject::ShuttingDown));
+    let earlier = Earlier::Unasked;
+    assert_eq!(late, Err(Reject::ShuttingDown { earlier }));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -422,5 +423,8 @@ async fn a_broken_invariant_ends_the_driver_and_is_told() {
         at: Time(0),
     });
     assert_eq!(running.died().await, driver::Died);
-    assert_eq!(call.await.unwrap().outcome, Err(Reject::ShuttingDown));
+    // Nobody can say what became of it.
+    let earlier = Earlier::Unknown;
+    let lost = call.await.unwrap().outcome;
+    assert_eq!(lost, Err(Reject::ShuttingDown { earlier }));
 }

@@ -16,6 +16,7 @@ use chat_core::Span;
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory as _, Parser, Subcommand};
 
+use crate::recipe::Recipe;
 use crate::trace::Follow;
 
 pub use calibrate::CalibrateArgs;
@@ -70,12 +71,12 @@ Environment:
   NO_COLOR, CLICOLOR_FORCE                    no colour, or colour anywhere
 
 Exit codes:
-  0   every property held, every threshold met, every expect_sometimes reached
+  0   what was exercised held, thresholds were met, expect_sometimes was reached
   1   a safety property was violated
   2   the command line or a scenario is wrong; nothing ran
-  3   a liveness property was violated
-  4   could not judge, as when an expect_sometimes was not reached, or no server
-      was at --target
+  3   a liveness property was violated, or users were stuck
+  4   could not judge: no property was exercised, an expect_sometimes was not
+      reached, or no server was at --target
   99  only a threshold was crossed";
 
 const RUN_EXAMPLES: &str = "\
@@ -190,6 +191,9 @@ pub struct RunArgs {
     /// How many seeds to run, upward from the first (1)
     #[arg(long, value_name = "N", env = "SIM_SEEDS", hide_env = true)]
     pub seeds: Option<NonZeroU64>,
+    /// Leave the seed's history there: s123:2,s990:1
+    #[arg(long, value_name = "RECIPE")]
+    pub recipe: Option<Recipe>,
     /// How many seeds to run at a time (one for each core)
     #[arg(long, value_name = "N", env = "SIM_JOBS", hide_env = true)]
     pub jobs: Option<NonZeroUsize>,
@@ -231,6 +235,9 @@ pub struct ShrinkArgs {
     /// The seed that fails, in place of the scenario's own
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
+    /// Leave the seed's history there: s123:2,s990:1
+    #[arg(long, value_name = "RECIPE")]
+    pub recipe: Option<Recipe>,
     /// The property to violate (the seed's first)
     #[arg(long, value_name = "NAME")]
     pub property: Option<String>,
@@ -306,6 +313,9 @@ fn check_run(run: &RunArgs) -> Result<(), clap::Error> {
     }
     if run.trace.is_some() && run.seeds.is_some_and(|seeds| seeds.get() > 1) {
         return wrong("--trace follows one run: leave --seeds (or SIM_SEEDS) at 1");
+    }
+    if run.recipe.is_some() && (run.files.len() > 1 || run.seeds.is_some_and(|n| n.get() > 1)) {
+        return wrong("--recipe is of one run: name one scenario file and one seed");
     }
     live::check(run).or_else(|message| wrong(&message))?;
     let named = [

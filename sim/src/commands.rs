@@ -117,9 +117,12 @@ fn validate<M: Measured>(
 
 /// Everything that can be wrong is found before anything runs.
 fn run<M: Measured>(arguments: &RunArgs, engine: &Engine<M>, console: &mut Console<'_>) -> u8 {
-    let Some(plans) = load_all(&arguments.files, engine, console) else {
+    let Some(mut plans) = load_all(&arguments.files, engine, console) else {
         return WRONG;
     };
+    if let (Some(recipe), Some(plan)) = (&arguments.recipe, plans.first_mut()) {
+        plan.recipe = recipe.clone();
+    }
     if !prepare_all(arguments, console) || !can_be_live(arguments, &plans, console) {
         return WRONG;
     }

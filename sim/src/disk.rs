@@ -1,14 +1,14 @@
 //! The simulated journal: it commits after a while, may be slow, fail, or lose in a crash what
 //! was not yet committed.
 
-use chat_core::{Config, Entry, Hub, Node, Position, Time};
+use chat_core::{Config, Entry, Hub, Node, Position, Reject, Reply, Time};
 
 /// After how many entries a snapshot replaces the tail, so that a journal stays small however
 /// long the run is.
 const TAIL: usize = 20_000;
 
 /// What survives a crash.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Disk {
     keep: Keep,
     /// The state at the last snapshot; none before the first one.
@@ -97,18 +97,25 @@ impl Disk {
         }
     }
 
-    /// The server comes back from what is written.
+    /// The server comes back from what is written. `look` sees each entry with its position, its
+    /// time and what it decides.
     ///
     /// # Panics
     /// When what was written cannot be read, which is a bug.
-    pub(crate) fn recover(&self, config: &Config, seed: u64) -> Node {
+    pub(crate) fn recover(
+        &self,
+        config: &Config,
+        seed: u64,
+        mut look: impl FnMut(Position, Time, &Entry, &Result<Reply, Reject>),
+    ) -> Node {
         let mut hub = match &self.snapshot {
             Some(bytes) => Hub::restore(bytes).expect("a snapshot that this version wrote"),
             None => Hub::new(config.clone(), seed),
         };
         for (at, entry) in &self.tail {
-            // Outcomes were told before the crash, or never will be.
-            let _told = hub.handle(*at, entry);
+            // Outcomes reached their callers before the crash, or never will.
+            let outcome = hub.handle(*at, entry);
+            look(hub.position(), *at, entry, &outcome);
             while hub.poll_effect().is_some() {}
         }
         Node::resume(hub, config.clone())

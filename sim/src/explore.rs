@@ -6,25 +6,30 @@
 
 mod cause;
 mod found;
+mod guided;
 mod hunt;
 mod vary;
 
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 
+use serde::Serialize;
+
 use crate::engine::Engine;
 use crate::plan::Plan;
+use crate::recipe::Recipe;
 use crate::result::{Class, Violation};
-use crate::runner::{Ended, Measured, PANIC, Progress, Seek, Worst, in_order};
+use crate::runner::{Ended, Measured, PANIC, Progress, SeedOutcome, Seek, Worst, in_order};
 use crate::sometimes::{Point, Tally};
 
 pub use cause::cause;
 pub use found::{Failure, Failures};
+pub use guided::{Corpus, Entry, FLAT};
 pub use hunt::{Guide, Hunted};
-pub use vary::{Mix, Varied, vary};
+pub use vary::{EVERYDAY, Mix, Varied, blank, vary};
 
 /// What to explore.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Explored<'a> {
     /// The scenarios, taken in turn.
     pub plans: &'a [Plan],
@@ -44,6 +49,10 @@ pub struct Explored<'a> {
     pub properties: &'a [String],
     /// What to look for besides failures, and how.
     pub seek: Option<(Seek, Guide)>,
+    /// Where every run leaves the history of its seed.
+    pub recipe: Recipe,
+    /// What is known before, if runs split where they reach something new.
+    pub guided: Option<Corpus>,
 }
 
 /// Whether a failure ends the exploration.
@@ -56,7 +65,7 @@ pub enum Patience {
 }
 
 /// One run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trial {
     /// How many came before it.
     pub index: u64,
@@ -66,13 +75,17 @@ pub struct Trial {
     pub draw: u64,
     /// What all else is drawn from.
     pub seed: u64,
+    /// Where it leaves the history of its seed.
+    pub recipe: Recipe,
 }
 
 /// What an exploration came to.
 #[derive(Clone, Debug, Default)]
 pub struct Exploration {
-    /// Trials taken.
+    /// Trials taken; guided, families.
     pub tried: u64,
+    /// Runs, branches among them.
+    pub runs: u64,
     /// Events of the virtual worlds handled.
     pub steps: u64,
     /// `sometimes` points reached.
@@ -81,6 +94,31 @@ pub struct Exploration {
     pub failures: Failures,
     /// The worst first, if a search was asked for.
     pub hunted: Option<Hunted>,
+    /// What it cost up to the first failure, that trial or family included.
+    pub first_failure: Option<Effort>,
+    /// What was interesting, if it was guided.
+    pub guided: Option<Corpus>,
+}
+
+/// What exploring cost up to some moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Effort {
+    /// Trials, or families.
+    pub seeds: u64,
+    /// Runs, branches among them.
+    pub runs: u64,
+    /// Events of the virtual worlds handled.
+    pub steps: u64,
+}
+
+impl Effort {
+    const fn of(so_far: &Exploration) -> Self {
+        Self {
+            seeds: so_far.tried,
+            runs: so_far.runs,
+            steps: so_far.steps,
+        }
+    }
 }
 
 /// What one trial came to, as far as it is kept.
@@ -104,7 +142,14 @@ impl Explored<'_> {
     /// The scenario of a trial, as drawn.
     #[must_use]
     pub fn varied(&self, trial: &Trial) -> Varied {
-        vary(&self.plans[trial.scenario], trial.draw, self.mix)
+        let mut varied = vary(&self.plans[trial.scenario], trial.draw, self.mix);
+        varied.plan.recipe = trial.recipe.clone();
+        varied
+    }
+
+    /// The place of the scenario of this name.
+    fn scenario(&self, name: &str) -> Option<usize> {
+        self.plans.iter().position(|plan| plan.name == name)
     }
 
     fn wants(&self, property: &str) -> bool {
@@ -120,7 +165,19 @@ impl Explored<'_> {
             scenario: usize::try_from(index % scenarios).unwrap_or(0),
             draw: self.draw.unwrap_or(seed),
             seed,
+            recipe: self.recipe.clone(),
         }
+    }
+
+    /// What a run violated that counts.
+    fn violations<M>(&self, outcome: &SeedOutcome<M>) -> Vec<(Class, Violation)> {
+        let class_of = |violation: &Violation| {
+            let property = outcome.properties.get(violation.property.as_str());
+            property.map_or(Class::Safety, |property| property.class)
+        };
+        let wanted = |violation: &&Violation| self.wants(&violation.property);
+        let violations = outcome.violations.iter().filter(wanted);
+        violations.map(|one| (class_of(one), one.clone())).collect()
     }
 
     fn attempt<M: Measured>(
@@ -132,16 +189,10 @@ impl Explored<'_> {
         let plan = self.varied(trial).plan;
         let outcome = (engine.run)(&plan, trial.seed, progress, None);
         let seek = self.seek.map_or(Seek::QueueWait, |(seek, _)| seek);
-        let class_of = |violation: &Violation| {
-            let property = outcome.properties.get(violation.property.as_str());
-            property.map_or(Class::Safety, |property| property.class)
-        };
-        let wanted = |violation: &&Violation| self.wants(&violation.property);
-        let violations = outcome.violations.iter().filter(wanted).cloned();
         Tried {
             steps: outcome.steps,
             trace_hash: outcome.trace_hash,
-            violations: violations.map(|one| (class_of(&one), one)).collect(),
+            violations: self.violations(&outcome),
             worst: outcome.metrics.worst(seek),
             tally: outcome.tally,
         }
@@ -154,6 +205,9 @@ pub fn explore<M: Measured>(
     engine: &Engine<M>,
     listener: &mut dyn Listener,
 ) -> Exploration {
+    if let Some(corpus) = &what.guided {
+        return guided::explore(what, corpus.clone(), engine, listener);
+    }
     let mut all = Exploration {
         hunted: what.seek.map(|(seek, guide)| Hunted::new(seek, guide)),
         ..Exploration::default()
@@ -166,7 +220,7 @@ pub fn explore<M: Measured>(
             Some(hunted) => hunted.round(left, base, &|index| what.fresh(index)),
         };
         let trial_of = |index: u64| match usize::try_from(index).ok().and_then(|i| round.get(i)) {
-            Some(trial) => *trial,
+            Some(trial) => trial.clone(),
             None => what.fresh(base + index),
         };
         let count = if round.is_empty() {
@@ -201,16 +255,9 @@ impl Exploration {
     /// Adds the next trial. Whether it failed.
     fn take(&mut self, trial: &Trial, ended: Ended<Tried>, what: &Explored<'_>) -> bool {
         self.tried += 1;
-        match ended {
-            Err(words) => {
-                let wanted = what.wants(PANIC);
-                if wanted {
-                    let detail = format!("The run panicked: {words}");
-                    self.failures
-                        .add(trial, None, Class::Safety, PANIC, &detail);
-                }
-                wanted
-            }
+        self.runs += 1;
+        let failed = match ended {
+            Err(words) => self.take_panic(trial, &words, what),
             Ok(tried) => {
                 self.steps += tried.steps;
                 self.tally.add(&tried.tally);
@@ -224,7 +271,22 @@ impl Exploration {
                 }
                 !tried.violations.is_empty()
             }
+        };
+        if failed && self.first_failure.is_none() {
+            self.first_failure = Some(Effort::of(self));
         }
+        failed
+    }
+
+    /// Adds a run that broke off. Whether that counts.
+    fn take_panic(&mut self, trial: &Trial, words: &str, what: &Explored<'_>) -> bool {
+        let wanted = what.wants(PANIC);
+        if wanted {
+            let detail = format!("The run panicked: {words}");
+            let class = Class::Safety;
+            self.failures.add(trial, None, class, PANIC, &detail);
+        }
+        wanted
     }
 
     /// The `sometimes` points that no trial reached.

@@ -15,16 +15,16 @@ pub mod explore;
 pub mod live;
 pub mod metrics;
 pub mod output;
-pub mod properties;
 pub mod report;
 pub mod result;
 pub mod runner;
 pub mod scenario;
 pub mod shrink;
 pub mod sometimes;
+mod stuck;
 pub mod trace;
 mod translate;
 pub mod user;
 pub mod world;
 
-pub use sim_model::{draw, history, names, plan, protocol};
+pub use sim_model::{draw, history, names, plan, protocol, recipe};

@@ -46,8 +46,9 @@ use chat_core::{Config, Time};
 use crate::history::Observer;
 use crate::metrics::Metrics;
 use crate::plan::{Plan, Workload};
-use crate::result::{LiveResult, Stuck};
+use crate::result::LiveResult;
 use crate::runner::{Progress, SeedOutcome};
+use crate::stuck;
 use crate::world::START;
 
 use clock::Clock;
@@ -278,31 +279,7 @@ fn remarks(live: &LiveResult, failure: Option<&str>) -> Vec<String> {
     remarks
 }
 
-/// Users whose `await` ran out of time, and those who never came to an end.
-fn stuck(plan: &Plan, seed: u64, crowd: &Crowd<'_, '_>) -> Vec<Stuck> {
-    let mut stuck = Vec::new();
-    for (index, client) in crowd.clients.iter().enumerate() {
-        let ((at, waiting_for), since) = match client.user.stuck() {
-            Some(waits) => (waits, crowd.gauge.watch.stuck_at(index)),
-            None if !client.user.is_done() => {
-                let waits = ("the end".to_owned(), "its inbox to be drained".to_owned());
-                (waits, START + plan.duration)
-            }
-            None => continue,
-        };
-        stuck.push(Stuck {
-            user: client.user.given_name().to_owned(),
-            at,
-            waiting_for,
-            since_ms: since.since(START).as_millis(),
-            seed,
-        });
-    }
-    stuck
-}
-
 fn outcome(plan: &Plan, seed: u64, crowd: Crowd<'_, '_>, now: Time) -> SeedOutcome<Metrics> {
-    let stuck = stuck(plan, seed, &crowd);
     let Crowd {
         clients,
         gauge,
@@ -313,6 +290,7 @@ fn outcome(plan: &Plan, seed: u64, crowd: Crowd<'_, '_>, now: Time) -> SeedOutco
         ..
     } = crowd;
     let (judgement, mut metrics, tally) = gauge.watch.finish(now);
+    let stuck = stuck::stuck(clients.iter().map(|client| &client.user), &metrics, seed);
     metrics.add_overtaken(judgement.overtaken);
     let name = |index: usize| clients[index].user.given_name().to_owned();
     metrics.keep_waits(seed, now, &judgement.overtaken_users, &name);

@@ -81,6 +81,7 @@ fn engine() -> Engine<Metrics> {
         load: |path| scenario::load(path).map_err(miette::Report::new),
         schema: scenario::schema,
         run: world::run,
+        begin: world::begin,
         live: live::run,
         start: world::START,
     }

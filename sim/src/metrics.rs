@@ -2,7 +2,10 @@
 //!
 //! - `message_latency`: send meant to start → first seen by a recipient, by any path.
 //! - `queue_wait`, `stick_wait`: asking meant to start → told of the match or the grant. A wait
-//!   that ended otherwise, or never, is `unfinished`.
+//!   that is still open when the run ends counts with the length that it has reached, and is
+//!   `unfinished`. A wait that ended otherwise does not count: the user left the line, reset its
+//!   claim, left the room, forgot its handle or vanished; the server refused it, an operator put
+//!   the claimant out or closed the room; or the user was away, which ends a claim.
 //! - `request_latency`: any call but a `check`, meant to start → answered.
 //! - `commit_latency`: as the world reports it.
 //! - `bytes_per_message`: what a model must read for each message delivered: its text, its line's
@@ -14,6 +17,7 @@ pub(crate) mod distribution;
 mod figures;
 mod latency;
 mod measured;
+mod open;
 pub(crate) mod pace;
 mod shares;
 mod verdict;
@@ -28,10 +32,11 @@ use self::waits::Waits;
 use crate::charts::UserWaits;
 use crate::history::{Observer, Path, Record, What, WorldRecord};
 use crate::plan::Plan;
-use crate::properties::Overtaken;
-use crate::protocol::{Agent, Answer, Op, Outcome, Saw, StickChange, User};
+use crate::protocol::{Agent, Answer, CallId, Op, Outcome, Saw, StickChange, User};
 use crate::runner::Worst;
+use sim_judge::Overtaken;
 
+pub(crate) use self::open::OpenWait;
 pub use self::verdict::judged_by_thresholds;
 
 /// Bytes that frame a message: its room, number, sender and fence.
@@ -74,34 +79,43 @@ impl Observer for Metrics {
     fn observe(&mut self, record: &Record<'_>) {
         match record.what {
             What::Received {
-                saw, path, first, ..
+                saw,
+                path,
+                first,
+                sent_at,
+                ..
             } => {
                 if first {
-                    self.received(record, saw);
+                    self.received(record, saw, sent_at);
                 } else if path == Path::Check {
                     self.waits(record.agent).bytes += EVENT_LINE;
                 }
             }
             What::Called { op, intended, .. } => self.called(record.agent, op, intended),
             What::Answered {
+                call,
                 op,
                 intended,
                 outcome,
                 ..
-            } => self.answered(record, op, intended, outcome),
-            What::Retried { .. } => self.retries += 1,
+            } => self.answered(record, (call, op), intended, outcome),
+            What::Retried { call, why } => self.retried(record.agent, call, why),
+            What::Abandoned { call, op } => self.abandoned(record, call, op),
+            What::Stuck { waiting_for } => self.ran_out(record.agent, record.at, waiting_for),
             What::Forgot | What::Vanished => self.gave_up(record.agent),
             What::AnsweredAgain { .. }
-            | What::Abandoned { .. }
             | What::StreamOpened
             | What::StreamClosed
             | What::Finished
-            | What::Drained
-            | What::Stuck { .. } => {}
+            | What::Drained => {}
         }
     }
 
-    fn observe_world(&mut self, _: &WorldRecord<'_>) {}
+    fn observe_world(&mut self, record: &WorldRecord<'_>) {
+        if let WorldRecord::Ended { at } = *record {
+            self.end_waits(at);
+        }
+    }
 }
 
 impl Metrics {
@@ -159,9 +173,6 @@ impl Metrics {
         ] {
             mine.merge(theirs);
         }
-        let (in_line, claiming) = other.open_waits();
-        self.queue_wait.never_ended(in_line);
-        self.stick_wait.never_ended(claiming);
         self.merged_users += other.merged_users + other.users.len() as u64;
         self.merged_turns.merge(&other.turns());
         self.merged_matches.merge(&other.matches());
@@ -194,7 +205,8 @@ impl Metrics {
             Op::TalkingStick { room: Some(room) } => {
                 let room = *room;
                 let waits = self.waits(agent);
-                if !waits.holds && waits.claim.is_none() {
+                let lost = std::mem::take(&mut waits.claim_lost);
+                if !waits.holds && (lost || waits.claim.is_none()) {
                     waits.claim = Some((room, intended));
                     waits.asked = false;
                 }
@@ -222,13 +234,18 @@ impl Metrics {
     fn stop_claiming(&mut self, agent: Agent) {
         let waits = self.waits(agent);
         waits.holds = false;
-        if waits.claim.take().is_some() {
-            self.stick_wait.never_ended(1);
-        }
+        waits.claim = None;
     }
 
-    fn answered(&mut self, record: &Record<'_>, op: &Op, intended: Time, outcome: &Outcome) {
+    fn answered(
+        &mut self,
+        record: &Record<'_>,
+        (call, op): (CallId, &Op),
+        intended: Time,
+        outcome: &Outcome,
+    ) {
         let (at, agent) = (record.at, record.agent);
+        let unsure = self.waits(agent).take_unsure(call);
         if matches!(op, Op::Check { .. }) {
             self.waits(agent).bytes += CHECK_ANSWER;
         } else if !matches!(op, Op::Break { .. }) {
@@ -249,9 +266,7 @@ impl Metrics {
                 }
             }
             Ok(Answer::LeftQueue { left: true }) => {
-                if self.waits(agent).in_line_since.take().is_some() {
-                    self.queue_wait.never_ended(1);
-                }
+                self.waits(agent).in_line_since = None;
             }
             Ok(Answer::Sent { room, room_seq, .. }) => {
                 if matches!(op, Op::Push { .. }) {
@@ -288,8 +303,11 @@ impl Metrics {
                 | Answer::Members { .. },
             ) => {}
             Err(refusal) => {
-                self.refuse(refusal.code, 1);
-                if matches!(op, Op::EnterQueue { .. }) && refusal.code != "already_waiting" {
+                if !(unsure && refusal.is_retryable()) {
+                    self.refuse(refusal.code, 1);
+                }
+                let waits_on = refusal.code == "already_waiting" && record.user.is_some();
+                if matches!(op, Op::EnterQueue { .. }) && !waits_on {
                     self.waits(agent).in_line_since = None;
                 }
                 if matches!(op, Op::TalkingStick { .. }) && !self.waits(agent).asked {
@@ -306,7 +324,7 @@ impl Metrics {
         }
     }
 
-    fn received(&mut self, record: &Record<'_>, saw: &Saw<'_>) {
+    fn received(&mut self, record: &Record<'_>, saw: &Saw<'_>, sent_at: Time) {
         let (at, agent) = (record.at, record.agent);
         let waits = self.waits(agent);
         match *saw {
@@ -325,18 +343,24 @@ impl Metrics {
             }
             Saw::Found { room, .. } => {
                 if let Some(since) = waits.matched(room) {
+                    waits.last_in_line = Some((since, sent_at.min(at)));
                     self.waited_in_line(agent, record.user, at.since(since));
                 }
             }
             Saw::Stick {
                 room, user, change, ..
             } if record.user == Some(user) => self.stick_changed(agent, at, (room, user), change),
+            Saw::Member {
+                room, user, change, ..
+            } if record.user == Some(user) => waits.came_or_went(room, change),
+            Saw::Moderation {
+                room, user, act, ..
+            } => waits.moderated(room, act, user.is_some() && user == record.user),
             Saw::Stick { .. }
             | Saw::Ended { .. }
             | Saw::PartnerAway { .. }
             | Saw::PartnerBack { .. }
             | Saw::Member { .. }
-            | Saw::Moderation { .. }
             | Saw::Gap { .. } => {}
         }
         self.waits(agent).bytes += EVENT_LINE;
@@ -381,9 +405,12 @@ impl Metrics {
 
     fn gave_up(&mut self, agent: Agent) {
         let waits = self.waits(agent);
-        let in_line = waits.in_line_since.take().is_some();
+        waits.in_line_since = None;
         waits.matched_in = None;
-        self.queue_wait.never_ended(u64::from(in_line));
+        waits.unsure.clear();
         self.stop_claiming(agent);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,6 +4,7 @@ mod accounts;
 mod aftermath;
 mod calibrated;
 mod checks;
+mod claim;
 mod compared;
 mod exhausted;
 mod exploration;

@@ -47,6 +47,8 @@ pub struct RunResult {
     pub refusals: BTreeMap<String, u64>,
     /// What of the core's behaviour was reached, and how often; 0 for what never was.
     pub coverage: Coverage,
+    /// Whether users were at rest when the run ended.
+    pub rest: RestResult,
     /// Users whose `await` ran out, or who never came to an end.
     pub stuck: Vec<Stuck>,
     /// How many more were stuck than `stuck` lists.
@@ -160,13 +162,14 @@ pub struct ShrunkResult {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// All held, all met, all reached: exit 0.
+    /// Something was judged, and held; all thresholds were met, all points reached: exit 0.
     Pass,
     /// A safety property was violated: exit 1.
     Safety,
-    /// A liveness property was violated: exit 3.
+    /// A liveness property was violated, or more users were stuck than allowed: exit 3.
     Liveness,
-    /// It could not be judged (an `expect_sometimes` was not reached): exit 4.
+    /// It could not be judged (no property was exercised, an `expect_sometimes` was not reached,
+    /// nothing was measured for a threshold): exit 4.
     Unjudged,
     /// Only a threshold was crossed: exit 99.
     Threshold,
@@ -184,7 +187,8 @@ pub struct MetricResult {
     pub p999: f64,
     pub max: f64,
     pub mean: f64,
-    /// Waits that never ended, counted apart.
+    /// Waits that were open when the run ended. They count in all figures above, each with the
+    /// length that it had reached.
     pub unfinished: u64,
 }
 
@@ -216,16 +220,32 @@ pub struct ThresholdResult {
     pub seed: Option<u64>,
 }
 
+/// Whether users were at rest when the run ended: at most the allowed share of them was stuck.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RestResult {
+    /// Whether each seed kept to what is allowed.
+    pub held: bool,
+    /// Stuck users, over all seeds.
+    pub stuck: u64,
+    /// The share of users that the scenario allows to be stuck, as it writes it; none if it allows
+    /// no one.
+    pub allowed: Option<String>,
+    /// Of several seeds, the one that had the largest share, if that was more than allowed.
+    pub seed: Option<u64>,
+}
+
 /// A user who did not get on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Stuck {
     /// The virtual user, such as `penpal#12`.
     pub user: String,
-    /// The step of its flow, such as `flow[1] await`.
+    /// The step of its flow at which it stopped, such as `flow[1] await`.
     pub at: String,
-    /// What it waited for.
+    /// What it waits for, in words of the protocol: `a partner in the queue`, `the stick of room_3`,
+    /// `message.received`, `the answer to push`.
     pub waiting_for: String,
-    /// Since when, in milliseconds of virtual time.
+    /// Since when, in milliseconds of virtual time: for a partner or the stick, since it was meant
+    /// to ask.
     pub since_ms: u64,
     /// The seed whose run showed it.
     pub seed: u64,

@@ -13,6 +13,7 @@ mod fields;
 mod flow;
 mod forms;
 mod node;
+mod possible;
 mod schema;
 mod script;
 mod server;
@@ -34,18 +35,20 @@ pub use schema::schema;
 pub(crate) use surroundings::{USUAL_CLIENT, usual_capacity, usual_network};
 pub use write::{Notes, to_yaml};
 
+use crate::draw::Ratio;
 use crate::names::PROPERTIES;
 use crate::plan::{Fault, Plan, Schedule, Workload};
+use crate::recipe::Recipe;
 use ends::End;
 use error::{Problem, Read};
 use fields::Fields;
-use forms::{name, some_time, text, whole};
+use forms::{name, ratio, some_time, text, whole};
 use node::{Node, Place, Value};
 use script::Users;
 use tables::Tables;
 
 /// The keys of a scenario.
-const KEYS: [&str; 18] = [
+const KEYS: [&str; 20] = [
     "name",
     "about",
     "seed",
@@ -60,10 +63,12 @@ const KEYS: [&str; 18] = [
     "steps",
     "network",
     "schedule",
+    "recipe",
     "faults",
     "properties",
     "expect_sometimes",
     "thresholds",
+    "allow_stuck",
 ];
 /// The longest `about`, in characters.
 const MAX_ABOUT: usize = 2_000;
@@ -177,6 +182,9 @@ fn plan(node: &Node, stem: &str) -> Read<Plan> {
         schedule: fields
             .get("schedule")
             .map_or(Ok(Schedule::Plain), surroundings::schedule)?,
+        recipe: fields
+            .get("recipe")
+            .map_or(Ok(Recipe::default()), surroundings::recipe)?,
         server,
         workload,
         faults,
@@ -189,6 +197,7 @@ fn plan(node: &Node, stem: &str) -> Read<Plan> {
         thresholds: fields
             .get("thresholds")
             .map_or(Ok(Vec::new()), threshold::thresholds)?,
+        allow_stuck: fields.get("allow_stuck").map_or(Ok(Ratio::NEVER), ratio)?,
     })
 }
 

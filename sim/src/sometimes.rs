@@ -196,6 +196,12 @@ impl Tally {
         &mut self.coverage
     }
 
+    /// How often each point was reached, in the order of [`Point::ALL`].
+    #[must_use]
+    pub const fn points(&self) -> &[u64; Point::ALL.len()] {
+        &self.points
+    }
+
     /// Adds what another run reached.
     pub fn add(&mut self, other: &Self) {
         for (mine, theirs) in self.points.iter_mut().zip(other.points) {

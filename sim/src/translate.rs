@@ -3,9 +3,11 @@
 
 mod answer;
 mod event;
+mod server;
 
-pub(crate) use answer::{answer, read, refusal};
+pub(crate) use answer::response;
 pub(crate) use event::{event, lost_ranges};
+pub(crate) use server::{ask, entry, judged, outcome, page, user_of};
 
 use std::sync::Arc;
 
@@ -14,11 +16,8 @@ use chat_core::{
     SecretHash, Seq, UserId, Who,
 };
 
-use crate::protocol::{Op, ReadBy, Room, Shown};
+use crate::protocol::{CHECK_MAX, Op, ReadBy, Room, Shown};
 use crate::user::Credential;
-
-/// What a check reads at once.
-const CHECK_MAX: usize = 100;
 
 /// The hash of the handle that a virtual user makes from its secret.
 fn handle(secret: u64) -> SecretHash {

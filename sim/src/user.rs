@@ -19,8 +19,8 @@
 //! Where to look: `flow.rs` knows the place in the flow, `steps.rs` performs a step, `calls.rs`
 //! keeps attempts and deadlines, `answers.rs` says what follows from an answer, `awaiting.rs` how
 //! an `await` ends, `registration.rs` what a client is to the server, `link.rs` the event stream,
-//! `inbox.rs` which events it has had, `rooms.rs` where it is, and `drain.rs` how it comes to an
-//! end.
+//! `inbox.rs` which events it has had, `rooms.rs` where it is, `drain.rs` how it comes to an end, and
+//! `waiting.rs` what keeps it from that.
 
 mod action;
 mod answers;
@@ -39,6 +39,7 @@ mod registration;
 mod rooms;
 mod say;
 mod steps;
+mod waiting;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -60,6 +61,7 @@ use inbox::Inbox;
 use link::{Link, Opened, Was};
 use rooms::Rooms;
 use steps::Patience;
+pub use waiting::Waiting;
 
 /// What a user does.
 #[derive(Clone, Debug)]
@@ -102,7 +104,7 @@ enum Doing {
 }
 
 /// A virtual user.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct VirtualUser {
     agent: Agent,
     /// Who it is to the server; none when it has no handle.
@@ -135,7 +137,8 @@ pub struct VirtualUser {
     renamed: u32,
     forgot: u32,
     texts: u32,
-    stuck: Option<Kind>,
+    /// The `await` that ran out of time, and since when it waited.
+    ran_out: Option<(Kind, Time)>,
     /// What the call by hand that begins now goes without.
     leave_out: Vec<Argument>,
     /// The key of the call before.
@@ -196,7 +199,7 @@ impl VirtualUser {
             renamed: 0,
             forgot: 0,
             texts: 0,
-            stuck: None,
+            ran_out: None,
             leave_out: Vec::new(),
             last_key: None,
         }
@@ -205,6 +208,12 @@ impl VirtualUser {
     /// By which secret it opens its streams from now on.
     pub fn stream_by(&mut self, by: ReadBy) {
         self.manner.stream_by = by;
+    }
+
+    /// The user's choices come from another generator from here on, that of this seed. What it
+    /// has chosen stays.
+    pub fn key_again(&mut self, seed: u64) {
+        self.draw = Draw::new(seed, Actor::User(self.agent.0));
     }
 
     /// The user arrives, and begins its flow.
@@ -299,9 +308,7 @@ impl VirtualUser {
     pub fn handle_stream_opened(&mut self, now: Time, stream: u32, o: &mut impl Observer) {
         match self.link.opened(stream) {
             Opened::No => return,
-            Opened::First => self.record(now, What::StreamOpened, o),
-            // The client has had a stream all the time.
-            Opened::Second => {}
+            Opened::First | Opened::Second => self.record(now, What::StreamOpened, o),
         }
         self.open_second(now);
         self.go_on(now, o);
@@ -454,14 +461,6 @@ impl VirtualUser {
             | Doing::Finished
             | Doing::Draining(_) => false,
         }
-    }
-
-    /// The `await` that ran out of time, if one did: where in the flow, and what it waited for.
-    #[must_use]
-    pub fn stuck(&self) -> Option<(String, String)> {
-        let kind = self.stuck?;
-        let place = self.cursor.place() + " await";
-        Some((place, kind.name().to_owned()))
     }
 
     /// The name it was given, whatever it calls itself now.

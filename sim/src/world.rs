@@ -5,10 +5,14 @@
 //!
 //! `agenda.rs` is the clock and the heap, `arrivals.rs` says when users come, `clients.rs` is their
 //! side, `network.rs` and `streams.rs` are what lies between, `race.rs` perturbs the order of what is
-//! under way, `server.rs` is the Node with its disk and the time it takes, `faults.rs` makes things go wrong, `script.rs` performs the steps form, and `watch.rs` is told of it all.
+//! under way, `server.rs` is the Node with its disk and the time it takes, `faults.rs` makes things
+//! go wrong, `script.rs` performs the steps form, `watch.rs` is told of it all, and `branch.rs`
+//! draws chance anew.
 
+pub mod abstraction;
 mod agenda;
 pub(crate) mod arrivals;
+mod branch;
 mod clients;
 mod faults;
 mod network;
@@ -16,6 +20,7 @@ mod race;
 mod script;
 mod server;
 mod slots;
+mod split;
 mod streams;
 pub(crate) mod watch;
 
@@ -28,18 +33,20 @@ use crate::history::{Observer, WorldRecord};
 use crate::metrics::Metrics;
 use crate::plan::{Plan, Workload};
 use crate::report::Timeline;
-use crate::result::Stuck;
 use crate::runner::{Progress, SeedOutcome};
 use crate::sometimes::Point;
+use crate::stuck;
 use crate::user::{Script, VirtualUser};
 
 use agenda::{Agenda, Event};
 use arrivals::Arrival;
+use branch::Chance;
 use clients::Client;
 use faults::Weather;
 use race::Racing;
 use server::Server;
 use slots::Slots;
+pub use split::begin;
 use watch::Watch;
 
 /// The instant at which every virtual world begins.
@@ -78,6 +85,7 @@ const SWAP_STEPS: u64 = 20_000;
 struct World<'a, 'o> {
     plan: &'a Plan,
     seed: u64,
+    chance: Chance,
     agenda: Agenda,
     arrivals: std::vec::IntoIter<Arrival>,
     next_arrival: Option<Arrival>,
@@ -168,6 +176,7 @@ impl<'a, 'o> World<'a, 'o> {
         Self {
             plan,
             seed,
+            chance: Chance::new(seed, &plan.recipe),
             agenda: Agenda::new(START),
             arrivals: arrivals.into_iter(),
             next_arrival: None,
@@ -202,6 +211,7 @@ impl<'a, 'o> World<'a, 'o> {
         self.begin_script();
         self.schedule_arrival();
         self.pump();
+        self.take_turn();
     }
 
     /// Takes the next event from the agenda and handles it.
@@ -236,9 +246,11 @@ impl<'a, 'o> World<'a, 'o> {
             Event::DrainAgain => self.drain_all(),
             Event::End => self.end(),
         }
+        self.reach_milestones();
         if self.steps >= self.next_swap {
             self.swap();
         }
+        self.take_turn();
     }
 
     /// The twin swaps its Hub at other steps, and is the same in all else.
@@ -301,8 +313,8 @@ impl<'a, 'o> World<'a, 'o> {
         let agent = u32::try_from(self.clients.len()).expect("the plan limits users");
         self.timeline.arrive(now.since(START));
         let agent_id = crate::protocol::Agent(agent);
-        let link = Draw::new(self.seed, Actor::Link(agent));
-        let user = VirtualUser::new(agent_id, script, self.plan.client, self.seed, name);
+        let link = Draw::new(self.chance.key(), Actor::Link(agent));
+        let user = VirtualUser::new(agent_id, script, self.plan.client, self.chance.key(), name);
         self.clients.push(Client::new(user, link));
         self.busy += 1;
         self.clients[agent as usize]
@@ -418,37 +430,12 @@ impl<'a, 'o> World<'a, 'o> {
         self.watch.observe_world(&WorldRecord::Ended { at: now });
     }
 
-    /// Users whose `await` ran out of time, and those who never came to an end.
-    fn stuck(&self) -> Vec<Stuck> {
-        let mut stuck = Vec::new();
-        for (index, client) in self.clients.iter().enumerate() {
-            let waits = match client.user.stuck() {
-                Some(waits) => Some((waits, self.watch.stuck_at(index))),
-                None if !client.user.is_done() => {
-                    let waits = ("the end".to_owned(), "its inbox to be drained".to_owned());
-                    Some((waits, START + self.plan.duration))
-                }
-                None => None,
-            };
-            if let Some(((at, waiting_for), since)) = waits {
-                let since_ms = since.since(START).as_millis();
-                let user = client.user.given_name().to_owned();
-                stuck.push(Stuck {
-                    user,
-                    at,
-                    waiting_for,
-                    since_ms,
-                    seed: self.seed,
-                });
-            }
-        }
-        stuck
-    }
-
     fn outcome(self) -> SeedOutcome<Metrics> {
-        let (now, stuck) = (self.now(), self.stuck());
+        let now = self.now();
         let users = self.clients.len() as u64;
         let (judgement, mut metrics, tally) = self.watch.finish(now);
+        let everybody = self.clients.iter().map(|client| &client.user);
+        let stuck = stuck::stuck(everybody, &metrics, self.seed);
         metrics.add_overtaken(judgement.overtaken);
         let clients = &self.clients;
         let name = |index: usize| clients[index].user.given_name().to_owned();

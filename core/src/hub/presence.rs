@@ -7,7 +7,7 @@ use crate::event::{Body, EndReason};
 use crate::figures::Because;
 use crate::id::UserId;
 use crate::participant::Presence;
-use crate::reject::Reject;
+use crate::reject::{Earlier, Reject};
 use crate::reply::Reply;
 use crate::room::Kind;
 use crate::timer::Timer;
@@ -45,6 +45,7 @@ impl Hub {
         if participant.streams >= limit {
             return Err(Reject::RateLimited {
                 retry_after: STREAM_RETRY,
+                earlier: Earlier::Unasked,
             });
         }
         participant.streams += 1;

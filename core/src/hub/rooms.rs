@@ -57,7 +57,7 @@ impl Hub {
             }
             participant
                 .inbox
-                .push(Arc::clone(&event), config.inbox_limit as usize);
+                .push(Arc::clone(&event), config.inbox_limit as usize, user);
             effects.push_back(Effect::InboxGrew(user));
         }
         room_seq

@@ -1,13 +1,11 @@
 //! Admission: what is refused before it costs the journal anything.
 
-use std::sync::Arc;
-
 use chat_types::Time;
 
 use super::{Call, Disk, MAX_PAUSE, Node, OVERLOAD_RETRY, Origin, Phase, Reader, Ticket};
 use crate::command::{Caller, Command, Entry};
-use crate::id::{Address, Seq, UserId};
-use crate::reject::Reject;
+use crate::id::{Address, RequestKey, Seq, UserId};
+use crate::reject::{Earlier, Reject};
 
 impl Node {
     /// A call comes to the door. Its answer comes as an output, now or later.
@@ -24,87 +22,123 @@ impl Node {
         from: Address,
         call: Call,
     ) -> Result<(), Reject> {
-        if self.phase == Phase::Stopping {
-            return Err(Reject::ShuttingDown);
-        }
-        if self.hub.is_banned(from) && !matches!(call, Call::Operate { .. }) {
-            return Err(Reject::Blocked);
-        }
-        let user = match &call {
+        match call {
             // Nobody floods the server with operators' calls; and they must pass when others do.
             Call::Operate { operator, act } => {
-                let entry = Entry::Operate {
-                    operator: Arc::clone(operator),
-                    act: act.clone(),
-                };
-                return self.propose(now, Origin::Call(ticket), entry);
+                self.check_phase()?;
+                let entry = Entry::Operate { operator, act };
+                self.propose(now, Origin::Call(ticket), entry)
             }
             Call::Command {
-                caller: Caller::Handle(handle),
-                ..
+                caller,
+                key,
+                command,
+            } => {
+                self.check_address(from)?;
+                self.command(now, (ticket, from), (caller, key, command))
             }
-            | Call::Read {
-                reader: Reader::Handle(handle),
-                ..
+            Call::Read { reader, read } => {
+                let user = self.reader(now, from, reader)?;
+                self.read(now, ticket, user, read)
             }
-            | Call::OpenStream {
-                reader: Reader::Handle(handle),
-                ..
-            } => Some(
-                self.hub
-                    .user_by_handle(handle)
-                    .ok_or(Reject::UnknownHandle)?,
-            ),
-            Call::Read {
-                reader: Reader::ReaderId(id),
-                ..
-            }
-            | Call::OpenStream {
-                reader: Reader::ReaderId(id),
-                ..
-            } => Some(self.hub.user_by_reader(id).ok_or(Reject::UnknownHandle)?),
-            Call::Command {
-                caller: Caller::New { handle, .. },
-                ..
-            } => self.hub.user_by_handle(handle),
-        };
-        self.gate.admit(now, from, user)?;
-        match (call, user) {
-            (Call::Read { read, .. }, Some(user)) => self.read(now, ticket, user, read),
-            (Call::OpenStream { after, .. }, Some(user)) => {
+            Call::OpenStream { reader, after } => {
+                let user = self.reader(now, from, reader)?;
                 self.propose_stream(now, ticket, user, after)
-            }
-            (
-                Call::Command {
-                    caller,
-                    key,
-                    command,
-                },
-                _,
-            ) => {
-                let entry = Entry::Call {
-                    caller,
-                    key,
-                    command,
-                };
-                self.propose_call(now, ticket, entry)
-            }
-            (Call::Read { .. } | Call::OpenStream { .. } | Call::Operate { .. }, _) => {
-                Err(Reject::UnknownHandle)
             }
         }
     }
 
-    pub(super) fn propose(
+    fn check_address(&self, from: Address) -> Result<(), Reject> {
+        if self.hub.is_banned(from) {
+            return Err(Reject::Blocked);
+        }
+        Ok(())
+    }
+
+    fn check_phase(&self) -> Result<(), Reject> {
+        if self.phase == Phase::Stopping {
+            return Err(Reject::ShuttingDown {
+                earlier: Earlier::Unasked,
+            });
+        }
+        Ok(())
+    }
+
+    /// Who reads, if it may do so now.
+    fn reader(&mut self, now: Time, from: Address, reader: Reader) -> Result<UserId, Reject> {
+        self.check_phase()?;
+        self.check_address(from)?;
+        let user = match reader {
+            Reader::Handle(handle) => self.hub.user_by_handle(&handle),
+            Reader::ReaderId(id) => self.hub.user_by_reader(&id),
+        };
+        let user = user.ok_or(Reject::UnknownHandle)?;
+        self.gate.admit(now, from, Some(user))?;
+        Ok(user)
+    }
+
+    /// A command is answered from memory, proposed, joined to its earlier attempt, or refused.
+    fn command(
         &mut self,
         now: Time,
-        origin: Origin,
-        entry: Entry,
+        (ticket, from): (Ticket, Address),
+        (caller, key, command): (Caller, Option<RequestKey>, Command),
     ) -> Result<(), Reject> {
+        let user = match &caller {
+            Caller::Handle(handle) => {
+                let user = self.hub.user_by_handle(handle);
+                Some(user.ok_or(Reject::UnknownHandle)?)
+            }
+            Caller::New { handle, .. } => self.hub.user_by_handle(handle),
+        };
+        if let (Some(user), Some(key)) = (user, key)
+            && let Some(outcome) = self.hub.recall(user, key, &command)
+        {
+            return self.answer_again(now, ticket, user, outcome);
+        }
+        let takes_break = matches!(command, Command::TakeBreak { .. });
+        let admitted = self.check_command(now, from, user, &command);
+        let entry = Entry::Call {
+            caller,
+            key,
+            command,
+        };
+        if let Err(reject) = admitted {
+            return self.join(ticket, &entry, reject);
+        }
+        if takes_break {
+            self.held.expect(ticket);
+            self.push(Origin::Break(ticket), entry);
+        } else {
+            self.push(Origin::Call(ticket), entry);
+        }
+        Ok(())
+    }
+
+    fn check_command(
+        &mut self,
+        now: Time,
+        from: Address,
+        user: Option<UserId>,
+        command: &Command,
+    ) -> Result<(), Reject> {
+        self.check_phase()?;
+        self.gate.admit(now, from, user)?;
+        // The answer to a break may have to be held back.
+        if matches!(command, Command::TakeBreak { .. }) {
+            self.check_held()?;
+        }
+        self.check_journal(now)
+    }
+
+    /// Whether one more entry may wait for the journal.
+    fn check_journal(&self, now: Time) -> Result<(), Reject> {
+        let earlier = Earlier::Unasked;
         match self.disk {
             Disk::Failing { retry_at, .. } if now < retry_at => {
                 return Err(Reject::StorageUnavailable {
                     retry_after: retry_at.since(now),
+                    earlier,
                 });
             }
             Disk::Failing { .. } | Disk::Healthy => {}
@@ -112,27 +146,27 @@ impl Node {
         if self.phase == Phase::Halted {
             return Err(Reject::StorageUnavailable {
                 retry_after: MAX_PAUSE,
+                earlier,
             });
         }
         if self.proposed.len() >= self.hub.config().max_pending as usize {
             return Err(Reject::Overloaded {
                 retry_after: OVERLOAD_RETRY,
+                earlier,
             });
         }
-        self.proposed.push_back((origin, entry));
         Ok(())
     }
 
-    /// Proposes a participant's call. The answer to a break may have to be held back.
-    fn propose_call(&mut self, now: Time, ticket: Ticket, entry: Entry) -> Result<(), Reject> {
-        let takes_break = |command: &Command| matches!(command, Command::TakeBreak { .. });
-        if !matches!(&entry, Entry::Call { command, .. } if takes_break(command)) {
-            return self.propose(now, Origin::Call(ticket), entry);
-        }
-        self.check_held()?;
-        self.propose(now, Origin::Break(ticket), entry)?;
-        self.held.expect(ticket);
+    fn propose(&mut self, now: Time, origin: Origin, entry: Entry) -> Result<(), Reject> {
+        self.check_journal(now)?;
+        self.push(origin, entry);
         Ok(())
+    }
+
+    fn push(&mut self, origin: Origin, entry: Entry) {
+        self.retries.propose(origin, &entry);
+        self.proposed.push_back((origin, entry));
     }
 
     fn propose_stream(

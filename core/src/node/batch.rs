@@ -5,7 +5,7 @@ use chat_types::Time;
 use super::{Disk, FIRST_PAUSE, MAX_PAUSE, Node, Origin, Output, Phase, Response, Ticket};
 use crate::command::{Entry, Implied};
 use crate::id::{Position, Seq, UserId};
-use crate::reject::Reject;
+use crate::reject::{Earlier, Reject};
 use crate::reply::Reply;
 
 impl Node {
@@ -43,6 +43,20 @@ impl Node {
     /// # Panics
     /// When the journal's positions and the Hub's differ: entries are missing or doubled.
     pub fn committed(&mut self, first: Position, at: Time) {
+        self.committed_and(first, at, |_, _, _| {});
+    }
+
+    /// Applies the batch like [`Node::committed`], and shows each entry to `look` when it has taken
+    /// effect: with the call that it decides, if it decides one, and with what was decided.
+    ///
+    /// # Panics
+    /// When the journal's positions and the Hub's differ.
+    pub fn committed_and(
+        &mut self,
+        first: Position,
+        at: Time,
+        mut look: impl FnMut(&Entry, Option<Ticket>, &Result<Reply, Reject>),
+    ) {
         assert_eq!(
             first,
             self.hub.position().next(),
@@ -56,9 +70,11 @@ impl Node {
         let mut origins = std::mem::take(&mut self.origins);
         for (entry, origin) in entries.iter().zip(&origins) {
             let outcome = self.hub.handle(at, entry);
+            look(entry, origin.ticket(), &outcome);
+            self.retries.settle(*origin, entry);
             match *origin {
-                Origin::Call(ticket) => self.reply(ticket, outcome.map(Response::Done)),
-                Origin::Break(ticket) => self.answer_break(at, ticket, outcome),
+                Origin::Call(ticket) => self.answer_call(ticket, outcome),
+                Origin::Break(ticket) => self.answer_breaks(at, ticket, outcome),
                 Origin::Open {
                     ticket,
                     user,
@@ -67,6 +83,9 @@ impl Node {
                 Origin::Node => {}
             }
         }
+        if self.proposed.is_empty() {
+            self.retries.rest();
+        }
         entries.clear();
         origins.clear();
         (self.entries, self.origins) = (entries, origins);
@@ -74,6 +93,22 @@ impl Node {
         while let Some(effect) = self.hub.poll_effect() {
             self.carry_out(at, effect);
         }
+    }
+
+    /// Answers the call, and those that joined it.
+    fn answer_call(&mut self, ticket: Ticket, outcome: Result<Reply, Reject>) {
+        for joined in self.retries.take(ticket) {
+            self.reply(joined, outcome.clone().map(Response::Done));
+        }
+        self.reply(ticket, outcome.map(Response::Done));
+    }
+
+    /// Answers the break, and those that joined it, or holds their answers back.
+    fn answer_breaks(&mut self, now: Time, ticket: Ticket, outcome: Result<Reply, Reject>) {
+        for joined in self.retries.take(ticket) {
+            self.answer_break(now, joined, outcome.clone());
+        }
+        self.answer_break(now, ticket, outcome);
     }
 
     fn opened(
@@ -113,13 +148,25 @@ impl Node {
             retry_at: now + pause,
             pause,
         };
-        let reject = Reject::StorageUnavailable { retry_after: pause };
+        let reject = Reject::StorageUnavailable {
+            retry_after: pause,
+            earlier: Earlier::Unasked,
+        };
         let entries = std::mem::take(&mut self.entries);
         let origins = std::mem::take(&mut self.origins);
+        for (origin, entry) in origins.iter().zip(&entries) {
+            self.retries.settle(*origin, entry);
+        }
         for (origin, entry) in origins.into_iter().zip(entries).rev() {
             match origin {
-                Origin::Call(ticket) => self.reply(ticket, Err(reject)),
-                Origin::Break(ticket) => self.answer_break(now, ticket, Err(reject)),
+                Origin::Call(ticket) => {
+                    let outcome = self.after_failure(&entry, reject);
+                    self.answer_call(ticket, outcome);
+                }
+                Origin::Break(ticket) => {
+                    let outcome = self.after_failure(&entry, reject);
+                    self.answer_breaks(now, ticket, outcome);
+                }
                 Origin::Open { ticket, .. } => {
                     self.streams.opened(ticket);
                     self.reply(ticket, Err(reject));
@@ -127,6 +174,9 @@ impl Node {
                 // What nobody can be refused comes again, in its old order before the rest.
                 Origin::Node => self.proposed.push_front((Origin::Node, entry)),
             }
+        }
+        if self.proposed.is_empty() {
+            self.retries.rest();
         }
     }
 

@@ -12,7 +12,7 @@ use chat_types::{
 };
 
 use crate::id::{Address, UserId};
-use crate::reject::Reject;
+use crate::reject::{Earlier, Reject};
 use crate::table::Table;
 
 /// How many addresses are told apart. Beyond it new ones are refused until others have rested.
@@ -59,6 +59,7 @@ impl Rate {
         if ahead > self.burst {
             return Err(Reject::RateLimited {
                 retry_after: ahead - self.burst,
+                earlier: Earlier::Unasked,
             });
         }
         Ok(next)
@@ -121,6 +122,7 @@ impl Gate {
         if self.addresses.len() as u64 >= ADDRESSES {
             return Err(Reject::RateLimited {
                 retry_after: rate.burst,
+                earlier: Earlier::Unasked,
             });
         }
         Ok(())
@@ -157,7 +159,8 @@ mod tests {
         assert_eq!(
             call(0),
             Err(Reject::RateLimited {
-                retry_after: Span::millis(100)
+                retry_after: Span::millis(100),
+                earlier: Earlier::Unasked,
             })
         );
         assert_eq!(call(100_000), Ok(()));

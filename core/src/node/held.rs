@@ -11,7 +11,7 @@ use chat_types::Time;
 use super::{Node, OVERLOAD_RETRY, Response, Ticket};
 use crate::breaks::Mood;
 use crate::id::UserId;
-use crate::reject::Reject;
+use crate::reject::{Earlier, Reject};
 use crate::reply::Reply;
 use crate::table::Table;
 
@@ -93,6 +93,7 @@ impl Node {
         if self.held.len() >= self.hub.config().max_held as usize {
             return Err(Reject::Overloaded {
                 retry_after: OVERLOAD_RETRY,
+                earlier: Earlier::Unasked,
             });
         }
         Ok(())

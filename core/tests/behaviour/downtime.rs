@@ -221,7 +221,7 @@ fn under_lower_limits_what_is_there_stays_and_the_state_can_be_restored() {
     ben history ⇒ room_1
         room_1/8 message.received ann: "4"
     ben read after=0 ⇒ cursor 7, 0 unread
-        gap 1 to 5, room_1/2 to 6
+        gap 1 to 5, room_1/2 to 6 (2 said, you joined, members changed)
         #6 room_1/7 message.received ann: "3"
         #7 room_1/8 message.received ann: "4"
     "#);

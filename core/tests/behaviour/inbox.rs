@@ -108,12 +108,12 @@ fn at_the_limit_the_oldest_go_and_a_gap_names_them() {
     ben send '3' ⇒ sent room_2/5 at 0s
         room_2/5 message.received ben: "3" → ann#6
     ann read ⇒ cursor 6, 0 unread
-        gap 1 to 3, room_1/1 to 1, room_2/1 to 2
+        gap 1 to 3, room_1/1 to 1 (you joined), room_2/1 to 2 (you joined, members changed)
         #4 room_2/3 message.received ben: "1"
         #5 room_2/4 message.received ben: "2"
         #6 room_2/5 message.received ben: "3"
     ann read after=2 ⇒ cursor 6, 0 unread
-        gap 3 to 3, room_1/1 to 1, room_2/1 to 2
+        gap 3 to 3, room_2/1 to 2 (members changed)
         #4 room_2/3 message.received ben: "1"
         #5 room_2/4 message.received ben: "2"
         #6 room_2/5 message.received ben: "3"
@@ -156,7 +156,7 @@ fn delivered_events_go_before_undelivered_ones_and_then_a_bare_check_has_no_gap(
     ben send '4' ⇒ sent room_1/6 at 0s
         room_1/6 message.received ben: "4" → ann#6
     ann read ⇒ cursor 6, 0 unread
-        gap 3 to 3, room_1/1 to 3
+        gap 3 to 3, room_1/1 to 3 (1 said)
         #4 room_1/4 message.received ben: "2"
         #5 room_1/5 message.received ben: "3"
         #6 room_1/6 message.received ben: "4"
@@ -195,7 +195,7 @@ fn acknowledging_what_is_left_ends_the_gap() {
     ann ack 1 ⇒ done
     # Not all that is gone was acknowledged: the gap is told until it is.
     ann read after=1 ⇒ cursor 5, 0 unread
-        gap 2 to 3, room_1/1 to 3
+        gap 2 to 3, room_1/1 to 3 (1 said, members changed)
         #4 room_1/4 message.received ben: "2"
         #5 room_1/5 message.received ben: "3"
     ann ack 3 ⇒ done
@@ -209,7 +209,7 @@ fn acknowledging_what_is_left_ends_the_gap() {
     ben send '6' ⇒ sent room_1/8 at 0s
         room_1/8 message.received ben: "6" → ann#8
     ann read after=3 ⇒ cursor 8, 0 unread
-        gap 4 to 6, room_1/4 to 6
+        gap 4 to 6, room_1/4 to 6 (3 said)
         #7 room_1/7 message.received ben: "5"
         #8 room_1/8 message.received ben: "6"
     "#);
@@ -226,7 +226,7 @@ fn one_entry_may_overflow_an_inbox_all_alone() {
            ann ack 4
         9s tick
            ann read after=4
-    "), @r"
+    "), @"
     0s ann login ⇒ user_1 in room_1; next 1m
         room_1/1 user.joined ann → ann#1
     ben login ⇒ user_2 in room_1
@@ -239,10 +239,10 @@ fn one_entry_may_overflow_an_inbox_all_alone() {
     9s tick ⇒ done; next 5m
         room_1/6 stick.granted ben epoch 2 for 4s → ann#6 ben#5
         room_1/7 stick.expired ben epoch 2 → ann#7 ben#6
-        ann gap 5 to 5, room_1/5 to 5
-        ben gap 4 to 4, room_1/2 to 5
+        ann gap 5 to 5, room_1/5 to 5 (your stick expired epoch 1)
+        ben gap 4 to 4, room_1/2 to 5 (stick changed)
     ann read after=4 ⇒ cursor 7, 0 unread
-        gap 5 to 5, room_1/5 to 5
+        gap 5 to 5, room_1/5 to 5 (your stick expired epoch 1)
         #6 room_1/6 stick.granted ben epoch 2 for 4s
         #7 room_1/7 stick.expired ben epoch 2
     ");

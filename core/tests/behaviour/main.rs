@@ -11,6 +11,7 @@ mod breaks;
 mod codes;
 mod downtime;
 mod drafts;
+mod gaps;
 mod inbox;
 mod keys;
 mod limits;

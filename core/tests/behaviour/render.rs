@@ -162,6 +162,22 @@ pub(crate) fn gap(gap: &Gap) -> String {
     let mut text = format!("gap {} to {}", gap.from, gap.to);
     for range in &gap.rooms {
         let _ = write!(text, ", {}/{} to {}", range.room, range.from, range.to);
+        let counted = (range.messages > 0).then(|| format!("{} said", range.messages));
+        let you = range.you.map(|change| format!("you {}", change.as_str()));
+        let members = range.members_changed.then(|| "members changed".to_owned());
+        let stick = range
+            .stick
+            .map(|loss| format!("your stick {} epoch {}", loss.as_str(), loss.epoch()));
+        let moved = range.stick_changed.then(|| "stick changed".to_owned());
+        let ended = range.ended.map(|why| format!("ended {}", why.as_str()));
+        let said = [counted, you, members, stick, moved, ended];
+        let said: Vec<_> = said.into_iter().flatten().collect();
+        if !said.is_empty() {
+            let _ = write!(text, " ({})", said.join(", "));
+        }
+    }
+    if gap.rooms_omitted {
+        text.push_str(", and more rooms");
     }
     text
 }

@@ -5,7 +5,10 @@
 
 use std::sync::Arc;
 
-use chat_core::{Effect, Entry, Event, Hub, Implied, Seq, UserId};
+use chat_core::{
+    Body, Effect, EndReason, Entry, Event, Hub, Implied, LostRange, Membership, RoomId, Seq,
+    StickLoss, UserId,
+};
 use proptest::prelude::*;
 
 use crate::journal::{journal, step, users};
@@ -15,16 +18,17 @@ struct Model {
     told: Vec<Arc<Event>>,
     /// How many are gone from the front.
     gone: usize,
-    /// Those gone that were never acknowledged.
-    lost: Vec<Arc<Event>>,
+    /// Those gone that were never acknowledged, each with its place.
+    lost: Vec<(Seq, Arc<Event>)>,
     delivered: usize,
 }
 
 impl Model {
     fn push(&mut self, event: Arc<Event>, limit: usize) {
         if self.told.len() - self.gone == limit {
-            self.lost.push(self.told[self.gone].clone());
+            let event = self.told[self.gone].clone();
             self.gone += 1;
+            self.lost.push((Seq(self.gone as u64), event));
         }
         self.told.push(event);
     }
@@ -59,14 +63,8 @@ impl Model {
             let expected =
                 (after < self.gone).then_some((Seq(after as u64 + 1), Seq(self.gone as u64)));
             prop_assert_eq!(gap, expected);
-            // Whatever was lost lies in one of the ranges that the gap names.
-            for lost in page.gap.iter().flat_map(|_| &self.lost) {
-                let rooms = &page.gap.as_ref().expect("just seen").rooms;
-                let told = rooms.iter().any(|range| {
-                    range.room == lost.room && (range.from..=range.to).contains(&lost.room_seq)
-                });
-                prop_assert!(told);
-            }
+            let rooms = page.gap.map_or(Vec::new(), |gap| gap.rooms);
+            prop_assert_eq!(rooms, self.rooms(user, after as u64));
         }
         let beyond = hub.read_inbox(user, Seq(self.told.len() as u64 + 1), max);
         prop_assert_eq!(
@@ -75,6 +73,85 @@ impl Model {
         );
         Ok(())
     }
+
+    /// What a gap behind `after` says of each room, in the order of their first losses.
+    fn rooms(&self, reader: UserId, after: u64) -> Vec<LostRange> {
+        let mut rooms: Vec<RoomId> = Vec::new();
+        for (_, event) in &self.lost {
+            if !rooms.contains(&event.room) {
+                rooms.push(event.room);
+            }
+        }
+        let shares = rooms.iter().filter_map(|room| {
+            let of_room = self.lost.iter().filter(|(_, event)| event.room == *room);
+            let unread = of_room.clone().filter(|(seq, _)| seq.0 > after);
+            let (last, end) = unread.clone().next_back()?;
+            let said = of_room.clone().filter(|(_, event)| is_message(event));
+            let places = last.0 - after;
+            let unread = || unread.clone().map(|(_, event)| &event.body).rev();
+            Some(LostRange {
+                room: *room,
+                from: of_room.clone().next()?.1.room_seq,
+                to: end.room_seq,
+                messages: (said.count() as u64).min(places),
+                you: unread().find_map(|body| membership(body, reader)),
+                members_changed: unread().any(|body| changes_members(body, reader)),
+                stick: unread().find_map(|body| of_stick(body, |user| user == reader)),
+                stick_changed: unread().any(|body| of_stick(body, |user| user != reader).is_some()),
+                ended: unread().find_map(ending),
+            })
+        });
+        shares.collect()
+    }
+}
+
+fn is_message(event: &Event) -> bool {
+    matches!(event.body, Body::Message { .. })
+}
+
+fn membership(body: &Body, reader: UserId) -> Option<Membership> {
+    if let Body::Joined(who) = body {
+        return (who.id == reader).then_some(Membership::Joined);
+    }
+    if let Body::Left(who) = body {
+        return (who.id == reader).then_some(Membership::Left);
+    }
+    if let Body::Kicked { user, .. } = body {
+        return (user.id == reader).then_some(Membership::Kicked);
+    }
+    matches!(body, Body::Found(_)).then_some(Membership::Joined)
+}
+
+fn changes_members(body: &Body, reader: UserId) -> bool {
+    if let Body::Joined(user)
+    | Body::Left(user)
+    | Body::Away(user)
+    | Body::Back(user)
+    | Body::Kicked { user, .. } = body
+    {
+        return user.id != reader;
+    }
+    matches!(body, Body::PartnerAway(_) | Body::PartnerReconnected(_))
+}
+
+fn of_stick(body: &Body, wanted: impl Fn(UserId) -> bool) -> Option<StickLoss> {
+    if let Body::StickGranted { user, epoch, .. } = body {
+        return wanted(user.id).then_some(StickLoss::Granted(*epoch));
+    }
+    if let Body::StickReleased { user, epoch } = body {
+        return wanted(user.id).then_some(StickLoss::Released(*epoch));
+    }
+    if let Body::StickExpired { user, epoch } = body {
+        return wanted(user.id).then_some(StickLoss::Expired(*epoch));
+    }
+    None
+}
+
+fn ending(body: &Body) -> Option<EndReason> {
+    if let Body::PartnerDisconnected(reason) = body {
+        return Some(*reason);
+    }
+    matches!(body, Body::Closed { .. }).then_some(EndReason::Closed)
 }
 
 fn marks(entry: &Entry) -> Option<(UserId, Seq, Seq)> {

@@ -4,5 +4,6 @@ mod checks;
 mod door;
 mod held;
 mod journal;
+mod retries;
 mod shell;
 mod streams;

@@ -114,6 +114,7 @@ impl From<Fault> for Refused {
                 code,
                 message: fault.to_string(),
                 retry_after_ms: unavailable.then_some(DEFAULT_RETRY_MS),
+                earlier_attempt: None,
             },
         }
     }

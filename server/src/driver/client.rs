@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use chat_core::{Address, Call, Node, Reader, Reject, Seq, Span, Ticket, Time};
+use chat_core::{Address, Call, Earlier, Node, Reader, Reject, Seq, Span, Ticket, Time};
 use tokio::sync::{mpsc, oneshot};
 
 use super::facts::{Facts, More};
@@ -50,6 +50,12 @@ impl NodeClient {
     pub async fn call(&self, from: Address, request: Request) -> Answered {
         let ticket = self.ticket();
         let (reply, answer) = oneshot::channel();
+        // Nobody looks for the key of a call that never reaches the node.
+        let earlier = if is_keyed(&request) {
+            Earlier::Unknown
+        } else {
+            Earlier::Unasked
+        };
         let input = Input::Call {
             ticket,
             from,
@@ -57,7 +63,7 @@ impl NodeClient {
             sent: Instant::now(),
             reply,
         };
-        self.ask(ticket, input, answer).await
+        self.ask(ticket, input, (answer, earlier)).await
     }
 
     /// Opens an event stream of the reader's inbox: from behind `after`, or from its end.
@@ -80,7 +86,7 @@ impl NodeClient {
             outlet: Arc::clone(&outlet),
             reply,
         };
-        let answered = self.ask(ticket, input, answer).await;
+        let answered = self.ask(ticket, input, (answer, Earlier::Unasked)).await;
         if answered.outcome.is_err() {
             return Err(answered);
         }
@@ -127,6 +133,7 @@ impl NodeClient {
             queued.fetch_sub(1, Ordering::Relaxed);
             return Err(Reject::Overloaded {
                 retry_after: OVERLOAD_RETRY,
+                earlier: Earlier::Unasked,
             });
         }
         Ok(())
@@ -136,13 +143,13 @@ impl NodeClient {
         &self,
         ticket: Ticket,
         input: Input,
-        answer: oneshot::Receiver<Answered>,
+        (answer, earlier): (oneshot::Receiver<Answered>, Earlier),
     ) -> Answered {
         if let Err(reject) = self.reserve() {
-            return self.refusal(reject);
+            return self.refusal(reject.with_earlier(earlier));
         }
         if self.inputs.send(input).is_err() {
-            return self.refusal(Reject::ShuttingDown);
+            return self.refusal(Reject::ShuttingDown { earlier });
         }
         let mut waiting = Waiting {
             ticket,
@@ -150,7 +157,9 @@ impl NodeClient {
         };
         let answered = answer.await;
         waiting.driver = None;
-        answered.unwrap_or_else(|_| self.refusal(Reject::ShuttingDown))
+        // The driver stopped with the call in its hands: it may be done, or not.
+        let earlier = Earlier::Unknown;
+        answered.unwrap_or_else(|_| self.refusal(Reject::ShuttingDown { earlier }))
     }
 
     /// A refusal by the driver itself, which nobody looked up anything for.
@@ -164,6 +173,10 @@ impl NodeClient {
             },
         }
     }
+}
+
+fn is_keyed(request: &Request) -> bool {
+    matches!(request, Request::Call(Call::Command { key: Some(_), .. }))
 }
 
 /// Somebody waits for an answer. Dropped before it came, the node is told.

@@ -351,6 +351,7 @@ fn held(performed: &Performed) -> Refused {
         code: "stick_held",
         message: format!("{holder} holds the talking stick; try again in a moment"),
         retry_after_ms: None,
+        earlier_attempt: None,
     };
     Refused::with(StatusCode::CONFLICT, refusal)
 }

@@ -1,7 +1,7 @@
 //! What each result says, and the call to make after it.
 
-use super::Voice;
 use super::fence::one_line;
+use super::{Voice, gaps};
 use crate::service::HandleUse;
 use crate::wire::{Event, Member, Notice, PastMessage, Payload, Said, User};
 
@@ -198,6 +198,9 @@ impl Voice<'_> {
             });
         }
         let wait = if more { ", \"wait_seconds\": 0" } else { "" };
+        if let Some(calls) = events.iter().find_map(makes_up) {
+            return format!("{calls}, then check {{\"after\": {cursor}{wait}}}");
+        }
         match events.iter().rev().find_map(wants_an_answer) {
             Some(room) if !more => format!("answer in {room}, then check {{\"after\": {cursor}}}"),
             Some(_) | None => format!("check {{\"after\": {cursor}{wait}}}"),
@@ -256,11 +259,10 @@ impl Voice<'_> {
             Payload::Gap {
                 from_seq,
                 to_seq,
-                lost,
+                rooms,
+                rooms_omitted,
                 ..
-            } => format!(
-                "[{to_seq}] {lost} events ({from_seq} to {to_seq}) are gone from your inbox, in {room}"
-            ),
+            } => gaps::told((*from_seq, *to_seq), rooms, *rooms_omitted),
         }
     }
 
@@ -294,6 +296,21 @@ fn wants_an_answer(event: &Event) -> Option<&str> {
     matches!(event.payload, Payload::Message { .. })
         .then_some(event.room_id.as_deref())
         .flatten()
+}
+
+/// The calls that make up for a gap, if this event is one.
+fn makes_up(event: &Event) -> Option<String> {
+    match &event.payload {
+        Payload::Gap { rooms, .. } => gaps::remedy(rooms),
+        Payload::Partner { .. }
+        | Payload::Message { .. }
+        | Payload::Reason { .. }
+        | Payload::User { .. }
+        | Payload::Claimed { .. }
+        | Payload::Granted { .. }
+        | Payload::Ended { .. }
+        | Payload::Moderated { .. } => None,
+    }
 }
 
 fn count(n: usize, thing: &str) -> String {

@@ -1,6 +1,8 @@
 //! Events and notices as clients read them.
 
-use chat_core::{Body, LostRange, NoticeKind, Page, RoomId, Seq, UserId};
+use chat_core::{
+    Body, EndReason, LostRange, Membership, NoticeKind, Page, RoomId, Seq, StickLoss, UserId,
+};
 use serde::Serialize;
 
 use super::{User, timestamp};
@@ -73,6 +75,7 @@ pub enum Payload {
         to_seq: u64,
         lost: u64,
         rooms: Vec<Lost>,
+        rooms_omitted: bool,
     },
 }
 
@@ -81,10 +84,28 @@ pub enum Payload {
 pub struct Lost {
     /// Which room.
     pub room_id: String,
-    /// The first of its events that may be gone.
+    /// None of its events before this one is gone.
     pub from_room_seq: u64,
-    /// The last.
+    /// The last of its events that is gone.
     pub to_room_seq: u64,
+    /// At most so many of them were messages.
+    pub messages: u64,
+    /// How the reader's own membership changed last: `joined`, `left` or `kicked`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub you: Option<&'static str>,
+    /// Whether others came, went, went away or came back.
+    pub members_changed: bool,
+    /// What became last of the reader's own stick: `granted`, `released` or `expired`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stick: Option<&'static str>,
+    /// The grant that `stick` is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub epoch: Option<u64>,
+    /// Whether others were granted the stick, or gave it back or lost it.
+    pub stick_changed: bool,
+    /// Why the room ended, if it did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ended: Option<&'static str>,
 }
 
 /// Something said in passing: no place anywhere, and only the latest counts.
@@ -118,6 +139,7 @@ pub fn events(page: &Page, reader: UserId) -> Vec<Event> {
             to_seq: gap.to.0,
             lost: gap.to.0 + 1 - gap.from.0,
             rooms: gap.rooms.iter().map(lost).collect(),
+            rooms_omitted: gap.rooms_omitted,
         },
     });
     let seqs = (page.first.0..).map(Seq);
@@ -132,6 +154,13 @@ fn lost(range: &LostRange) -> Lost {
         room_id: range.room.to_string(),
         from_room_seq: range.from.0,
         to_room_seq: range.to.0,
+        messages: range.messages,
+        you: range.you.map(Membership::as_str),
+        members_changed: range.members_changed,
+        stick: range.stick.map(StickLoss::as_str),
+        epoch: range.stick.map(|loss| loss.epoch().0),
+        stick_changed: range.stick_changed,
+        ended: range.ended.map(EndReason::as_str),
     }
 }
 
@@ -275,15 +304,35 @@ mod tests {
 
     #[test]
     fn a_gap_comes_first_and_says_what_is_gone() {
+        let quiet = LostRange {
+            room: RoomId(3),
+            from: RoomSeq(1),
+            to: RoomSeq(3),
+            messages: 2,
+            you: None,
+            members_changed: false,
+            stick: None,
+            stick_changed: false,
+            ended: None,
+        };
         let page = Page {
             gap: Some(Gap {
                 from: Seq(4),
                 to: Seq(6),
-                rooms: vec![LostRange {
-                    room: RoomId(3),
-                    from: RoomSeq(1),
-                    to: RoomSeq(3),
-                }],
+                rooms: vec![
+                    LostRange {
+                        you: Some(Membership::Left),
+                        members_changed: true,
+                        stick: Some(StickLoss::Expired(Epoch(7))),
+                        ..quiet
+                    },
+                    LostRange {
+                        room: RoomId(5),
+                        ended: Some(EndReason::TurnLimit),
+                        ..quiet
+                    },
+                ],
+                rooms_omitted: true,
             }),
             first: Seq(7),
             events: Vec::new(),
@@ -293,7 +342,14 @@ mod tests {
         let shown = serde_json::to_value(events(&page, UserId(1))).unwrap();
         let expected = json!([{
             "seq": 6, "type": "gap", "from_seq": 4, "to_seq": 6, "lost": 3,
-            "rooms": [{ "room_id": "room_3", "from_room_seq": 1, "to_room_seq": 3 }]
+            "rooms": [
+                { "room_id": "room_3", "from_room_seq": 1, "to_room_seq": 3, "messages": 2,
+                  "you": "left", "members_changed": true, "stick": "expired", "epoch": 7,
+                  "stick_changed": false },
+                { "room_id": "room_5", "from_room_seq": 1, "to_room_seq": 3, "messages": 2,
+                  "members_changed": false, "stick_changed": false, "ended": "turn_limit" },
+            ],
+            "rooms_omitted": true
         }]);
         assert_eq!(shown, expected);
     }

@@ -1,6 +1,6 @@
 //! Refusals as clients read them.
 
-use chat_core::Reject;
+use chat_core::{Earlier, Reject};
 use serde::Serialize;
 
 /// Why a call was refused: a code to act by, and a sentence to read.
@@ -13,14 +13,32 @@ pub struct Refusal {
     /// When to try again, where that helps.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retry_after_ms: Option<u64>,
+    /// What is known of earlier attempts of a call with a request key, where it can be tried
+    /// again: `none` has taken effect, or it is `unknown`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub earlier_attempt: Option<&'static str>,
 }
 
 impl From<Reject> for Refusal {
     fn from(reject: Reject) -> Self {
+        let mut message = reject.to_string();
+        message.push_str(of_earlier(reject.earlier()));
         Self {
             code: reject.code(),
-            message: reject.to_string(),
+            message,
             retry_after_ms: reject.retry_after().map(|span| span.as_millis().max(1)),
+            earlier_attempt: reject.earlier().as_str(),
+        }
+    }
+}
+
+const fn of_earlier(earlier: Earlier) -> &'static str {
+    match earlier {
+        Earlier::Unasked => "",
+        Earlier::None => ". No attempt with this request_key has taken effect",
+        Earlier::Unknown => {
+            ". If you sent this before, it may have been delivered: repeat it with the same \
+             request_key, do not say it anew"
         }
     }
 }
@@ -33,6 +51,7 @@ impl Refusal {
             code: "invalid_arguments",
             message,
             retry_after_ms: None,
+            earlier_attempt: None,
         }
     }
 
@@ -93,7 +112,43 @@ mod tests {
     fn a_moment_is_never_no_time() {
         let refusal = Refusal::from(Reject::Overloaded {
             retry_after: Span(3),
+            earlier: Earlier::Unasked,
         });
         assert_eq!(refusal.retry_after_ms, Some(1));
+    }
+
+    #[test]
+    fn a_refusal_that_can_be_tried_again_says_what_is_known_of_earlier_attempts() {
+        let shown = |earlier| {
+            let retry_after = Span::secs(2);
+            let refusal = Refusal::from(Reject::Overloaded {
+                retry_after,
+                earlier,
+            });
+            serde_json::to_string_pretty(&refusal).unwrap()
+        };
+        insta::assert_snapshot!(shown(Earlier::Unasked), @r#"
+        {
+          "code": "overloaded",
+          "message": "The server has too much to do; try again in 2s",
+          "retry_after_ms": 2000
+        }
+        "#);
+        insta::assert_snapshot!(shown(Earlier::None), @r#"
+        {
+          "code": "overloaded",
+          "message": "The server has too much to do; try again in 2s. No attempt with this request_key has taken effect",
+          "retry_after_ms": 2000,
+          "earlier_attempt": "none"
+        }
+        "#);
+        insta::assert_snapshot!(shown(Earlier::Unknown), @r#"
+        {
+          "code": "overloaded",
+          "message": "The server has too much to do; try again in 2s. If you sent this before, it may have been delivered: repeat it with the same request_key, do not say it anew",
+          "retry_after_ms": 2000,
+          "earlier_attempt": "unknown"
+        }
+        "#);
     }
 }

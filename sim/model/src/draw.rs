@@ -43,6 +43,12 @@ impl Ratio {
     pub const fn is_possible(self) -> bool {
         self.threshold > 0
     }
+
+    /// Whether `some` of `all` are at most this share of them.
+    #[must_use]
+    pub fn covers(self, some: u64, all: u64) -> bool {
+        u128::from(some) * u128::from(self.under) <= u128::from(all) * u128::from(self.over)
+    }
 }
 
 /// As it was written.

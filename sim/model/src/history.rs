@@ -80,7 +80,9 @@ pub enum What<'a> {
 pub enum Retry {
     /// Nothing came for as long as it waits for an answer.
     Silence,
-    /// The server told it to come again later, or it had dropped its connections.
+    /// The client had dropped its connections while it waited for an answer.
+    Dropped,
+    /// The server told it to come again later.
     PutOff,
 }
 

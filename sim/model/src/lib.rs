@@ -7,4 +7,5 @@ pub mod names;
 pub mod outcome;
 pub mod plan;
 pub mod protocol;
+pub mod recipe;
 pub mod server;

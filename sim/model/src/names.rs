@@ -1,7 +1,7 @@
 //! The closed lists of names that scenarios may use: properties, metrics and event types.
 
 /// Every property, in the order of the table in ARCHITECTURE.md.
-pub const PROPERTIES: [&str; 18] = [
+pub const PROPERTIES: [&str; 22] = [
     "no_lost_messages",
     "no_duplicates",
     "room_order",
@@ -11,10 +11,14 @@ pub const PROPERTIES: [&str; 18] = [
     "stick_exclusion",
     "stick_order",
     "room_lifecycle",
+    "presence",
+    "moderation",
     "idempotent_requests",
     "durability",
     "bounded",
     "breaks_rules",
+    "stream_continuity",
+    "outcomes",
     "queue_progress",
     "stick_progress",
     "delivery_progress",

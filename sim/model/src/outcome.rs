@@ -46,6 +46,9 @@ pub struct PropertyResult {
     pub held: Option<bool>,
     /// How many times something could have broken it.
     pub checks: u64,
+    /// How many comparisons could not be made, since a fact that decides them is not known. Only
+    /// live runs leave any.
+    pub unjudged: u64,
     /// What kind of property it is.
     #[serde(skip)]
     pub class: Class,

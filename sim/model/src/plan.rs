@@ -4,12 +4,14 @@ mod persona;
 
 pub use persona::{Habits, Manner, Naming, Persona, Reads};
 
+use std::fmt;
 use std::sync::Arc;
 
 use chat_types::{BreakKind, Config, Span};
 
 use crate::draw::{Quantiles, Ratio};
 use crate::protocol::ReadBy;
+use crate::recipe::Recipe;
 
 /// A whole scenario, checked.
 #[derive(Clone, Debug)]
@@ -36,6 +38,8 @@ pub struct Plan {
     pub network: Network,
     /// In which order it delivers what is under way at once.
     pub schedule: Schedule,
+    /// Where its runs leave the histories of their seeds.
+    pub recipe: Recipe,
     /// What goes wrong, and when; ordered by `at`.
     pub faults: Vec<Fault>,
     /// Names of the properties to judge by, in the order of the table.
@@ -44,6 +48,8 @@ pub struct Plan {
     pub expect_sometimes: Vec<&'static str>,
     /// What figures must keep to.
     pub thresholds: Vec<Threshold>,
+    /// Of the users of each seed, so many may be stuck when the run ends.
+    pub allow_stuck: Ratio,
 }
 
 /// Users drawn from personas, or users and steps written out.
@@ -405,12 +411,56 @@ impl Default for Race {
 /// Something that goes wrong, as data.
 #[derive(Clone, Debug)]
 pub struct Fault {
-    /// When.
+    /// When; of a fault with a milestone, from when on that counts.
     pub at: Span,
+    /// What else must have happened.
+    pub milestone: Option<Milestone>,
     /// What.
     pub kind: FaultKind,
     /// Whether a run that cannot have it is worth anything.
     pub need: Need,
+}
+
+/// Something that a run reaches, for the so-and-so-many-th time: a fault that waits for it strikes
+/// at that very moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Milestone {
+    /// What.
+    pub reached: Reached,
+    /// The how many-th time, from 1.
+    pub count: u32,
+}
+
+/// What can be a milestone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reached {
+    /// A `sometimes` point, by its name: when a client sees it, or the world.
+    Sometimes(&'static str),
+    /// A move of a stick, or of a claim on one, by its name: when it is committed, and before
+    /// anybody hears of it.
+    Stick(&'static str),
+    /// A timer that fires, by its kind: when that is committed, and before anybody hears of it.
+    Timer(&'static str),
+}
+
+impl Reached {
+    /// The group of its name, as scenarios write it, and the name.
+    #[must_use]
+    pub const fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Sometimes(name) => ("sometimes", name),
+            Self::Stick(name) => ("stick", name),
+            Self::Timer(name) => ("timer", name),
+        }
+    }
+}
+
+/// `match 3`, `released_by_push 1`.
+impl fmt::Display for Milestone {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (_, name) = self.reached.words();
+        write!(f, "{name} {}", self.count)
+    }
 }
 
 /// Whether a run needs a fault. The simulator can do every one; nobody can crash a live server
@@ -451,6 +501,9 @@ pub enum FaultKind {
     Suspend { victims: Victims, duration: Span },
     /// The server's clock jumps ahead.
     ClockJump { by: Span },
+    /// The next answers that the server sends get lost: of a milestone that is committed, all that
+    /// this commit answers.
+    LoseReplies,
     /// An operator acts.
     Operator(OperatorAct),
 }
@@ -466,6 +519,7 @@ impl FaultKind {
             | Self::SlowDisk { .. }
             | Self::FailDisk { .. }
             | Self::ClockJump { .. }
+            | Self::LoseReplies
             | Self::Operator(_) => None,
         }
     }

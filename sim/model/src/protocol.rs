@@ -7,10 +7,13 @@ mod answer;
 mod event;
 mod op;
 
-pub use answer::{Answer, Attendance, Member, Outcome, PastMessage, Refusal};
-pub use event::{EndReason, LostRange, Moderated, Presence, Saw, StickChange};
+pub use answer::{Answer, Attendance, Earlier, Member, Outcome, PastMessage, Refusal};
+pub use event::{
+    EndReason, LostRange, Membership, Moderated, Presence, Saw, StickChange, StickLoss,
+};
 pub use op::{Op, ReadBy};
 
+use std::fmt;
 use std::sync::Arc;
 
 use chat_types::{Span, Time};
@@ -23,9 +26,27 @@ pub struct Agent(pub u32);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct User(pub u32);
 
+impl fmt::Display for User {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "user_{}", self.0)
+    }
+}
+
 /// A room as clients know it: the 3 of `room_3`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Room(pub u32);
+
+impl fmt::Display for Room {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "room_{}", self.0)
+    }
+}
+
+/// The most events that a virtual user's `check` asks for.
+pub const CHECK_MAX: usize = 100;
+
+/// The most events that the world writes to a stream at once.
+pub const PUSH_MAX: usize = 64;
 
 /// One call of one agent, retries included: counts from 0 for each agent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

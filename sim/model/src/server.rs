@@ -4,6 +4,8 @@
 //! own clock, which a fault may set ahead of the world's. A [`Ticket`] names one call, or the
 //! stream that one call opened, from when it came to the server until it is answered or over.
 
+use std::sync::Arc;
+
 use chat_types::{Config, Span, Time};
 
 use crate::protocol::{Op, Outcome, Room, Saw, User};
@@ -20,10 +22,11 @@ pub struct Ticket(pub u64);
 #[derive(Clone, Copy, Debug)]
 #[expect(missing_docs, reason = "the variant says what its fields are")]
 pub enum ServerRecord<'a> {
-    /// A call came to the server.
+    /// A call came to the server, from such an address.
     Asked {
         at: Time,
         ticket: Ticket,
+        from: u64,
         ask: &'a Ask,
     },
     /// An entry of the journal was committed, and took effect. `position` counts from 1. `ticket`
@@ -36,6 +39,8 @@ pub enum ServerRecord<'a> {
         ticket: Option<Ticket>,
         said: &'a Outcome,
     },
+    /// A batch was put together, and its append began.
+    Appending { at: Time },
     /// The append of a batch failed: none of its entries took effect. The server said so to the
     /// calls concerned.
     AppendFailed { at: Time },
@@ -71,7 +76,29 @@ pub enum ServerRecord<'a> {
     /// The server is up again; what its journal kept was committed before this.
     Restarted { at: Time },
     /// The server's clock was set ahead, to `at`.
-    ClockJumped { at: Time },
+    ClockJumped { at: Time, by: Span },
+}
+
+impl ServerRecord<'_> {
+    /// When it happened, by the server's clock.
+    #[must_use]
+    pub const fn at(&self) -> Time {
+        let (Self::Asked { at, .. }
+        | Self::Committed { at, .. }
+        | Self::Appending { at }
+        | Self::AppendFailed { at }
+        | Self::AppendUnknown { at }
+        | Self::Answered { at, .. }
+        | Self::StreamOpened { at, .. }
+        | Self::Pushed { at, .. }
+        | Self::StreamWritable { at, .. }
+        | Self::StreamEnded { at, .. }
+        | Self::Gone { at, .. }
+        | Self::Crashed { at }
+        | Self::Restarted { at }
+        | Self::ClockJumped { at, .. }) = self;
+        *at
+    }
 }
 
 /// What came to the server's door.
@@ -146,12 +173,35 @@ pub enum Entry {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the variant says what its fields are")]
 pub enum Act {
-    Mute { user: User },
-    Unmute { user: User },
-    Kick { user: User, room: Room },
-    Close { room: Room },
-    BanUser { user: User },
-    Unban { name: std::sync::Arc<str> },
+    Mute {
+        user: User,
+        reason: Arc<str>,
+    },
+    Unmute {
+        user: User,
+    },
+    Kick {
+        user: User,
+        room: Room,
+        reason: Arc<str>,
+    },
+    Close {
+        room: Room,
+        reason: Arc<str>,
+    },
+    BanUser {
+        user: User,
+        reason: Arc<str>,
+    },
+    Unban {
+        name: Arc<str>,
+    },
+    BanAddress {
+        address: u64,
+    },
+    UnbanAddress {
+        address: u64,
+    },
 }
 
 /// Events of one inbox that left the server at once.
@@ -176,4 +226,6 @@ pub struct Gap {
     pub to: u64,
     /// Where events are gone, by room.
     pub rooms: Vec<crate::protocol::LostRange>,
+    /// Whether there are more rooms than are named.
+    pub rooms_omitted: bool,
 }

@@ -179,7 +179,7 @@ fn a_scenario_takes_the_block_as_it_is() {
     let block = measured.to_yaml("0.1.0");
     let text = format!(
         "name: s\nduration: 1s\nphases: [{{ name: a, duration: 1s, arrival_count: 1 }}]\n\
-         scenarios: [{{ name: p, flow: [check] }}]\n{block}"
+         scenarios: [{{ name: p, flow: [login, check] }}]\n{block}"
     );
     let plan = scenario::parse("s.yaml", &text).unwrap();
     let mut applied = scenario::parse("s.yaml", text.split("# Measured").next().unwrap()).unwrap();

@@ -8,12 +8,15 @@ use clap::Args;
 
 use crate::explore::Mix;
 use crate::names::PROPERTIES;
+use crate::recipe::Recipe;
 use crate::runner::{PANIC, Seek};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
   sim explore scenarios/*.yaml --seeds 2000
   sim explore scenarios/*.yaml --for 10m --keep-going --json explored.json
+  sim explore scenarios/*.yaml --guided --corpus target/corpus --for 10m
+  sim explore --flows --seeds 2000
   sim explore scenarios/churn.yaml --seeds 1 --seed 1337 --verbose
   sim explore scenarios/stick_contention.yaml --seeds 2000 --seek stick-wait
 
@@ -23,6 +26,15 @@ expect_sometimes are not judged, for they were made for the scenario as it is.
 Of N seeds over several files, seed I goes to file I mod the number of files.
 The same seeds find the same, with any --jobs; --for decides only how many.
 
+--flows draws what users do as well: visits to rooms, partners, turns with the
+stick and breaks, in an order that can work, under defaults or drawn limits.
+
+With --guided, a run splits where it reaches a state of the chat that is new or
+rare: copies of its world go on with chance of their own. --seeds counts such
+families of runs; without it and --for, exploring ends when 1,000 families in a
+row reach nothing new. What a branch did is a recipe: run it again by --recipe.
+--corpus keeps what was new, a small file each, and goes on from it.
+
 Exit codes: 0 nothing was violated, 1 a safety property (or a panic),
 3 a liveness property, 2 a wrong command line or scenario.";
 
@@ -30,10 +42,13 @@ Exit codes: 0 nothing was violated, 1 a safety property (or a panic),
 #[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
 pub struct ExploreArgs {
     /// Scenario files, taken in turn
-    #[arg(value_name = "FILE", required = true)]
+    #[arg(value_name = "FILE", required_unless_present = "flows")]
     pub files: Vec<PathBuf>,
+    /// Draw everyday flows as well, or with no FILE alone
+    #[arg(long)]
+    pub flows: bool,
     /// How many seeds to try in all
-    #[arg(long, value_name = "N", required_unless_present = "time")]
+    #[arg(long, value_name = "N", required_unless_present_any = ["time", "guided"])]
     pub seeds: Option<NonZeroU64>,
     /// How long to go on, as in 90s or 10m
     #[arg(long = "for", id = "time", value_name = "TIME", conflicts_with = "seeds", value_parser = some_time)]
@@ -52,6 +67,15 @@ pub struct ExploreArgs {
     /// Go on after a failure
     #[arg(long)]
     pub keep_going: bool,
+    /// Split runs where they reach something new
+    #[arg(long, conflicts_with_all = ["seek", "recipe"])]
+    pub guided: bool,
+    /// With --guided: keep what was new there
+    #[arg(long, value_name = "DIR", requires = "guided")]
+    pub corpus: Option<PathBuf>,
+    /// Leave the seed's history there: s123:2,s990:1
+    #[arg(long, value_name = "RECIPE", requires = "seeds")]
+    pub recipe: Option<Recipe>,
     /// Only violations of these count (properties, panic)
     #[arg(long = "property", value_name = "NAME,…", value_delimiter = ',', value_parser = property)]
     pub properties: Vec<String>,

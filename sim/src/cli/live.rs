@@ -133,6 +133,9 @@ pub(super) fn check(run: &RunArgs) -> Result<(), String> {
     if run.seeds.is_some_and(|seeds| seeds.get() > 1) {
         return Err("--target runs one seed: leave --seeds (or SIM_SEEDS) at 1".to_owned());
     }
+    if run.recipe.is_some() {
+        return Err("--recipe replays a virtual world, and --target has none".to_owned());
+    }
     config(&run.live.limits)?;
     if run.live.stages && run.trace.is_some() {
         return Err("--trace follows one run: leave --stages out".to_owned());

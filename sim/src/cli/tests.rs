@@ -94,6 +94,12 @@ fn what_makes_no_sense_is_refused() {
         ("sim a.yaml --jobs 0", "--jobs"),
         ("sim a.yaml --seed -1", "-1"),
         ("sim a.yaml --quiet --verbose", "cannot be used with"),
+        ("sim a.yaml b.yaml --recipe s1:2", "--recipe is of one run"),
+        (
+            "sim a.yaml --seeds 2 --recipe s1:2",
+            "--recipe is of one run",
+        ),
+        ("sim a.yaml --recipe s1:0", "no turn of a recipe"),
         (
             "sim a.yaml --trace t --seeds 2",
             "leave --seeds (or SIM_SEEDS) at 1",

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::BufWriter;
-use std::num::NonZeroU64;
+use std::num::{NonZeroU64, NonZeroUsize};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Duration;
@@ -11,8 +11,11 @@ use super::{Console, WRONG, is_stdout, load_all, shrinking};
 use crate::caught::caught;
 use crate::cli::ExploreArgs;
 use crate::engine::Engine;
-use crate::explore::{Exploration, Explored, Failure, Guide, Listener, Patience, Trial, explore};
+use crate::explore::{
+    Corpus, Exploration, Explored, Failure, Guide, Listener, Patience, Trial, blank, explore,
+};
 use crate::output;
+use crate::plan::Plan;
 use crate::report::{
     Detail, Exploring, Kept, VERSION, View, exploration, exploration_json, exploring_line,
 };
@@ -20,6 +23,12 @@ use crate::runner::{Measured, Progress};
 use crate::scenario::to_yaml;
 use crate::shrink;
 use crate::trace::TraceWriter;
+
+/// How the command line asks for drawn flows: in place of a file.
+const FLOWS: &str = "--flows";
+
+/// Between two savings of the corpus, so that little is lost when exploring is killed.
+const SAVE: Duration = Duration::from_secs(20);
 
 /// Between two looks of the live line.
 const LOOK: Duration = Duration::from_millis(100);
@@ -30,9 +39,12 @@ pub(super) fn run<M: Measured>(
     engine: &Engine<M>,
     console: &mut Console<'_>,
 ) -> u8 {
-    let Some(plans) = load_all(&arguments.files, engine, console) else {
+    let Some(mut plans) = load_all(&arguments.files, engine, console) else {
         return WRONG;
     };
+    if arguments.flows {
+        plans.push(blank());
+    }
     for path in [&arguments.json, &arguments.trace].into_iter().flatten() {
         if !is_stdout(Some(path))
             && let Err(problem) = output::prepare(path)
@@ -40,6 +52,53 @@ pub(super) fn run<M: Measured>(
             return cannot_write(path, &problem, console);
         }
     }
+    let guided = match arguments.guided.then(|| corpus(arguments)) {
+        Some(Ok(corpus)) => Some(corpus),
+        Some(Err(problem)) => {
+            console.complain(&format!("error: cannot read the corpus: {problem}\n"));
+            return WRONG;
+        }
+        None => None,
+    };
+    let what = asked(arguments, &plans, console.cores, guided);
+    let began = (console.clock)();
+    let found = explore(&what, engine, &mut Ear::new(arguments, &what, console));
+    let wall = (console.clock)().saturating_sub(began);
+    (console.live)(None);
+    if let (Some(folder), Some(corpus)) = (&arguments.corpus, &found.guided)
+        && let Err(problem) = corpus.save(folder)
+    {
+        return cannot_write(folder, &problem, console);
+    }
+    if let Some(path) = &arguments.trace
+        && let Some(failure) = found.failures.iter().next()
+        && let Err(problem) = trace(path, &what, failure, engine)
+    {
+        return cannot_write(path, &problem, console);
+    }
+    let kept = keep_all(arguments, &what, &found, engine, console);
+    let named = arguments.files.iter();
+    let mut files: Vec<String> = named.map(|file| file.display().to_string()).collect();
+    if arguments.flows {
+        files.push(FLOWS.to_owned());
+    }
+    let run = Exploring {
+        files: &files,
+        what: &what,
+        found: &found,
+        kept: &kept,
+        wall,
+    };
+    tell(arguments, &run, console)
+}
+
+/// What the command line asks for.
+fn asked<'p>(
+    arguments: &'p ExploreArgs,
+    plans: &'p [Plan],
+    cores: NonZeroUsize,
+    guided: Option<Corpus>,
+) -> Explored<'p> {
     let guide = if arguments.unguided {
         Guide::Nowhere
     } else {
@@ -50,27 +109,29 @@ pub(super) fn run<M: Measured>(
     } else {
         Patience::FirstFailure
     };
-    let what = Explored {
-        plans: &plans,
+    Explored {
+        plans,
         first: arguments.seed,
         count: arguments.seeds.map_or(u64::MAX, NonZeroU64::get),
         draw: arguments.draw,
         mix: arguments.schedule,
-        jobs: arguments.jobs.unwrap_or(console.cores),
+        jobs: arguments.jobs.unwrap_or(cores),
         patience,
         properties: &arguments.properties,
         seek: arguments.seek.map(|seek| (seek, guide)),
-    };
-    let began = (console.clock)();
-    let found = explore(&what, engine, &mut Ear::new(arguments, &what, console));
-    let wall = (console.clock)().saturating_sub(began);
-    (console.live)(None);
-    if let Some(path) = &arguments.trace
-        && let Some(failure) = found.failures.iter().next()
-        && let Err(problem) = trace(path, &what, failure, engine)
-    {
-        return cannot_write(path, &problem, console);
+        recipe: arguments.recipe.clone().unwrap_or_default(),
+        guided,
     }
+}
+
+/// What is kept of each failure.
+fn keep_all<M: Measured>(
+    arguments: &ExploreArgs,
+    what: &Explored<'_>,
+    found: &Exploration,
+    engine: &Engine<M>,
+    console: &mut Console<'_>,
+) -> Vec<Kept> {
     let mut kept: Vec<Kept> = Vec::new();
     for failure in found.failures.iter() {
         // One seed may violate one property in several ways; one scenario shows it.
@@ -79,22 +140,16 @@ pub(super) fn run<M: Measured>(
         let before = found.failures.iter().take(kept.len()).position(same);
         kept.push(match before {
             Some(before) => kept[before].clone(),
-            None => keep(arguments, &what, failure, engine, console),
+            None => keep(arguments, what, failure, engine, console),
         });
     }
-    let files: Vec<String> = arguments
-        .files
-        .iter()
-        .map(|file| file.display().to_string())
-        .collect();
-    let run = Exploring {
-        files: &files,
-        what: &what,
-        found: &found,
-        kept: &kept,
-        wall,
-    };
-    tell(arguments, &run, console)
+    kept
+}
+
+/// What was interesting before.
+fn corpus(arguments: &ExploreArgs) -> std::io::Result<Corpus> {
+    let folder = arguments.corpus.as_deref();
+    folder.map_or_else(|| Ok(Corpus::default()), Corpus::load)
 }
 
 /// Writes the drawn scenario of a failure, and the smallest one that fails in the same way.
@@ -192,6 +247,7 @@ struct Ear<'a, 'c> {
     console: &'a mut Console<'c>,
     began: Duration,
     looked: Duration,
+    saved: Duration,
 }
 
 impl<'a, 'c> Ear<'a, 'c> {
@@ -207,6 +263,7 @@ impl<'a, 'c> Ear<'a, 'c> {
             console,
             began,
             looked: began,
+            saved: began,
         }
     }
 }
@@ -231,6 +288,15 @@ impl Listener for Ear<'_, '_> {
         if now.saturating_sub(self.looked) >= LOOK {
             self.looked = now;
             (self.console.live)(Some(&exploring_line(so_far, wall)));
+        }
+        if let (Some(folder), Some(corpus)) = (&self.arguments.corpus, &so_far.guided)
+            && now.saturating_sub(self.saved) >= SAVE
+        {
+            self.saved = now;
+            if let Err(problem) = corpus.save(folder) {
+                cannot_write(folder, &problem, self.console);
+                return ControlFlow::Break(());
+            }
         }
         match self.arguments.time {
             Some(time) if wall >= Duration::from_micros(time.0) => ControlFlow::Break(()),

@@ -11,6 +11,7 @@ use crate::cli::RunArgs;
 use crate::engine::Engine;
 use crate::live::{self, LiveError, LiveOutcome, Options, RateScale, Ready};
 use crate::plan::Plan;
+use crate::recipe::Recipe;
 use crate::report::{FinishedRun, live_line, repeat_command};
 use crate::result::{LiveResult, Repro, RunResult, StageResult, Verdict};
 use crate::runner::{Measured, Progress, of_one_seed};
@@ -71,7 +72,7 @@ fn once<M: Measured>(
     summary.result.live = Some(live);
     let file = path.display().to_string();
     summary.result.repro = Some(Repro {
-        command: repeat_command(&file, seed, 1) + &arguments.live.words(),
+        command: repeat_command(&file, seed, 1, &Recipe::default()) + &arguments.live.words(),
         whole: None,
         file: file.clone(),
     });

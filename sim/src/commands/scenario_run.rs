@@ -131,7 +131,7 @@ fn repro(run: &FinishedRun, seeds: Seeds) -> Repro {
         None => (seeds.first, seeds.count.get()),
     };
     Repro {
-        command: repeat_command(&run.file, seed, count),
+        command: repeat_command(&run.file, seed, count, &run.plan.recipe),
         whole: None,
         file: run.file.clone(),
     }

@@ -57,13 +57,16 @@ pub(super) fn shrink<M: Measured>(
     engine: &Engine<M>,
     console: &mut Console<'_>,
 ) -> u8 {
-    let plan = match (engine.load)(&arguments.file) {
+    let mut plan = match (engine.load)(&arguments.file) {
         Ok(plan) => plan,
         Err(problem) => {
             console.complain_of(&problem);
             return WRONG;
         }
     };
+    if let Some(recipe) = &arguments.recipe {
+        plan.recipe = recipe.clone();
+    }
     let seed = arguments.seed.unwrap_or(plan.seed);
     let found = arguments
         .property

@@ -96,6 +96,7 @@ fn run_seed(
     let property = PropertyResult {
         held: Some(!broken),
         checks: 5,
+        unjudged: 0,
         class: Class::Safety,
     };
     let violation = Violation {
@@ -162,6 +163,7 @@ impl Desk {
             load,
             schema: || serde_json::json!({"title": "Scenario"}),
             run: run_seed,
+            begin: |_, _| unreachable!("nothing is explored by splitting"),
             live: |_, _, _, _| unreachable!("no live run is asked for"),
             start: Time(1_000),
         };

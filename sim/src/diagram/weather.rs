@@ -4,7 +4,7 @@ use chat_core::Span;
 
 use super::Band;
 use super::recorder::Recorder;
-use crate::plan::FaultKind;
+use crate::plan::{Fault, FaultKind};
 use crate::protocol::Agent;
 
 impl Recorder<'_> {
@@ -46,6 +46,7 @@ impl Recorder<'_> {
             | FaultKind::SlowDisk { .. }
             | FaultKind::FailDisk { .. }
             | FaultKind::ClockJump { .. }
+            | FaultKind::LoseReplies
             | FaultKind::Operator(_) => return,
         };
         for victim in victims {
@@ -55,9 +56,11 @@ impl Recorder<'_> {
         }
     }
 
-    /// What is wrong with the disk is told by nobody, and known from the plan.
+    /// What is wrong with the disk is told by nobody, and known from the plan; but not when a
+    /// milestone was reached.
     pub(super) fn disk_bands(&mut self) {
-        for fault in &self.plan.faults {
+        let at_times = |fault: &&Fault| fault.milestone.is_none();
+        for fault in self.plan.faults.iter().filter(at_times) {
             let (kind, duration, label) = match &fault.kind {
                 FaultKind::SlowDisk { factor, duration } => {
                     ("slow_disk", *duration, format!("disk {factor}× slower"))
@@ -78,6 +81,7 @@ impl Recorder<'_> {
                 | FaultKind::SlowReaders { .. }
                 | FaultKind::Suspend { .. }
                 | FaultKind::ClockJump { .. }
+                | FaultKind::LoseReplies
                 | FaultKind::Operator(_) => continue,
             };
             self.band(self.server, fault.at, fault.at + duration, kind, &label);

@@ -122,6 +122,7 @@ impl Writer {
             Action::Crash => {
                 self.faults.push(Fault {
                     at: self.at,
+                    milestone: None,
                     kind: FaultKind::Crash {
                         down_for: DOWN,
                         lose_unsynced: true,

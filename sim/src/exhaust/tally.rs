@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::Counterexample;
-use crate::properties::Judgement;
 use crate::result::{Class, PropertyResult};
+use sim_judge::Judgement;
 
 /// Each property by name. A path's checks count once for each state at which it was judged, which
 /// is what its prefixes were judged at too.
@@ -49,6 +49,7 @@ impl Tally {
         let known = self.0.entry(name).or_insert(PropertyResult {
             held: None,
             checks: 0,
+            unjudged: 0,
             class: Class::Safety,
         });
         known.checks += result.checks;

@@ -6,17 +6,22 @@
 #[cfg(test)]
 mod pretend;
 
-use chat_core::{Address, Hub, Node, Output, Response, Seq, Span, Ticket, Time, TimerKind, UserId};
+use chat_core::{
+    Address, Call, Hub, Node, Output, Response, Seq, Span, Ticket, Time, TimerKind, UserId,
+};
 
 use super::action::{Action, Ask};
 use super::client::{Client, Unanswered};
 use super::print::{Base, Reader, print, print_shown};
 use crate::history::{Observer as _, Path, Record, Retry, What, WorldRecord};
 use crate::plan::Plan;
-use crate::properties::{Judge, Judgement};
-use crate::protocol::{Agent, Answer, CallId, Op, Outcome, ReadBy, Saw, StickChange, User};
-use crate::translate;
+use crate::protocol::{
+    Agent, Answer, CallId, Op, Outcome, PUSH_MAX, ReadBy, Saw, StickChange, User,
+};
+use crate::translate::{self, judged};
 use crate::user::Credential;
+use sim_judge::{Judge, Judgement};
+use sim_model::server::ServerRecord;
 
 /// Each step takes this long, so that what came before is before by the clock too.
 const STEP: Span = Span(1);
@@ -60,6 +65,8 @@ pub(super) struct Tiny {
     /// How many things went wrong so far.
     faults: u8,
     answers: Vec<Told>,
+    /// Who reads, of the call in hand.
+    reader: Option<UserId>,
 }
 
 impl Tiny {
@@ -75,6 +82,7 @@ impl Tiny {
             highest: Base::default(),
             faults: 0,
             answers: Vec::new(),
+            reader: None,
         };
         tiny.settle();
         tiny
@@ -235,10 +243,7 @@ impl Tiny {
         };
         let key = key.map(|call| u128::from(secret) << 32 | u128::from(call.0));
         let ticket = self.ticket();
-        let call = translate::call(who, key, op);
-        self.node
-            .submit(self.now, ticket, Address(u64::from(user)), call);
-        self.settle();
+        self.submit(user, ticket, translate::call(who, key, op));
         let place = self.answers.iter().position(|told| told.0 == ticket)?;
         Some(self.answers.swap_remove(place).1)
     }
@@ -250,17 +255,10 @@ impl Tiny {
         op: &Op,
         response: Result<Response, chat_core::Reject>,
     ) -> Outcome {
-        let outcome = match response {
-            Ok(Response::Done(reply)) => Ok(translate::answer(&reply)),
-            Ok(Response::Read(read)) => {
-                if let chat_core::Answer::Page { page, .. } = &read {
-                    self.deliver(user, page, Path::Check);
-                }
-                Ok(translate::read(&read))
-            }
-            Ok(Response::Streaming) => Ok(Answer::Done),
-            Err(reject) => Err(translate::refusal(&reject)),
-        };
+        if let Ok(Response::Read(chat_core::Answer::Page { page, .. })) = &response {
+            self.deliver(user, page, Path::Check);
+        }
+        let outcome = translate::response(&response);
         let client = &mut self.clients[usize::from(user)];
         client.learn(&outcome);
         self.record(
@@ -294,6 +292,8 @@ impl Tiny {
     fn disconnect(&mut self, user: u8) {
         if let Some(stream) = self.clients[usize::from(user)].stream.take() {
             self.record(user, What::StreamClosed);
+            let (at, ticket) = (self.now, judged(stream));
+            self.show(&ServerRecord::Gone { at, ticket });
             self.node.close_stream(stream);
             self.settle();
         }
@@ -306,9 +306,7 @@ impl Tiny {
         let call =
             translate::open_stream(Credential::Handle { secret }, ReadBy::Handle, client.cursor);
         self.clients[usize::from(user)].stream = Some(ticket);
-        self.node
-            .submit(self.now, ticket, Address(u64::from(user)), call);
-        self.settle();
+        self.submit(user, ticket, call);
         let told = self.answers.iter().position(|told| told.0 == ticket);
         if let Some(Err(_)) = told.map(|place| self.answers.swap_remove(place).1) {
             self.clients[usize::from(user)].stream = None;
@@ -334,10 +332,12 @@ impl Tiny {
             at,
             lose_unsynced: true,
         });
+        self.show(&ServerRecord::Crashed { at });
         let snapshot = self.node.hub().snapshot();
         let hub = Hub::restore(&snapshot).expect("a snapshot of this very state");
         let config = hub.config().clone();
         self.node = Node::resume(hub, config);
+        self.show(&ServerRecord::Restarted { at });
         for user in 0..self.clients.len() {
             let number = self.clients[user].number;
             if self.clients[user].stream.take().is_some() {
@@ -360,8 +360,21 @@ impl Tiny {
             if self.node.poll_batch(self.now + SOON).is_none() {
                 return;
             }
+            let at = self.now;
+            self.show(&ServerRecord::Appending { at });
             let first = self.node.hub().position().next();
-            self.node.committed(first, self.now);
+            let (judge, mut position) = (&mut self.judge, first);
+            self.node
+                .committed_and(first, at, |entry, ticket, outcome| {
+                    judge.observe_server(&ServerRecord::Committed {
+                        position: position.0,
+                        at,
+                        entry: &translate::entry(entry),
+                        ticket: ticket.map(judged),
+                        said: &translate::outcome(outcome),
+                    });
+                    position = position.next();
+                });
         }
         panic!("the node proposes without end");
     }
@@ -373,13 +386,20 @@ impl Tiny {
                     ticket,
                     outcome: Ok(Response::Streaming),
                 } => {
+                    let (at, stream) = (self.now, judged(ticket));
+                    self.show(&ServerRecord::StreamOpened { at, ticket: stream });
                     if let Some(user) = self.whose(ticket) {
                         self.record(user, What::StreamOpened);
                     }
                 }
-                Output::Reply { ticket, outcome } => self.answers.push((ticket, outcome)),
+                Output::Reply { ticket, outcome } => {
+                    self.show_answer(ticket, &outcome);
+                    self.answers.push((ticket, outcome));
+                }
                 Output::StreamReady(ticket) => self.push(ticket),
                 Output::StreamClosed(ticket) => {
+                    let (at, stream) = (self.now, judged(ticket));
+                    self.show(&ServerRecord::StreamEnded { at, ticket: stream });
                     if let Some(user) = self.whose(ticket) {
                         self.clients[usize::from(user)].stream = None;
                         self.record(user, What::StreamClosed);
@@ -388,6 +408,42 @@ impl Tiny {
                 Output::Notice { .. } => {}
             }
         }
+    }
+
+    /// Hands a call to the node, and what comes of it to the judge and to the client.
+    fn submit(&mut self, user: u8, ticket: Ticket, call: Call) {
+        let from = u64::from(user);
+        self.show(&ServerRecord::Asked {
+            at: self.now,
+            ticket: judged(ticket),
+            from,
+            ask: &translate::ask(&call),
+        });
+        self.reader = match &call {
+            Call::Read { reader, .. } => translate::user_of(self.node.hub(), *reader),
+            Call::Command { .. } | Call::Operate { .. } | Call::OpenStream { .. } => None,
+        };
+        self.node.submit(self.now, ticket, Address(from), call);
+        self.settle();
+    }
+
+    fn show(&mut self, record: &ServerRecord<'_>) {
+        self.judge.observe_server(record);
+    }
+
+    fn show_answer(&mut self, ticket: Ticket, outcome: &Result<Response, chat_core::Reject>) {
+        let page = match outcome {
+            Ok(Response::Read(chat_core::Answer::Page { page, .. })) => {
+                Some(translate::page(page, self.reader.unwrap_or_default()))
+            }
+            _ => None,
+        };
+        self.judge.observe_server(&ServerRecord::Answered {
+            at: self.now,
+            ticket: judged(ticket),
+            outcome: &translate::response(outcome),
+            page: page.as_ref(),
+        });
     }
 
     fn whose(&self, stream: Ticket) -> Option<u8> {
@@ -399,9 +455,16 @@ impl Tiny {
         let Some(user) = self.whose(stream) else {
             return;
         };
-        while let Some(page) = self.node.read_stream(stream, 64)
+        while let Some(page) = self.node.read_stream(stream, PUSH_MAX)
             && !(page.events.is_empty() && page.gap.is_none())
         {
+            let reader = self.node.stream_user(stream).unwrap_or_default();
+            let (at, ticket) = (self.now, judged(stream));
+            self.show(&ServerRecord::Pushed {
+                at,
+                ticket,
+                page: &translate::page(&page, reader),
+            });
             self.deliver(user, &page, Path::Stream);
         }
     }

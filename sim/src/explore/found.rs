@@ -52,7 +52,7 @@ impl Failures {
             class,
             cause,
             detail: detail.to_owned(),
-            trial: *trial,
+            trial: trial.clone(),
             trace_hash,
             trials: 1,
             last: trial.index,

@@ -84,7 +84,7 @@ impl Hunted {
         let place = self
             .worst
             .partition_point(|one| one.1.figure >= worst.figure);
-        self.worst.insert(place, (*trial, worst));
+        self.worst.insert(place, (trial.clone(), worst));
         self.worst.truncate(HELD);
     }
 }
@@ -92,6 +92,7 @@ impl Hunted {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::recipe::Recipe;
 
     fn fresh(index: u64) -> Trial {
         let seed = 100 + index;
@@ -100,6 +101,7 @@ mod tests {
             scenario: 0,
             draw: seed,
             seed,
+            recipe: Recipe::default(),
         }
     }
 

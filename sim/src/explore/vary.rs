@@ -7,6 +7,7 @@
 //! scenario in its own form.
 
 mod dice;
+mod everyday;
 mod faults;
 mod flows;
 mod limits;
@@ -15,6 +16,8 @@ mod surroundings;
 
 use chat_core::Span;
 
+pub use self::everyday::{EVERYDAY, blank};
+
 use self::dice::Dice;
 use crate::plan::{Plan, Race, Schedule, Workload};
 
@@ -22,7 +25,18 @@ use crate::plan::{Plan, Race, Schedule, Workload};
 const OWN_USERS: u32 = 120;
 
 /// Which schedules are explored.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    clap::ValueEnum,
+    serde::Serialize,
+    serde::Deserialize,
+)]
+#[serde(rename_all = "snake_case")]
 pub enum Mix {
     /// The plain one only.
     Plain,
@@ -65,6 +79,13 @@ pub fn vary(plan: &Plan, seed: u64, mix: Mix) -> Varied {
     if matches!(plan.workload, Workload::Steps { .. }) {
         dice.say("own steps");
         surroundings::network(&mut plan, &mut dice);
+    } else if everyday::is_blank(&plan) {
+        everyday::draw(&mut plan, &mut dice);
+        let arrivals = people::arrivals_end(&plan);
+        plan.duration = arrivals + Span::secs(u64::from(dice.pick(&[4_u32, 10, 30])));
+        if dice.coin() {
+            faults::draw(&mut plan, &mut dice);
+        }
     } else if dice.one_in(16) {
         dice.say("own form");
         people::cap_arrivals(&mut plan, OWN_USERS);

@@ -9,7 +9,8 @@ use serde::Deserialize;
 use super::clock::{Clock, timestamp};
 use super::names::Names;
 use crate::protocol::{
-    EndReason, LostRange, Moderated, Presence, Room, Saw, Shown, StickChange, User,
+    EndReason, LostRange, Membership, Moderated, Presence, Room, Saw, Shown, StickChange,
+    StickLoss, User,
 };
 
 /// An event as it is written.
@@ -61,6 +62,16 @@ struct LostJson<'a> {
     room_id: Cow<'a, str>,
     from_room_seq: u64,
     to_room_seq: u64,
+    messages: u64,
+    #[serde(borrow)]
+    you: Option<Cow<'a, str>>,
+    members_changed: bool,
+    #[serde(borrow)]
+    stick: Option<Cow<'a, str>>,
+    epoch: u64,
+    stick_changed: bool,
+    #[serde(borrow)]
+    ended: Option<Cow<'a, str>>,
 }
 
 /// An event on its way to a client.
@@ -84,11 +95,7 @@ impl Event {
     pub(super) fn read(json: &EventJson<'_>, names: &Names, clock: &Clock) -> Option<Self> {
         let seq = json.seq?;
         let at = json.timestamp.as_deref().and_then(timestamp);
-        let rooms = json.rooms.iter().map(|lost| LostRange {
-            room: names.room(&lost.room_id),
-            from: lost.from_room_seq,
-            to: lost.to_room_seq,
-        });
+        let rooms = json.rooms.iter().map(|lost| lost_range(lost, names));
         Some(Self {
             seq,
             sent_at: at.map(|at| clock.of_server(at)),
@@ -191,6 +198,32 @@ fn shape(json: &EventJson<'_>, names: &Names) -> Option<Saw<'static>> {
                 .or_else(|| of_stick(kind, (room, room_seq), user?, json))
                 .or_else(|| of_moderation(kind, (room, room_seq), user))
         }
+    }
+}
+
+fn lost_range(lost: &LostJson<'_>, names: &Names) -> LostRange {
+    let you = |change: &str| match change {
+        "joined" => Some(Membership::Joined),
+        "left" => Some(Membership::Left),
+        "kicked" => Some(Membership::Kicked),
+        _ => None,
+    };
+    let stick = |change: &str| match change {
+        "granted" => Some(StickLoss::Granted(lost.epoch)),
+        "released" => Some(StickLoss::Released(lost.epoch)),
+        "expired" => Some(StickLoss::Expired(lost.epoch)),
+        _ => None,
+    };
+    LostRange {
+        room: names.room(&lost.room_id),
+        from: lost.from_room_seq,
+        to: lost.to_room_seq,
+        messages: lost.messages,
+        you: lost.you.as_deref().and_then(you),
+        members_changed: lost.members_changed,
+        stick: lost.stick.as_deref().and_then(stick),
+        stick_changed: lost.stick_changed,
+        ended: lost.ended.as_deref().and_then(reason),
     }
 }
 
@@ -317,6 +350,45 @@ mod tests {
             });
             assert_eq!(read(&event).unwrap().saw().kind(), kind);
         }
+    }
+
+    #[test]
+    fn a_gap_says_what_each_room_lost() {
+        let gap = json!({
+            "seq": 6, "type": "gap", "from_seq": 4, "to_seq": 6, "lost": 3, "rooms_omitted": false,
+            "rooms": [
+                { "room_id": "room_3", "from_room_seq": 1, "to_room_seq": 3, "messages": 2,
+                  "members_changed": true, "stick_changed": true, "you": "kicked",
+                  "stick": "granted", "epoch": 7, "ended": "closed" },
+                { "room_id": "room_4", "from_room_seq": 5, "to_room_seq": 5 },
+            ],
+        });
+        let rooms = [
+            LostRange {
+                room: Room(3),
+                from: 1,
+                to: 3,
+                messages: 2,
+                you: Some(Membership::Kicked),
+                members_changed: true,
+                stick: Some(StickLoss::Granted(7)),
+                stick_changed: true,
+                ended: Some(EndReason::Closed),
+            },
+            LostRange {
+                room: Room(4),
+                from: 5,
+                to: 5,
+                ..LostRange::default()
+            },
+        ];
+        let expected = Saw::Gap {
+            from: 4,
+            to: 6,
+            lost: 3,
+            rooms: &rooms,
+        };
+        assert_eq!(read(&gap).unwrap().saw(), expected);
     }
 
     #[test]

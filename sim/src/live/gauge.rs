@@ -39,7 +39,7 @@ const TELL_EVERY: Span = Span::millis(200);
 impl<'o> Gauge<'o> {
     pub(super) fn new(plan: &Plan, also: Option<&'o mut (dyn Observer + '_)>) -> Self {
         Self {
-            watch: Watch::new(plan, also),
+            watch: Watch::live(plan, also),
             uncorrected: Metrics::new(plan),
             delay: Distribution::new(),
             starts: Starts::default(),

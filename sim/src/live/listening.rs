@@ -16,7 +16,7 @@ use super::caller::{Net, News, Session};
 use super::names::code;
 use super::target::Protocol;
 use super::wire::{Broken, Wire, is_stream, open_stream};
-use crate::protocol::{Op, Refusal};
+use crate::protocol::{Earlier, Op, Refusal};
 
 /// One opening of a stream.
 #[derive(Debug)]
@@ -152,5 +152,6 @@ async fn refusal(net: &Net, response: Response<Incoming>) -> Refusal {
     refusal.unwrap_or_else(|| Refusal {
         code: code(&format!("http_{status}")),
         retry_after: None,
+        earlier: Earlier::Unsaid,
     })
 }

@@ -108,6 +108,7 @@ fn name(fault: &Fault) -> &'static str {
         FaultKind::FailDisk { .. } => "fail_disk",
         FaultKind::Suspend { .. } => "suspend",
         FaultKind::ClockJump { .. } => "clock_jump",
+        FaultKind::LoseReplies => "lose",
         FaultKind::Operator(_) => "operator",
     }
 }

@@ -10,7 +10,7 @@ use super::clock::{Clock, timestamp};
 use super::event::{Event, EventJson, WhoJson};
 use super::lists::{MemberJson, NoticeJson, PastJson};
 use super::names::{Names, code};
-use crate::protocol::{Answer, Op, Outcome, Refusal, Room};
+use crate::protocol::{Answer, Earlier, Op, Outcome, Refusal, Room};
 
 /// What the results of all tools are together; each has some of it.
 #[derive(Debug, Default, Deserialize)]
@@ -70,6 +70,8 @@ pub(super) struct ErrorJson<'a> {
     #[serde(borrow)]
     code: Cow<'a, str>,
     retry_after_ms: Option<u64>,
+    #[serde(borrow)]
+    earlier_attempt: Option<Cow<'a, str>>,
 }
 
 /// By what the server knows a client from now on.
@@ -114,7 +116,11 @@ impl Reader<'_> {
     pub(super) fn reply_of(&self, op: &Op, json: &ReplyJson<'_>) -> Option<Reply> {
         if let Some(error) = &json.error {
             let retry_after = error.retry_after_ms.map(Span::millis);
-            return Some(refused(code(&error.code), retry_after));
+            let mut reply = refused(code(&error.code), retry_after);
+            if let Err(refusal) = &mut reply.outcome {
+                refusal.earlier = earlier(error.earlier_attempt.as_deref());
+            }
+            return Some(reply);
         }
         let answer = self.answer(op, json)?;
         let handle = json.handle.as_deref().filter(|handle| !handle.is_empty());
@@ -244,10 +250,22 @@ fn print(text: &str) -> u32 {
     mix_bytes(0, text.as_bytes()) as u32
 }
 
+fn earlier(attempt: Option<&str>) -> Earlier {
+    match attempt {
+        Some("none") => Earlier::None,
+        Some("unknown") => Earlier::Unknown,
+        Some(_) | None => Earlier::Unsaid,
+    }
+}
+
 /// A call was refused.
 pub(super) fn refused(code: &'static str, retry_after: Option<Span>) -> Reply {
     Reply {
-        outcome: Err(Refusal { code, retry_after }),
+        outcome: Err(Refusal {
+            code,
+            retry_after,
+            earlier: Earlier::Unsaid,
+        }),
         events: Vec::new(),
         credentials: None,
     }
@@ -323,11 +341,13 @@ mod tests {
     #[test]
     fn a_refusal_is_read_and_nonsense_is_nothing() {
         let error = json!({ "error": {
-            "code": "rate_limited", "message": "too fast", "retry_after_ms": 50
+            "code": "rate_limited", "message": "too fast", "retry_after_ms": 50,
+            "earlier_attempt": "unknown"
         } });
         let refusal = reply(&enter(), &error).unwrap().outcome.unwrap_err();
         assert!(refusal.is_retryable());
         assert_eq!(refusal.retry_after, Some(Span::millis(50)));
+        assert_eq!(refusal.earlier, Earlier::Unknown);
         for odd in [json!({}), json!([]), json!({ "status": "matched" })] {
             assert!(reply(&enter(), &odd).is_none(), "{odd}");
         }

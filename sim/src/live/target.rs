@@ -64,11 +64,11 @@ impl FromStr for Token {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let token = text.trim();
-        let is_word = !token.is_empty() && !token.contains(char::is_whitespace);
-        let header = HeaderValue::from_str(&format!("Bearer {token}")).ok();
-        let mut header = header
-            .filter(|_| is_word)
-            .ok_or("a token is one word of visible ASCII")?;
+        if token.is_empty() || token.contains(|c: char| !c.is_ascii_graphic()) {
+            return Err("a token is one word of visible ASCII".to_owned());
+        }
+        let mut header = HeaderValue::from_str(&format!("Bearer {token}"))
+            .map_err(|_| "that can stand in no header".to_owned())?;
         header.set_sensitive(true);
         Ok(Self(header))
     }

@@ -6,8 +6,8 @@ use super::distribution::Distribution;
 use super::waits::{Waited, Waits};
 use super::{MICROS, Metrics};
 use crate::charts::{Charts, Curve, UserWait, UserWaits};
-use crate::properties::Overtaken;
 use crate::protocol::Agent;
+use sim_judge::Overtaken;
 
 /// Percentiles of a curve: denser where fewer values are left above, as on an axis that is
 /// logarithmic in what is left. Written out, so that every machine draws the same.
@@ -52,7 +52,7 @@ impl Metrics {
         });
         let stick = of(&|index, user| {
             let overtaken = passed(index).map_or(0, |passed| passed.stick);
-            let since = user.claim.map(|claim| claim.1);
+            let since = user.open_claim().map(|claim| claim.1);
             wait(index, user.stick, since, overtaken)
         });
         (self.queue_waits, self.stick_waits) = (queue, stick);

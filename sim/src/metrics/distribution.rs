@@ -41,9 +41,10 @@ impl Distribution {
         self.max = self.max.max(value);
     }
 
-    /// Something began and never came to its end.
-    pub(crate) fn never_ended(&mut self, times: u64) {
-        self.unfinished += times;
+    /// Something that began has reached this length, and has not come to its end.
+    pub(crate) fn record_unfinished(&mut self, value: u64) {
+        self.record(value);
+        self.unfinished += 1;
     }
 
     pub(crate) fn merge(&mut self, other: &Self) {

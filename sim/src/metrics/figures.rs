@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use super::distribution::Distribution;
 use super::shares::Shares;
-use super::waits::Waits;
 use super::{MICROS, Metrics};
 use crate::result::{FairnessResult, MetricResult};
 
@@ -17,16 +16,10 @@ impl Metrics {
         BTreeMap<String, MetricResult>,
         BTreeMap<String, FairnessResult>,
     ) {
-        let (in_line, claiming) = self.open_waits();
-        let wait = |distribution: &Distribution, open| {
-            let mut result = distribution.result(MICROS);
-            result.unfinished += open;
-            result
-        };
         let metrics = [
             ("message_latency", self.message_latency.result(MICROS)),
-            ("queue_wait", wait(&self.queue_wait, in_line)),
-            ("stick_wait", wait(&self.stick_wait, claiming)),
+            ("queue_wait", self.queue_wait.result(MICROS)),
+            ("stick_wait", self.stick_wait.result(MICROS)),
             ("request_latency", self.request_latency.result(MICROS)),
             ("commit_latency", self.commit_latency.result(MICROS)),
             ("bytes_per_message", self.bytes_per_message.result(1.0)),
@@ -68,13 +61,6 @@ impl Metrics {
             .iter()
             .map(|&(code, count)| (code.to_owned(), count))
             .collect()
-    }
-
-    pub(super) fn open_waits(&self) -> (u64, u64) {
-        self.users
-            .iter()
-            .map(Waits::open)
-            .fold((0, 0), |sum, open| (sum.0 + open.0, sum.1 + open.1))
     }
 
     pub(super) fn turns(&self) -> Shares {

@@ -6,8 +6,8 @@ use super::distribution::Distribution;
 use super::shares::Shares;
 use super::{MICROS, Metrics};
 use crate::plan::{Compare, Figure, Plan, Threshold};
-use crate::properties::{fairness, latency};
 use crate::result::{Class, Counts, PropertyResult, ThresholdResult};
+use sim_judge::properties::{fairness, latency};
 
 impl Metrics {
     /// Each threshold of the plan, in its order, and whether it was met. `stuck` users count
@@ -130,6 +130,7 @@ pub fn judged_by_thresholds(
         PropertyResult {
             held: (checks > 0).then_some(held),
             checks,
+            unjudged: 0,
             class: Class::Threshold,
         }
     };

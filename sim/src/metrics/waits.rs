@@ -3,7 +3,7 @@
 use chat_core::{Span, Time};
 
 use super::shares::Share;
-use crate::protocol::Room;
+use crate::protocol::{CallId, Moderated, Presence, Room};
 
 /// The waits of one kind that came to their end.
 #[derive(Clone, Copy, Debug, Default)]
@@ -29,6 +29,15 @@ pub(super) struct Waits {
     pub(super) matched_in: Option<Room>,
     /// The stick waited for, and when the claim was meant to start.
     pub(super) claim: Option<(Room, Time)>,
+    /// Whether the user was away since it claimed: that ends the claim.
+    pub(super) claim_lost: bool,
+    /// The last wait in line that a match ended: its beginning, and when the match was made. The
+    /// user may have heard of that much later.
+    pub(super) last_in_line: Option<(Time, Time)>,
+    /// When its `await` of a match ran out.
+    pub(super) unmatched_at: Option<Time>,
+    /// Calls in flight of which an earlier attempt had no answer: it may have taken effect.
+    pub(super) unsure: Vec<CallId>,
     /// The last grant, since an answer and an event may both tell it.
     pub(super) granted: Option<(Room, u64)>,
     /// Whether the last grant still holds, so that a claim only asks for one's place.
@@ -62,16 +71,55 @@ impl Waits {
         }
         self.granted = Some((room, epoch));
         self.holds = true;
+        self.claim_lost = false;
         self.turns.had += 1;
         let claim = self.claim.take_if(|(of, _)| *of == room)?;
         Some(claim.1)
     }
 
-    /// How many waits are open: in line, and for a stick.
-    pub(super) fn open(&self) -> (u64, u64) {
-        (
-            u64::from(self.in_line_since.is_some()),
-            u64::from(self.claim.is_some()),
-        )
+    /// The stick that the user still waits for, and when the claim was meant to start.
+    pub(super) fn open_claim(&self) -> Option<(Room, Time)> {
+        self.claim.filter(|_| !self.claim_lost)
+    }
+
+    /// Whether the user was in the line all the time between these two instants.
+    pub(super) fn is_in_line(&self, from: Time, until: Time) -> bool {
+        let open = self.in_line_since.is_some_and(|since| since <= from);
+        let ended = |(since, matched_at): (Time, Time)| since <= from && matched_at > until;
+        open || self.last_in_line.is_some_and(ended)
+    }
+
+    /// The user heard of its own coming or going.
+    pub(super) fn came_or_went(&mut self, room: Room, change: Presence) {
+        match change {
+            Presence::Away | Presence::Back => {
+                self.claim_lost |= self.claim.is_some_and(|(of, _)| of == room);
+            }
+            Presence::Joined | Presence::Left => {}
+        }
+    }
+
+    /// An operator acted in a room; `on_me`: on this user.
+    pub(super) fn moderated(&mut self, room: Room, act: Moderated, on_me: bool) {
+        let ends_claim = match act {
+            Moderated::Closed => true,
+            Moderated::Muted | Moderated::Kicked => on_me,
+        };
+        if ends_claim {
+            self.claim.take_if(|(of, _)| *of == room);
+        }
+    }
+
+    /// An attempt of this call had no answer.
+    pub(super) fn unsure_of(&mut self, call: CallId) {
+        if !self.unsure.contains(&call) {
+            self.unsure.push(call);
+        }
+    }
+
+    /// The call is over. Whether an attempt of it had no answer.
+    pub(super) fn take_unsure(&mut self, call: CallId) -> bool {
+        let index = self.unsure.iter().position(|of| *of == call);
+        index.map(|index| self.unsure.swap_remove(index)).is_some()
     }
 }

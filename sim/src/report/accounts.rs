@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use super::claim::waits;
 use super::line::{Line, fit, flow, paragraph};
-use super::numbers::{count, milliseconds, plural};
+use super::numbers::{count, plural};
 use super::tail::INDENT;
 use super::{Detail, FinishedRun};
 use crate::result::{RunResult, Stuck};
@@ -134,15 +135,14 @@ pub(super) fn stuck(result: &RunResult, detail: Detail) -> Vec<Line> {
     lines
 }
 
-/// `penpal#12 at flow[1] await chatroom.found, since 12.0s`
+/// `penpal#12 waits for a partner in the queue since 12.0s (seed 3)`
 fn stuck_words(stuck: &Stuck, result: &RunResult) -> String {
-    let since = milliseconds(stuck.since_ms as f64);
     let seed = if result.seeds > 1 {
         format!(" (seed {})", stuck.seed)
     } else {
         String::new()
     };
-    let end = format!(", since {since}{seed}");
-    let words = format!("{} at {} {}", stuck.user, stuck.at, stuck.waiting_for);
-    format!("{}{end}", fit(&words, 70 - end.chars().count().min(60)))
+    let end = format!(" {}{seed}", waits(stuck));
+    let room = 70_usize.saturating_sub(end.chars().count()).max(10);
+    fit(&format!("{}{end}", fit(&stuck.user, room)), 70)
 }

@@ -3,15 +3,16 @@
 use std::collections::BTreeMap;
 
 use super::checks::{Standing, in_order, standing};
-use super::failure::crossing;
+use super::claim::rest;
+use super::failure::{STUCK, crossing, what_failed};
 use super::hints::hint;
 use super::line::{Line, Style, paragraph};
 use super::numbers::{count, plural};
 use super::shell::{command_lines, more_seeds_command};
 use super::tail::INDENT;
 use super::{FinishedRun, Rerun};
-use crate::result::{RunResult, ThresholdResult};
-use crate::runner::FailingSeed;
+use crate::result::{Class, RunResult, ThresholdResult};
+use crate::runner::{FailingSeed, is_judged};
 use crate::sometimes::Point;
 
 /// Failing seeds that are named.
@@ -58,6 +59,9 @@ pub(super) fn also(run: &FinishedRun) -> Vec<Line> {
     }
     let crossed = |threshold: &&ThresholdResult| threshold.met == Some(false);
     sentences.extend(result.thresholds.iter().filter(crossed).map(crossing));
+    if !result.rest.held && what_failed(run) != STUCK {
+        sentences.push(rest(result));
+    }
     let never = run.unreached();
     if !never.is_empty() {
         sentences.push(format!("never reached: {}", never.join(", ")));
@@ -109,6 +113,7 @@ pub(super) fn held(result: &RunResult) -> Vec<Line> {
     let of = |wanted: Standing| -> Vec<&str> {
         let is_wanted = all
             .iter()
+            .filter(|(_, property)| property.class != Class::Threshold)
             .filter(|(_, property)| standing(*property) == wanted);
         is_wanted.map(|(name, _)| *name).collect()
     };
@@ -128,6 +133,10 @@ pub(super) fn held(result: &RunResult) -> Vec<Line> {
 /// What would reach the points that were not.
 pub(super) fn to_try(run: &FinishedRun) -> Vec<Line> {
     let mut lines = Vec::new();
+    if !is_judged(&run.result().properties) {
+        let words = "a flow whose users reach a room: by `login`, or by `enter_queue` and a match";
+        lines.extend(paragraph("try", words, INDENT));
+    }
     for name in run.unreached() {
         if let Some(point) = Point::from_name(name) {
             let label = if lines.is_empty() { "try" } else { "" };

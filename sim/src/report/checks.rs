@@ -40,6 +40,7 @@ pub(super) enum Standing {
 pub(super) fn standing(property: PropertyResult) -> Standing {
     match (property.held, property.checks) {
         (Some(false), _) => Standing::Broken,
+        (_, 0) if property.unjudged > 0 => Standing::Unjudged,
         (Some(true) | None, 0) => Standing::NotExercised,
         (Some(true), _) => Standing::Held,
         (None, _) => Standing::Unjudged,

@@ -145,6 +145,7 @@ fn properties(found: &Exhausted) -> Vec<Line> {
         let known = all.entry(name).or_insert(PropertyResult {
             held: None,
             checks: 0,
+            unjudged: 0,
             class: Class::Safety,
         });
         known.checks += result.checks;

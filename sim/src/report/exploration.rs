@@ -12,7 +12,7 @@ use super::shell::{command_lines, explore_command, run_command};
 use super::shrunk;
 use super::tail::INDENT;
 use super::{Detail, View};
-use crate::explore::{Exploration, Explored, Failure, Hunted, Trial};
+use crate::explore::{Corpus, Effort, Exploration, Explored, FLAT, Failure, Hunted, Trial};
 use crate::result::{Class, ShrunkResult};
 use crate::runner::{Seek, Worst};
 
@@ -74,6 +74,9 @@ pub fn exploration(run: &Exploring<'_>, view: &View<'_>) -> String {
             lines.extend(worst(run, hunted));
         }
         lines.push(Line::new());
+        if let Some(corpus) = &run.found.guided {
+            lines.extend(coverage(run.found, corpus));
+        }
         lines.extend(unreached(run.found));
     }
     lines.push(verdict(run));
@@ -112,6 +115,9 @@ fn failed(run: &Exploring<'_>, failure: &Failure, kept: &Kept) -> Vec<Line> {
             )),
     ];
     lines.extend(paragraph("", &failure.detail, 0));
+    if !trial.recipe.is_plain() {
+        lines.extend(paragraph("recipe", &trial.recipe.to_string(), INDENT));
+    }
     lines.extend(flow("drew", &run.what.varied(trial).drew, " · ", INDENT));
     if let Some(shrunk) = &kept.shrunk {
         lines.push(Line::new());
@@ -176,6 +182,18 @@ fn worst(run: &Exploring<'_>, hunted: &Hunted) -> Vec<Line> {
     lines
 }
 
+/// What a guided exploration covered, and whether it ended because nothing new came.
+fn coverage(found: &Exploration, corpus: &Corpus) -> Vec<Line> {
+    let facets = plural(corpus.facets() as u64, "facet", "facets");
+    let recipes = plural(corpus.entries().len() as u64, "recipe", "recipes");
+    let runs = plural(found.runs, "run", "runs");
+    let mut parts = vec![facets, recipes, runs];
+    if corpus.is_flat() {
+        parts.push(format!("flat: nothing new in {} families", count(FLAT)));
+    }
+    flow("coverage", &parts, " · ", INDENT)
+}
+
 fn unreached(found: &Exploration) -> Vec<Line> {
     let never: Vec<String> = found
         .unreached()
@@ -191,9 +209,13 @@ fn unreached(found: &Exploration) -> Vec<Line> {
 fn verdict(run: &Exploring<'_>) -> Line {
     let (found, code) = (run.found, run.found.exit_code());
     let seconds = run.wall.as_secs_f64().max(0.001);
+    let (one, many) = match found.guided {
+        Some(_) => ("family", "families"),
+        None => ("seed", "seeds"),
+    };
     let speed = format!(
         "{} in {}, {}/s · {} steps/s",
-        plural(found.tried, "seed", "seeds"),
+        plural(found.tried, one, many),
         milliseconds(seconds * 1_000.0),
         short(found.tried as f64 / seconds),
         short(found.steps as f64 / seconds),
@@ -222,6 +244,20 @@ struct Told<'a> {
     failures: Vec<ToldFailure<'a>>,
     unreached: Vec<&'static str>,
     seek: Option<ToldHunt>,
+    /// How many runs, branches among them.
+    runs: u64,
+    /// What it cost up to the first failure.
+    first_failure: Option<Effort>,
+    guided: Option<ToldGuided>,
+}
+
+/// What a guided exploration covered, in all sessions of its corpus.
+#[derive(Serialize)]
+struct ToldGuided {
+    families: u64,
+    facets: usize,
+    recipes: usize,
+    flat: bool,
 }
 
 #[derive(Serialize)]
@@ -238,6 +274,8 @@ struct ToldFailure<'a> {
     /// How many seeds showed it.
     seeds: u64,
     trace_hash: Option<String>,
+    /// Where the run left the history of its seed; empty for the plain run.
+    recipe: String,
     drew: String,
     drawn_file: Option<&'a str>,
     command: String,
@@ -281,6 +319,14 @@ pub fn exploration_json(run: &Exploring<'_>) -> serde_json::Result<String> {
         failures: told_failures(run),
         unreached: found.unreached(),
         seek: found.hunted.as_ref().map(|hunted| told_hunt(run, hunted)),
+        runs: found.runs,
+        first_failure: found.first_failure,
+        guided: found.guided.as_ref().map(|corpus| ToldGuided {
+            families: corpus.families(),
+            facets: corpus.facets(),
+            recipes: corpus.entries().len(),
+            flat: corpus.is_flat(),
+        }),
     };
     Ok(format!("{}\n", serde_json::to_string_pretty(&told)?))
 }
@@ -301,6 +347,7 @@ fn told_failures<'a>(run: &'a Exploring<'_>) -> Vec<ToldFailure<'a>> {
             index: trial.index + 1,
             seeds: failure.trials,
             trace_hash: failure.trace_hash.map(|hash| format!("{hash:016x}")),
+            recipe: trial.recipe.to_string(),
             drew: run.what.varied(trial).drew(),
             drawn_file: kept.drawn.as_deref(),
             command: explore_command(file, trial, run.what.mix),

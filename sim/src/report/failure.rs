@@ -2,11 +2,13 @@
 
 use unicode_width::UnicodeWidthStr as _;
 
+use super::claim::{claims, rest};
 use super::header::{name, range, seeds};
 use super::line::{Line, PAGE, Style, fit, paragraph};
 use super::numbers::count;
 use super::{FinishedRun, View, figures};
 use crate::result::{ThresholdResult, Verdict};
+use crate::runner::is_judged;
 
 /// `FAIL stick_exclusion · stick_contention · seed 1337 · sim 0.1.0 (3f9c1ab)`, and why.
 pub(super) fn opening(run: &FinishedRun, view: &View<'_>) -> Vec<Line> {
@@ -26,7 +28,10 @@ pub(super) fn opening(run: &FinishedRun, view: &View<'_>) -> Vec<Line> {
     lines
 }
 
-/// A property, the metric of a threshold, or `unjudged`.
+/// What failed when more users were stuck than the scenario allows.
+pub(super) const STUCK: &str = "stuck";
+
+/// A property, the metric of a threshold, `stuck`, or `unjudged`.
 pub(super) fn what_failed(run: &FinishedRun) -> String {
     let result = run.result();
     let broken = || {
@@ -50,7 +55,8 @@ pub(super) fn what_failed(run: &FinishedRun) -> String {
         }
         Verdict::Safety | Verdict::Liveness => {
             let first = run.headline().map(|violation| violation.property.clone());
-            first.or_else(broken).unwrap_or_default()
+            let stuck = || (!result.rest.held).then(|| STUCK.to_owned());
+            first.or_else(broken).or_else(stuck).unwrap_or_default()
         }
     }
 }
@@ -66,13 +72,14 @@ pub(super) fn failing_seed(run: &FinishedRun) -> String {
     }
 }
 
-/// The sentences that say what happened.
+/// The sentences that say what happened; of a pass, what was checked.
 pub(super) fn sentences(run: &FinishedRun) -> Vec<String> {
     let result = run.result();
     match result.verdict {
-        Verdict::Pass => Vec::new(),
+        Verdict::Pass => claims(run),
         Verdict::Safety | Verdict::Liveness => vec![match run.headline() {
             Some(violation) => violation.detail.clone(),
+            None if what_failed(run) == STUCK => rest(result),
             None => format!("{} did not hold.", what_failed(run)),
         }],
         Verdict::Threshold => {
@@ -99,6 +106,10 @@ fn unjudged(run: &FinishedRun) -> Vec<String> {
     let result = run.result();
     let never = run.unreached();
     let mut sentences = Vec::new();
+    if !is_judged(&result.properties) {
+        sentences
+            .push("Nothing was judged: no property was exercised by a single check.".to_owned());
+    }
     if !never.is_empty() {
         sentences.push(format!(
             "Never reached, though the scenario is after it: {} ({} of {} expected).",

@@ -114,7 +114,10 @@ fn rows(result: &RunResult, name: &str, detail: Detail) -> Vec<Line> {
     }
     let mut lines = with_thresholds(line, &thresholds, shown);
     if let Some(metric) = metric.filter(|metric| metric.unfinished > 0) {
-        let words = format!("{} never ended", plural(metric.unfinished, "wait", "waits"));
+        let words = format!(
+            "{} open at the end, counted with the length reached",
+            plural(metric.unfinished, "wait", "waits")
+        );
         lines.push(Line::new().text("  ").with(Style::Warn, &words));
     }
     lines

@@ -1,12 +1,15 @@
 //! The result as JUnit XML, which CI systems show: a test suite for each scenario file, a test
-//! case for each property, threshold and expected point.
+//! case for each property, threshold and expected point, one for users that are stuck, and one that
+//! fails if nothing was judged.
 
 use std::fmt::Write as _;
 
 use super::FinishedRun;
 use super::checks::{Standing, in_order, standing};
-use super::failure::crossing;
+use super::claim::{rest, waits};
+use super::failure::{STUCK, crossing};
 use crate::result::RunResult;
+use crate::runner::is_judged;
 
 enum Outcome {
     Passed,
@@ -171,7 +174,33 @@ fn figures(run: &FinishedRun) -> Vec<Case> {
             Outcome::Passed
         },
     });
-    thresholds.chain(points).collect()
+    let rest = Case {
+        name: STUCK.to_owned(),
+        outcome: if result.rest.held {
+            Outcome::Passed
+        } else {
+            let mut body = String::new();
+            for stuck in result.stuck.iter().take(20) {
+                let _ = writeln!(body, "seed {}: {} {}", stuck.seed, stuck.user, waits(stuck));
+            }
+            Outcome::Failed {
+                message: rest(result),
+                body: body + &again(),
+            }
+        },
+    };
+    let judged = (!is_judged(&result.properties)).then(|| Case {
+        name: "judged".to_owned(),
+        outcome: Outcome::Failed {
+            message: "no property was exercised by a single check".to_owned(),
+            body: again(),
+        },
+    });
+    thresholds
+        .chain(points)
+        .chain([rest])
+        .chain(judged)
+        .collect()
 }
 
 fn write_case(scenario: &str, case: &Case, out: &mut String) {

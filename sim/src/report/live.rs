@@ -1,10 +1,11 @@
 //! What a page says of a run against a live server.
 
 use super::FinishedRun;
+use super::checks::in_order;
 use super::line::{Line, Style, flow, paragraph};
 use super::numbers::{count, figure, milliseconds, short};
 use super::tail::INDENT;
-use crate::result::{LiveResult, StageResult, Verdict};
+use crate::result::{LiveResult, RunResult, StageResult, Verdict};
 
 /// Where the columns of the stages end.
 const COLUMNS: [usize; 7] = [8, 16, 26, 37, 47, 57, 66];
@@ -121,10 +122,26 @@ pub(super) fn figures(run: &FinishedRun) -> Vec<Line> {
             lines.extend(flow("", &words, " · ", INDENT));
         }
     }
+    lines.extend(unjudged(run.result()));
     for remark in &live.remarks {
         lines.extend(paragraph("note", remark, INDENT));
     }
     lines
+}
+
+/// The properties of which some comparisons could not be made without the server's own records.
+fn unjudged(result: &RunResult) -> Vec<Line> {
+    let all = in_order(result).into_iter();
+    let some = all.filter(|(_, property)| property.checks > 0 && property.unjudged > 0);
+    let words = some.map(|(name, property)| {
+        let (checks, unjudged) = (count(property.checks), count(property.unjudged));
+        format!("{name} {checks} checks, {unjudged} not judged")
+    });
+    let items: Vec<String> = words.collect();
+    if items.is_empty() {
+        return Vec::new();
+    }
+    flow("unjudged", &items, " · ", INDENT)
 }
 
 /// The table of stages.

@@ -15,9 +15,10 @@ use crate::plan::{
     Capacity, Client, Compare, Figure, Habits, Network, Persona, Plan, Schedule, Threshold,
     Workload,
 };
+use crate::recipe::Recipe;
 use crate::result::{
-    Class, Counts, FairnessResult, MetricResult, PropertyResult, Repro, RunResult, Stuck,
-    ThresholdResult, Verdict, Violation,
+    Class, Counts, FairnessResult, MetricResult, PropertyResult, Repro, RestResult, RunResult,
+    Stuck, ThresholdResult, Verdict, Violation,
 };
 use crate::runner::{FailingSeed, Summary};
 use crate::sometimes::Point;
@@ -100,6 +101,7 @@ pub(crate) fn plan(name: &str) -> Plan {
             stream_break: ratio(500),
         },
         schedule: Schedule::Plain,
+        recipe: Recipe::default(),
         faults: Vec::new(),
         properties: PROPERTIES.to_vec(),
         expect_sometimes: vec![
@@ -109,6 +111,7 @@ pub(crate) fn plan(name: &str) -> Plan {
             "retry_deduplicated",
         ],
         thresholds: asked(),
+        allow_stuck: Ratio::NEVER,
     }
 }
 
@@ -129,6 +132,7 @@ fn properties() -> BTreeMap<String, PropertyResult> {
     let property = |name: &str| PropertyResult {
         held: (checks(name) > 0).then_some(true),
         checks: checks(name),
+        unjudged: 0,
         class: if liveness.contains(&name) {
             Class::Liveness
         } else if figures.contains(&name) {
@@ -231,6 +235,12 @@ fn result(plan: &Plan) -> RunResult {
         thresholds: thresholds(plan),
         coverage: Coverage::default(),
         refusals: BTreeMap::from([("chat_ended".to_owned(), 39)]),
+        rest: RestResult {
+            held: true,
+            stuck: 0,
+            allowed: None,
+            seed: None,
+        },
         stuck: Vec::new(),
         stuck_left_out: 0,
         violations: Vec::new(),
@@ -238,7 +248,7 @@ fn result(plan: &Plan) -> RunResult {
         shrunk: None,
         live: None,
         repro: Some(Repro {
-            command: repeat_command(FILE, plan.seed, 1),
+            command: repeat_command(FILE, plan.seed, 1, &Recipe::default()),
             whole: None,
             file: FILE.to_owned(),
         }),
@@ -329,7 +339,7 @@ fn fail(run: &mut FinishedRun, property: &str, verdict: Verdict, seed: u64, deta
         seed,
     });
     result.repro = Some(Repro {
-        command: repeat_command(FILE, seed, 1),
+        command: repeat_command(FILE, seed, 1, &Recipe::default()),
         whole: None,
         file: FILE.to_owned(),
     });
@@ -379,7 +389,7 @@ pub(crate) fn stalled_run() -> FinishedRun {
     }
     let result = &mut run.summary.result;
     result.repro = Some(Repro {
-        command: repeat_command(FILE, 57, 1),
+        command: repeat_command(FILE, 57, 1, &Recipe::default()),
         whole: None,
         file: FILE.to_owned(),
     });
@@ -388,6 +398,12 @@ pub(crate) fn stalled_run() -> FinishedRun {
     result.sometimes.insert("stick_expired".to_owned(), 0);
     result.stuck = (0..7).map(stuck).collect();
     result.stuck_left_out = 1_000;
+    result.rest = RestResult {
+        held: false,
+        stuck: 1_007,
+        allowed: None,
+        seed: Some(58),
+    };
     run.summary.timeline.quiet_at = None;
     run.summary.timeline.ended_at = Span::secs(90);
     run
@@ -397,10 +413,42 @@ pub(crate) fn stuck(n: u64) -> Stuck {
     Stuck {
         user: format!("penpal#{n}"),
         at: "flow[1] await".to_owned(),
-        waiting_for: "chatroom.found".to_owned(),
+        waiting_for: "a partner in the queue".to_owned(),
         since_ms: 12_000 + n * 250,
         seed: 57 + n,
     }
+}
+
+/// Nothing is violated, and two users wait on.
+pub(crate) fn stuck_run() -> FinishedRun {
+    let mut run = passed();
+    let result = &mut run.summary.result;
+    result.verdict = Verdict::Liveness;
+    result.exit_code = 3;
+    result.stuck = (0..2).map(stuck).collect();
+    result.rest = RestResult {
+        held: false,
+        stuck: 2,
+        allowed: Some("1/1000".to_owned()),
+        seed: None,
+    };
+    run.summary.timeline.quiet_at = None;
+    run
+}
+
+/// No property was exercised.
+pub(crate) fn idle_run() -> FinishedRun {
+    let mut run = passed();
+    run.plan.expect_sometimes.clear();
+    let result = &mut run.summary.result;
+    result.verdict = Verdict::Unjudged;
+    result.exit_code = 4;
+    result.thresholds.clear();
+    for property in result.properties.values_mut() {
+        property.checks = 0;
+        property.held = None;
+    }
+    run
 }
 
 /// Two expected points were not reached, and one threshold measured nothing.
@@ -481,7 +529,7 @@ pub(crate) fn overlong(mut run: FinishedRun) -> FinishedRun {
         stuck.waiting_for = long("waits");
     }
     result.repro = Some(Repro {
-        command: repeat_command(&run.file, u64::MAX, u64::MAX),
+        command: repeat_command(&run.file, u64::MAX, u64::MAX, &Recipe::default()),
         whole: None,
         file: run.file.clone(),
     });

@@ -4,19 +4,30 @@ use unicode_width::UnicodeWidthStr as _;
 
 use super::line::{Line, PAGE, Style};
 use crate::explore::{Mix, Trial};
+use crate::recipe::Recipe;
 use crate::result::RunResult;
 
 const PROGRAM: &str = "cargo run --release -p sim --";
 
-/// The command that runs a scenario again with these seeds.
+/// The command that runs a scenario again with these seeds, and this recipe.
 #[must_use]
-pub fn repeat_command(file: &str, seed: u64, seeds: u64) -> String {
+pub fn repeat_command(file: &str, seed: u64, seeds: u64, recipe: &Recipe) -> String {
     let many = if seeds > 1 {
         format!(" --seeds {seeds}")
     } else {
         String::new()
     };
-    format!("{PROGRAM} {} --seed {seed}{many}", quote(file))
+    let file = quote(file);
+    format!("{PROGRAM} {file} --seed {seed}{many}{}", by_recipe(recipe))
+}
+
+/// What asks for a recipe; nothing for the plain run.
+fn by_recipe(recipe: &Recipe) -> String {
+    if recipe.is_plain() {
+        String::new()
+    } else {
+        format!(" --recipe {recipe}")
+    }
 }
 
 /// The command that runs a scenario with its own seed.
@@ -39,7 +50,8 @@ pub(super) fn explore_command(file: &str, trial: &Trial, mix: Mix) -> String {
         Mix::Mixed => "",
     };
     let (file, seed) = (quote(file), trial.seed);
-    format!("{PROGRAM} explore {file} --seeds 1 --seed {seed}{draw}{schedule}")
+    let recipe = by_recipe(&trial.recipe);
+    format!("{PROGRAM} explore {file} --seeds 1 --seed {seed}{draw}{schedule}{recipe}")
 }
 
 /// After a pass: more seeds than were run, none of them again.
@@ -185,7 +197,11 @@ mod tests {
             format!("{}.yaml", "ab cd".repeat(60)),
             "long".repeat(80),
         ] {
-            let lines = command_lines("repeat", &repeat_command(&name, 1337, 1), 10);
+            let lines = command_lines(
+                "repeat",
+                &repeat_command(&name, 1337, 1, &Recipe::default()),
+                10,
+            );
             let words = as_shell(&lines);
             let expected: Vec<&str> = PROGRAM
                 .split(' ')
@@ -198,7 +214,11 @@ mod tests {
 
     #[test]
     fn a_short_command_is_one_line() {
-        let lines = command_lines("repeat", &repeat_command("scenarios/burst.yaml", 7, 20), 10);
+        let lines = command_lines(
+            "repeat",
+            &repeat_command("scenarios/burst.yaml", 7, 20, &Recipe::default()),
+            10,
+        );
         let mut text = String::new();
         lines[0].render(Paint::Plain, &mut text);
         assert_eq!(lines.len(), 1);

@@ -145,7 +145,10 @@ fn rows(shrunk: &Shrunk) -> Vec<Row> {
         .map(|fault| Row {
             at: fault.at,
             who: "-".to_owned(),
-            what: fault_words(&fault.kind, users),
+            what: match &fault.milestone {
+                Some(at) => format!("{}, at {at}", fault_words(&fault.kind, users)),
+                None => fault_words(&fault.kind, users),
+            },
             note: String::new(),
         })
         .collect();
@@ -282,6 +285,7 @@ fn fault_words(kind: &FaultKind, users: &[ScriptUser]) -> String {
         }
         FaultKind::FailDisk { duration, .. } => format!("disk fails for {duration}"),
         FaultKind::ClockJump { by } => format!("clock jumps by {by}"),
+        FaultKind::LoseReplies => "the next answers get lost".to_owned(),
         FaultKind::Operator(act) => {
             let (verb, user) = match act {
                 OperatorAct::Mute { user } => ("mutes", user),

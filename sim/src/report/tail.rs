@@ -6,9 +6,9 @@ use unicode_width::UnicodeWidthStr as _;
 
 use super::accounts::stuck;
 use super::aftermath::{also, held, rerun, to_try};
-use super::failure::{failing_seed, what_failed};
+use super::failure::{failing_seed, sentences, what_failed};
 use super::header::{name, seeds};
-use super::line::{Line, Style, fit};
+use super::line::{Line, Style, fit, paragraph};
 use super::numbers::{count, milliseconds, plural, short, times};
 use super::shell::{command_lines, further_command};
 use super::{Detail, FinishedRun, View};
@@ -20,11 +20,12 @@ pub(super) const INDENT: usize = 10;
 /// The verdict of a pass, what to do next, and the hash.
 pub(super) fn passed(run: &FinishedRun) -> Vec<Line> {
     let result = run.result();
-    let mut lines = vec![
+    let mut lines = paragraph("checked", &sentences(run).join(" "), INDENT);
+    lines.push(
         Line::new()
             .with(Style::Good, "PASS")
             .text(&format!(" · {} · exit 0", speed(result))),
-    ];
+    );
     let next = match (&result.live, &result.repro) {
         (Some(live), Some(repro)) if live.stages.is_empty() => {
             format!("{} --stages", repro.command)

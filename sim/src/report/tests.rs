@@ -1,7 +1,8 @@
 use unicode_width::UnicodeWidthStr as _;
 
 use super::samples::{
-    crossed, many_passed, overlong, passed, stalled_run, stuck, unjudged, unsafe_run,
+    crossed, idle_run, many_passed, overlong, passed, stalled_run, stuck, stuck_run, unjudged,
+    unsafe_run,
 };
 use super::*;
 
@@ -27,6 +28,8 @@ fn all() -> Vec<FinishedRun> {
         stalled_run(),
         unjudged(),
         crossed(),
+        stuck_run(),
+        idle_run(),
     ];
     let long = one.clone().map(overlong);
     one.into_iter().chain(long).collect()
@@ -78,9 +81,47 @@ fn names_longer_than_the_page() {
 }
 
 #[test]
+fn users_that_are_stuck() {
+    insta::assert_snapshot!(page(&stuck_run()));
+    insta::assert_snapshot!(junit(&[stuck_run()]));
+}
+
+#[test]
+fn nothing_that_was_judged() {
+    insta::assert_snapshot!(page(&idle_run()));
+}
+
+#[test]
+fn a_pass_claims_only_what_was_checked() {
+    let mut run = passed();
+    let checked = |run: &FinishedRun| {
+        let page = page(run);
+        let lines: Vec<&str> = page.lines().collect();
+        let begin = lines.iter().position(|line| line.starts_with("checked"));
+        let end = lines.iter().position(|line| line.starts_with("PASS"));
+        let words = lines[begin.unwrap()..end.unwrap()].join(" ");
+        words.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    assert!(
+        checked(&run).contains("4 thresholds were met."),
+        "{}",
+        checked(&run)
+    );
+    run.summary.result.thresholds.clear();
+    run.plan.expect_sometimes.clear();
+    let words = checked(&run);
+    assert!(
+        !words.contains("threshold") && !words.contains("reached"),
+        "{words}"
+    );
+}
+
+#[test]
 fn stuck_users_are_listed_and_the_others_counted() {
     let mut run = passed();
     run.summary.result.stuck = (0..7).map(stuck).collect();
+    run.summary.result.rest.stuck = 7;
+    run.summary.result.rest.allowed = Some("1/10".to_owned());
     insta::assert_snapshot!(page(&run));
 }
 

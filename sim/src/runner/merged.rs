@@ -6,6 +6,7 @@ use std::time::Duration;
 use chat_core::Span;
 
 use super::in_order::Ended;
+use super::rest::Rest;
 use super::verdict::{Evidence, judge, unreached};
 use super::{Measured, PANIC, SeedOutcome, Seeds};
 use crate::charts::Charts;
@@ -35,6 +36,7 @@ pub struct Merged<M> {
     thresholds: Vec<ThresholdResult>,
     tally: Tally,
     stuck: Listed<Stuck>,
+    rest: Rest,
     timeline: Timeline,
 }
 
@@ -109,6 +111,7 @@ impl<M: Measured> Merged<M> {
             thresholds: Vec::new(),
             tally: Tally::default(),
             stuck: Listed::default(),
+            rest: Rest::default(),
             timeline: Timeline::default(),
         }
     }
@@ -159,6 +162,8 @@ impl<M: Measured> Merged<M> {
         for violation in outcome.violations {
             self.violations.push(Violation { seed, ..violation });
         }
+        self.rest
+            .add(seed, outcome.stuck.len() as u64, outcome.users);
         for stuck in outcome.stuck {
             self.stuck.push(Stuck { seed, ..stuck });
         }
@@ -240,7 +245,9 @@ impl<M: Measured> Merged<M> {
         for (name, property) in M::judged_by_thresholds(plan, &thresholds) {
             properties.insert(name.to_owned(), property);
         }
+        let rest = self.rest.result(plan.allow_stuck, self.seeds.count.get());
         let verdict = judge(&Evidence {
+            rest: &rest,
             properties: &properties,
             violations: &self.violations.items,
             thresholds: &thresholds,
@@ -266,6 +273,7 @@ impl<M: Measured> Merged<M> {
             thresholds,
             coverage: self.tally.coverage().clone(),
             refusals: self.metrics.as_ref().map(M::refusals).unwrap_or_default(),
+            rest,
             stuck: self.stuck.items,
             stuck_left_out: self.stuck.left_out,
             violations: self.violations.items,
@@ -298,6 +306,7 @@ fn both(one: PropertyResult, other: PropertyResult) -> PropertyResult {
     PropertyResult {
         held,
         checks: one.checks + other.checks,
+        unjudged: one.unjudged + other.unjudged,
         class: one.class,
     }
 }

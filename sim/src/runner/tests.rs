@@ -57,6 +57,7 @@ fn outcome(seed: u64) -> SeedOutcome<Order> {
     let property = PropertyResult {
         held: (seed > 10).then_some(seed != 17),
         checks: seed,
+        unjudged: 0,
         class: Class::Safety,
     };
     let violation = |detail: &str| Violation {

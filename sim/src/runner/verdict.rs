@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::plan::Plan;
-use crate::result::{Class, PropertyResult, ThresholdResult, Verdict, Violation};
+use crate::result::{Class, PropertyResult, RestResult, ThresholdResult, Verdict, Violation};
 
 /// Exit codes from the gravest on: 2 before 1 before 3 before 4 before 99.
 const GRAVEST_FIRST: [u8; 5] = [2, 1, 3, 4, 99];
@@ -37,6 +37,20 @@ pub(super) struct Evidence<'a> {
     pub(super) violations: &'a [Violation],
     pub(super) thresholds: &'a [ThresholdResult],
     pub(super) unreached: &'a [&'a str],
+    pub(super) rest: &'a RestResult,
+}
+
+/// Properties that a run exercises whether or not a user does anything: the server reports its
+/// sizes.
+const OF_THE_SERVER_ALONE: [&str; 1] = ["bounded"];
+
+/// Whether what users did was judged: at least one property was exercised by at least one check.
+#[must_use]
+pub fn is_judged(properties: &BTreeMap<String, PropertyResult>) -> bool {
+    let judged = |property: &PropertyResult| property.checks > 0 && property.held.is_some();
+    properties
+        .iter()
+        .any(|(name, property)| judged(property) && !OF_THE_SERVER_ALONE.contains(&name.as_str()))
 }
 
 /// The class that a violation of this property belongs to. What is no property (a panic) is
@@ -48,7 +62,7 @@ pub(crate) fn class_of(properties: &BTreeMap<String, PropertyResult>, name: &str
 }
 
 /// The gravest thing that can be said. A threshold of which nothing was measured could not be
-/// judged, which is not a pass.
+/// judged, nor could a run that exercised no property, which is not a pass.
 pub(super) fn judge(evidence: &Evidence<'_>) -> Verdict {
     let violated = |class: Class| {
         let broken =
@@ -63,9 +77,12 @@ pub(super) fn judge(evidence: &Evidence<'_>) -> Verdict {
     let unmeasured = |threshold: &ThresholdResult| threshold.met.is_none();
     if violated(Class::Safety) {
         Verdict::Safety
-    } else if violated(Class::Liveness) {
+    } else if violated(Class::Liveness) || !evidence.rest.held {
         Verdict::Liveness
-    } else if !evidence.unreached.is_empty() || evidence.thresholds.iter().any(unmeasured) {
+    } else if !is_judged(evidence.properties)
+        || !evidence.unreached.is_empty()
+        || evidence.thresholds.iter().any(unmeasured)
+    {
         Verdict::Unjudged
     } else if violated(Class::Threshold) || evidence.thresholds.iter().any(crossed) {
         Verdict::Threshold

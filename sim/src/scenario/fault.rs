@@ -1,6 +1,6 @@
 //! What goes wrong, and when.
 
-use chat_core::Span;
+use chat_core::{Span, StickMove, TimerKind};
 
 use super::ends::End;
 use super::error::{Problem, Read};
@@ -8,10 +8,11 @@ use super::fields::Fields;
 use super::forms::{count, expected, list, listed, possible_ratio, some_time, span, truth};
 use super::node::{Node, Value};
 use super::script::Users;
-use crate::plan::{Fault, FaultKind, Need, OperatorAct, Victims};
+use crate::plan::{Fault, FaultKind, Milestone, Need, OperatorAct, Reached, Victims};
+use crate::sometimes::Point;
 
 /// The keys that say what goes wrong; each fault has exactly one of them.
-pub(super) const KINDS: [&str; 8] = [
+pub(super) const KINDS: [&str; 9] = [
     "crash",
     "partition",
     "slow_readers",
@@ -19,10 +20,12 @@ pub(super) const KINDS: [&str; 8] = [
     "slow_disk",
     "fail_disk",
     "clock_jump",
+    "lose",
     "operator",
 ];
-pub(super) const FAULT_KEYS: [&str; 12] = [
+pub(super) const FAULT_KEYS: [&str; 14] = [
     "at",
+    "at_milestone",
     "crash",
     "down_for",
     "lose_unsynced",
@@ -32,9 +35,14 @@ pub(super) const FAULT_KEYS: [&str; 12] = [
     "slow_disk",
     "fail_disk",
     "clock_jump",
+    "lose",
     "operator",
     "optional",
 ];
+pub(super) const MILESTONES: [&str; 3] = ["sometimes", "stick", "timer"];
+pub(super) const MILESTONE_KEYS: [&str; 4] = ["sometimes", "stick", "timer", "count"];
+/// How often a milestone is waited for at most.
+pub(super) const MAX_COUNT: u32 = 1_000_000;
 pub(super) const VICTIM_KEYS: [&str; 3] = ["share", "users", "for"];
 pub(super) const SLOW_DISK_KEYS: [&str; 2] = ["factor", "for"];
 pub(super) const FAIL_DISK_KEYS: [&str; 2] = ["for", "unknown"];
@@ -60,7 +68,11 @@ pub(super) fn faults(node: &Node, users: Users<'_>) -> Read<(Vec<Fault>, Vec<End
 
 fn fault(node: &Node, users: Users<'_>) -> Read<Fault> {
     let fields = Fields::read(node, "a fault", &FAULT_KEYS)?;
-    let at = span(fields.need("at", "at: 10s")?)?;
+    let milestone = fields.get("at_milestone").map(milestone).transpose()?;
+    let at = match (fields.get("at"), milestone) {
+        (None, Some(_)) => Span::ZERO,
+        (Some(_), _) | (None, None) => span(fields.need("at", "at: 10s")?)?,
+    };
     let (key, node) = fields.one_of(&KINDS, "partition: { share: 1/4, for: 3s }")?;
     if key != "crash" {
         fields.refuse(&["down_for", "lose_unsynced"], "it goes with `crash`")?;
@@ -88,9 +100,44 @@ fn fault(node: &Node, users: Users<'_>) -> Read<Fault> {
         "clock_jump" => FaultKind::ClockJump {
             by: some_time(node)?,
         },
+        "lose" => {
+            listed(node, "what can get lost", &["replies"])?;
+            FaultKind::LoseReplies
+        }
         _ => FaultKind::Operator(operator(node, users)?),
     };
-    Ok(Fault { at, kind, need })
+    Ok(Fault {
+        at,
+        milestone,
+        kind,
+        need,
+    })
+}
+
+/// `{ sometimes: match, count: 3 }`, `{ stick: released_by_push }`, `{ timer: lease }`.
+fn milestone(node: &Node) -> Read<Milestone> {
+    let fields = Fields::read(node, "`at_milestone`", &MILESTONE_KEYS)?;
+    let (key, name) = fields.one_of(&MILESTONES, "sometimes: match")?;
+    let names = milestone_names(key);
+    let reached = match key {
+        "sometimes" => Reached::Sometimes(listed(name, "a point that a run may reach", &names)?),
+        "stick" => Reached::Stick(listed(name, "a move of a stick", &names)?),
+        _ => Reached::Timer(listed(name, "a kind of timer", &names)?),
+    };
+    let count = fields.get("count");
+    Ok(Milestone {
+        reached,
+        count: count.map_or(Ok(1), |node| self::count(node, 1..=MAX_COUNT))?,
+    })
+}
+
+/// The names of what can be a milestone, by group.
+pub(super) fn milestone_names(group: &str) -> Vec<&'static str> {
+    match group {
+        "sometimes" => Point::ALL.iter().map(|point| point.name()).collect(),
+        "stick" => StickMove::ALL.iter().map(|how| how.name()).collect(),
+        _ => TimerKind::ALL.iter().map(|kind| kind.name()).collect(),
+    }
 }
 
 fn crash(node: &Node, fields: &Fields<'_>) -> Read<FaultKind> {
@@ -186,6 +233,6 @@ fn lasts(kind: &FaultKind) -> Span {
         | FaultKind::SlowDisk { duration, .. }
         | FaultKind::FailDisk { duration, .. }
         | FaultKind::Suspend { duration, .. } => *duration,
-        FaultKind::ClockJump { .. } | FaultKind::Operator(_) => Span::ZERO,
+        FaultKind::ClockJump { .. } | FaultKind::LoseReplies | FaultKind::Operator(_) => Span::ZERO,
     }
 }

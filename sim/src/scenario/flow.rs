@@ -8,6 +8,7 @@ use super::error::{Problem, Read};
 use super::fields::Fields;
 use super::forms::{count, expected, list, listed, name, some_time, span, text, word};
 use super::node::{Node, Value};
+use super::possible::refuse_impossible;
 use super::tables::Tables;
 use super::written::{CALLS, OTHERS, WITHOUT_VALUE, Written, unknown_verb, verbs};
 use crate::names;
@@ -66,7 +67,7 @@ impl<'a> Flows<'a> {
         Self { server, tables }
     }
 
-    /// A persona's whole flow: at least one step, and an end in sight.
+    /// A persona's whole flow: at least one step, an end in sight, and no step that cannot work.
     pub(super) fn flow(&mut self, node: &Node) -> Read<Arc<[Step]>> {
         let (steps, expanded) = self.steps(node, 0)?;
         if steps.is_empty() {
@@ -83,6 +84,7 @@ impl<'a> Flows<'a> {
                 format!("at most {MAX_EXPANDED} steps, the loops' counts multiplied in"),
             ));
         }
+        refuse_impossible(node, &steps)?;
         Ok(steps)
     }
 

@@ -62,7 +62,7 @@ fn merge(into: &mut Value, from: &Value) {
 }
 
 /// In the order of `KEYS`.
-fn top_level(server: &Value) -> [Value; 18] {
+fn top_level(server: &Value) -> [Value; 20] {
     [
         described(named(), "The scenario's name; by default the file's."),
         json!({
@@ -96,10 +96,15 @@ fn top_level(server: &Value) -> [Value; 18] {
         workload::script(),
         network(),
         schedule(),
+        recipe(),
         fault::faults(),
         verdict::properties(),
         verdict::expect_sometimes(),
         verdict::thresholds(),
+        described(
+            refer("Ratio"),
+            "Of the users of each seed, so many may be stuck when the run ends: an `await` ran out, or they did not come to their end within `liveness`. 0 by default: one stuck user fails the run. Users that are gone for good are not stuck, nor is the odd one out in the queue.",
+        ),
     ]
 }
 
@@ -183,6 +188,14 @@ fn network() -> Value {
         ],
         &[],
     )
+}
+
+fn recipe() -> Value {
+    json!({
+        "description": "Where runs leave the histories of their seeds: after which steps all chance is drawn anew, and for which branch. Written by explore --guided.",
+        "type": "string",
+        "pattern": "^(s[0-9]+:[1-9][0-9]*(,s[0-9]+:[1-9][0-9]*)*)?$"
+    })
 }
 
 fn schedule() -> Value {

@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use chat_core::Span;
 
-use super::error::Read;
+use super::error::{Problem, Read};
 use super::fields::Fields;
-use super::forms::{count, ratio, some_time, word};
+use super::forms::{count, ratio, some_time, text, word};
 use super::node::{Node, Value};
 use super::tables::Tables;
 use crate::draw::{Quantiles, Ratio, Shape};
 use crate::plan::{Capacity, Client, Network, Race, Schedule};
+use crate::recipe::{EXAMPLE, Recipe, RecipeError};
 
 pub(super) const CAPACITY_KEYS: [&str; 3] = ["service", "commit", "queue"];
 pub(super) const CLIENT_KEYS: [&str; 4] = ["timeout", "backoff", "max", "attempts"];
@@ -108,6 +109,13 @@ pub(super) fn network(node: Option<&Node>, tables: &mut Tables) -> Read<Network>
         network.stream_break = ratio(node)?;
     }
     Ok(network)
+}
+
+/// Where runs leave the histories of their seeds: `s123:2,s990:1`.
+pub(super) fn recipe(node: &Node) -> Read<Recipe> {
+    text(node, "a recipe")?
+        .parse()
+        .map_err(|problem: RecipeError| Problem::new(node.place, problem.to_string(), EXAMPLE))
 }
 
 /// In which order concurrent packets are delivered: `plain`, `race`, or a race with parameters.

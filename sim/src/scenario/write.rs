@@ -62,6 +62,9 @@ impl Notes {
         client(&mut file, &plan.client);
         network(&mut file, &plan.network);
         schedule(&mut file, plan.schedule);
+        if !plan.recipe.is_plain() {
+            line(&mut file, format_args!("recipe: \"{}\"", plan.recipe));
+        }
         let users = self.workload(&mut file, &plan.workload);
         let faults: Vec<String> = plan.faults.iter().map(|f| fault(f, users)).collect();
         list(&mut file, "faults", &faults, &self.faults);
@@ -485,13 +488,27 @@ fn fault(fault: &Fault, users: &[ScriptUser]) -> String {
             format!("fail_disk: {{ for: {duration}{unknown} }}")
         }
         FaultKind::ClockJump { by } => format!("clock_jump: {by}"),
+        FaultKind::LoseReplies => "lose: replies".to_owned(),
         FaultKind::Operator(act) => format!("operator: {}", operator(act, users)),
     };
     let optional = match fault.need {
         Need::Required => "",
         Need::Optional => ", optional: true",
     };
-    format!("{{ at: {}, {what}{optional} }}", fault.at)
+    let at = match fault.milestone {
+        None => format!("at: {}", fault.at),
+        Some(milestone) => {
+            let from = (fault.at > Span::ZERO).then(|| format!("at: {}, ", fault.at));
+            let (group, name) = milestone.reached.words();
+            let count = match milestone.count {
+                1 => String::new(),
+                count => format!(", count: {count}"),
+            };
+            let from = from.unwrap_or_default();
+            format!("{from}at_milestone: {{ {group}: {name}{count} }}")
+        }
+    };
+    format!("{{ {at}, {what}{optional} }}")
 }
 
 fn operator(act: &OperatorAct, users: &[ScriptUser]) -> String {
@@ -521,6 +538,9 @@ fn verdict(file: &mut String, plan: &Plan) {
         line(file, format_args!("expect_sometimes: [{points}]"));
     }
     thresholds(file, &plan.thresholds);
+    if plan.allow_stuck != Ratio::NEVER {
+        line(file, format_args!("allow_stuck: {}", plan.allow_stuck));
+    }
 }
 
 /// Those of one metric stand together, as the reader has them.

@@ -14,6 +14,7 @@ use crate::plan::{
     ScriptUser, Step, Text, Verb, Victims, Workload,
 };
 use crate::protocol::{Agent, CallId, Op, ReadBy};
+use crate::recipe::Recipe;
 
 /// How long a packet takes that is not spelled out: the median of the scenario's network.
 fn usual_latency(latency: &Quantiles) -> u64 {
@@ -98,6 +99,8 @@ impl Scribe {
                 stream_break: Ratio::NEVER,
             },
             schedule: Schedule::Plain,
+            // What chance decided behind its turns is spelled out.
+            recipe: Recipe::default(),
             capacity: match to {
                 TrueTo::Packets => plan.capacity.clone(),
                 TrueTo::Service => at_once(&plan.capacity),
@@ -367,6 +370,8 @@ fn named(fault: &Fault, struck: Option<Vec<u32>>) -> Option<Fault> {
                 OperatorAct::Unban { .. } => OperatorAct::Unban { user },
             })
         }
+        // Each answer that got lost is spelled out.
+        FaultKind::LoseReplies => return None,
         FaultKind::Crash { .. }
         | FaultKind::SlowDisk { .. }
         | FaultKind::FailDisk { .. }
@@ -374,6 +379,7 @@ fn named(fault: &Fault, struck: Option<Vec<u32>>) -> Option<Fault> {
     };
     Some(Fault {
         at: fault.at,
+        milestone: fault.milestone,
         kind,
         need: fault.need,
     })
@@ -402,7 +408,7 @@ fn until_healed(mut fault: Fault, healed: Span) -> Fault {
         | FaultKind::Suspend {
             duration: length, ..
         } => *length = (*length).min(left),
-        FaultKind::ClockJump { .. } | FaultKind::Operator(_) => {}
+        FaultKind::ClockJump { .. } | FaultKind::LoseReplies | FaultKind::Operator(_) => {}
     }
     fault
 }

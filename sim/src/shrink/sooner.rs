@@ -303,7 +303,7 @@ fn length_of(kind: &mut FaultKind) -> Option<&mut Span> {
         | FaultKind::FailDisk { duration, .. }
         | FaultKind::Suspend { duration, .. } => Some(duration),
         FaultKind::ClockJump { by } => Some(by),
-        FaultKind::Operator(_) => None,
+        FaultKind::LoseReplies | FaultKind::Operator(_) => None,
     }
 }
 

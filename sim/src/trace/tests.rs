@@ -4,7 +4,7 @@ use chat_core::Span;
 
 use super::*;
 use crate::history::{Path, Retry};
-use crate::protocol::{Answer, LostRange, Outcome, Refusal, Saw, Shown, StickChange};
+use crate::protocol::{Answer, Earlier, LostRange, Outcome, Refusal, Saw, Shown, StickChange};
 
 const START: Time = Time(1_000_000_000);
 
@@ -30,6 +30,7 @@ fn play(observer: &mut dyn Observer) {
     let refused = Err(Refusal {
         code: "stick_required",
         retry_after: None,
+        earlier: Earlier::Unsaid,
     });
     let mut ann = |ms, user: Option<u32>, what| tell(observer, ms, 0, user, what);
     ann(0, None, called(0, &login));
@@ -93,6 +94,7 @@ fn hear(observer: &mut dyn Observer) {
             room: Room(3),
             from: 1,
             to: 2,
+            ..LostRange::default()
         }],
     };
     tell(observer, 28, 1, Some(9), received(6, &message));

@@ -3,17 +3,17 @@
 use std::sync::Arc;
 
 use chat_core::{
-    Body, Event, MemberView, NoticeKind, PresenceView, Reject, Reply, RoomId, UserId, WasWaiting,
-    Who,
+    Body, Event, MemberView, NoticeKind, PresenceView, Reject, Reply, Response, RoomId, UserId,
+    WasWaiting, Who,
 };
 
 use super::shown_for_good;
 use crate::protocol::{
-    Answer, Attendance, Member, Notice, Passing, PastMessage, Refusal, Room, User,
+    Answer, Attendance, Earlier, Member, Notice, Outcome, Passing, PastMessage, Refusal, Room, User,
 };
 
 /// An accepted command's answer as its client reads it.
-pub(crate) fn answer(reply: &Reply) -> Answer {
+pub(super) fn answer(reply: &Reply) -> Answer {
     let (user, room) = (|u: UserId| User(u.0), |r: RoomId| Room(r.0));
     match reply {
         Reply::Waiting {
@@ -101,8 +101,18 @@ fn draft((length, truncated): (u32, u32), suffix: Option<&str>) -> Answer {
     }
 }
 
+/// What leaves the server for the caller of a ticket.
+pub(crate) fn response(outcome: &Result<Response, Reject>) -> Outcome {
+    match outcome {
+        Ok(Response::Done(reply)) => Ok(answer(reply)),
+        Ok(Response::Read(answer)) => Ok(read(answer)),
+        Ok(Response::Streaming) => Ok(Answer::Done),
+        Err(reject) => Err(refusal(reject)),
+    }
+}
+
 /// What was read, as its client reads it; of a page of the inbox, what follows its events.
-pub(crate) fn read(answer: &chat_core::Answer) -> Answer {
+fn read(answer: &chat_core::Answer) -> Answer {
     match answer {
         chat_core::Answer::Page { page, notices } => page_end(page, notices),
         chat_core::Answer::Members { room, members } => Answer::Members {
@@ -179,9 +189,14 @@ fn past_message(event: &Arc<Event>) -> Option<PastMessage> {
 }
 
 /// A refusal as its client reads it.
-pub(crate) fn refusal(reject: &Reject) -> Refusal {
+pub(super) fn refusal(reject: &Reject) -> Refusal {
     Refusal {
         code: reject.code(),
         retry_after: reject.retry_after(),
+        earlier: match reject.earlier() {
+            chat_core::Earlier::Unasked => Earlier::Unsaid,
+            chat_core::Earlier::None => Earlier::None,
+            chat_core::Earlier::Unknown => Earlier::Unknown,
+        },
     }
 }

@@ -3,7 +3,9 @@
 use chat_core::{Body, EndReason as CoreReason, Event, Gap, UserId, Who};
 
 use super::shown;
-use crate::protocol::{EndReason, LostRange, Moderated, Presence, Room, Saw, StickChange, User};
+use crate::protocol::{
+    EndReason, LostRange, Membership, Moderated, Presence, Room, Saw, StickChange, StickLoss, User,
+};
 
 /// An event as the reader of an inbox sees it.
 pub(crate) fn event(event: &Event, reader: UserId) -> Saw<'_> {
@@ -121,10 +123,29 @@ fn reason(reason: CoreReason) -> EndReason {
 
 /// A gap's rooms as the reader sees them.
 pub(crate) fn lost_ranges(gap: &Gap) -> Vec<LostRange> {
-    let range = |lost: &chat_core::LostRange| LostRange {
+    gap.rooms.iter().map(lost_range).collect()
+}
+
+fn lost_range(lost: &chat_core::LostRange) -> LostRange {
+    let you = |change| match change {
+        chat_core::Membership::Joined => Membership::Joined,
+        chat_core::Membership::Left => Membership::Left,
+        chat_core::Membership::Kicked => Membership::Kicked,
+    };
+    let stick = |loss| match loss {
+        chat_core::StickLoss::Granted(epoch) => StickLoss::Granted(epoch.0),
+        chat_core::StickLoss::Released(epoch) => StickLoss::Released(epoch.0),
+        chat_core::StickLoss::Expired(epoch) => StickLoss::Expired(epoch.0),
+    };
+    LostRange {
         room: Room(lost.room.0),
         from: lost.from.0,
         to: lost.to.0,
-    };
-    gap.rooms.iter().map(range).collect()
+        messages: lost.messages,
+        you: lost.you.map(you),
+        members_changed: lost.members_changed,
+        stick: lost.stick.map(stick),
+        stick_changed: lost.stick_changed,
+        ended: lost.ended.map(reason),
+    }
 }

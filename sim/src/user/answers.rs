@@ -2,7 +2,7 @@
 
 use chat_core::Time;
 
-use crate::history::{Observer, Retry, What};
+use crate::history::{Observer, What};
 use crate::protocol::{Answer, CallId, Op, Outcome, Refusal, Room};
 
 use super::calls::{Call, Stage, waits};
@@ -54,14 +54,11 @@ impl VirtualUser {
             }
             return;
         }
-        let why = match call.stage {
-            Stage::InFlight => {
-                let attempt = call.attempt;
-                self.actions.push_back(Action::Cancel { call: id, attempt });
-                Retry::Silence
-            }
-            Stage::Pausing => Retry::PutOff,
-        };
+        let why = call.why;
+        if call.stage == Stage::InFlight {
+            let attempt = call.attempt;
+            self.actions.push_back(Action::Cancel { call: id, attempt });
+        }
         if let Some(call) = self.calls.change(id, |call| call.retry(now, &client)) {
             self.actions.push_back(Action::Request {
                 call: id,
@@ -146,7 +143,7 @@ impl VirtualUser {
                 place: 0,
                 epoch,
                 ..
-            }) => self.rooms.grant(*room, *epoch, &mut self.heard),
+            }) => self.rooms.hold(*room, *epoch, &mut self.heard),
             Ok(
                 Answer::LeftQueue { .. }
                 | Answer::Sent { .. }
@@ -162,6 +159,9 @@ impl VirtualUser {
             Err(Refusal { code, .. }) => {
                 if matches!(*code, "chat_ended" | "room_not_found" | "not_in_room") {
                     self.leave(op);
+                }
+                if matches!(op, Op::TalkingStick { .. }) {
+                    self.rooms.refuse_claim();
                 }
             }
         }

@@ -2,6 +2,7 @@
 
 use chat_core::{Span, Time};
 
+use crate::history::Retry;
 use crate::plan::Client;
 use crate::protocol::{CallId, Op, Outcome};
 
@@ -33,6 +34,8 @@ pub(super) struct Call {
     pub(super) op: Op,
     pub(super) called_at: Time,
     pub(super) intended: Time,
+    /// Why its next attempt will be made.
+    pub(super) why: Retry,
     /// The end of the attempt, or of the pause.
     pub(super) due: Time,
     /// When the client gives the call up, whatever happens.
@@ -68,6 +71,7 @@ impl Call {
     pub(super) fn retry(&mut self, now: Time, client: &Client) {
         self.attempt += 1;
         self.stage = Stage::InFlight;
+        self.why = Retry::Silence;
         self.due = now + self.patience(client);
     }
 
@@ -156,9 +160,14 @@ impl Calls {
         Some(call)
     }
 
+    /// The call in flight that was made first.
+    pub(super) fn first(&self) -> Option<&Call> {
+        self.open.iter().min_by_key(|call| call.id)
+    }
+
     /// All calls are over: takes the one out that was made first.
     pub(super) fn take_first(&mut self) -> Option<Call> {
-        let first = self.open.iter().map(|call| call.id).min()?;
+        let first = self.first()?.id;
         self.take(first)
     }
 
@@ -204,6 +213,7 @@ impl Calls {
         }
         self.change(id, |call| {
             call.stage = Stage::Pausing;
+            call.why = Retry::PutOff;
             call.due = now + refusal.retry_after.unwrap_or(pause(client, call.attempt));
         });
         true
@@ -212,8 +222,9 @@ impl Calls {
     /// Nothing can be sent before `until`, and what was in flight is lost: later attempts wait.
     pub(super) fn put_off_all(&mut self, until: Time, client: &Client) {
         for call in &mut self.open {
-            if !call.is_last_attempt(client) {
+            if !call.is_last_attempt(client) && call.stage == Stage::InFlight {
                 call.stage = Stage::Pausing;
+                call.why = Retry::Dropped;
             }
             call.due = call.due.max(until);
             call.give_up_at = call.give_up_at.max(until);

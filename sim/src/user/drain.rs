@@ -18,6 +18,8 @@ const LISTENS: Span = Span::secs(5);
 /// Reading the inbox to its end.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Draining {
+    /// When it began.
+    pub(super) began: Time,
     /// The checks it is read by.
     pub(super) poll: Poll,
 }
@@ -68,7 +70,7 @@ impl VirtualUser {
                 Reads::Exactly => poll.want(now),
                 Reads::ByStream => poll.want(now + LISTENS),
             }
-            Doing::Draining(Draining { poll })
+            Doing::Draining(Draining { began: now, poll })
         } else {
             Doing::Drained
         };

@@ -1,6 +1,6 @@
 //! What a client knows of the rooms that it is or was in.
 
-use crate::protocol::{Moderated, Room, Saw, StickChange, User};
+use crate::protocol::{Moderated, Presence, Room, Saw, StickChange, User};
 
 use super::heard::{Heard, Kind};
 
@@ -45,6 +45,29 @@ pub(super) struct Rooms {
     /// The newest room that a match was counted for. Rooms are opened in order.
     newest_match: Option<Room>,
     company: Company,
+    attendance: Attendance,
+    claim: Claim,
+}
+
+/// What came of the latest claim.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Claim {
+    /// It waits, or its answer has not come.
+    #[default]
+    Open,
+    /// Its answer says that the client holds the stick.
+    Holds,
+    /// It was refused, or an operator muted the client, which ends it.
+    Ended,
+}
+
+/// Whether the client was away since it last looked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Attendance {
+    #[default]
+    There,
+    /// It heard that it came back from being away.
+    Interrupted,
 }
 
 impl Rooms {
@@ -75,6 +98,11 @@ impl Rooms {
     /// Whether nobody is left who could say anything.
     pub(super) fn is_deserted(&self) -> bool {
         self.company == Company::Gone
+    }
+
+    /// Whether the client heard that it was away, since it was last asked.
+    pub(super) fn take_absence(&mut self) -> bool {
+        std::mem::take(&mut self.attendance) == Attendance::Interrupted
     }
 
     /// In the line: company is to be expected again.
@@ -136,6 +164,40 @@ impl Rooms {
         }
     }
 
+    /// A new claim leaves: what is known of those before is no matter.
+    pub(super) fn claim(&mut self) {
+        self.attendance = Attendance::There;
+        self.claim = Claim::Open;
+    }
+
+    /// The latest claim was refused.
+    pub(super) fn refuse_claim(&mut self) {
+        self.claim = Claim::Ended;
+    }
+
+    /// Whether no grant is to be expected: the latest claim is over without one, or the client is in
+    /// no room any more.
+    pub(super) fn is_claim_over(&self) -> bool {
+        self.claim == Claim::Ended || self.is_deserted()
+    }
+
+    /// Holding the stick, says the answer to a claim. It may be the first word of the grant, or say
+    /// again what is known.
+    pub(super) fn hold(&mut self, room: Room, epoch: u64, heard: &mut Heard) {
+        self.grant(room, epoch, heard);
+        self.claim = Claim::Holds;
+    }
+
+    /// Whether the answer to the latest claim said that the client holds the stick, and nothing was
+    /// made of that yet.
+    pub(super) fn take_holding(&mut self) -> bool {
+        let holds = self.claim == Claim::Holds;
+        if holds {
+            self.claim = Claim::Open;
+        }
+        holds
+    }
+
     /// An event came that `me` had not had before.
     pub(super) fn see(&mut self, saw: &Saw<'_>, me: User, heard: &mut Heard) {
         match *saw {
@@ -153,8 +215,14 @@ impl Rooms {
             } => match act {
                 Moderated::Closed => self.end(Some(room)),
                 Moderated::Kicked if user == Some(me) => self.end(Some(room)),
+                Moderated::Muted if user == Some(me) => self.refuse_claim(),
                 Moderated::Kicked | Moderated::Muted => {}
             },
+            Saw::Member {
+                user,
+                change: Presence::Back,
+                ..
+            } if user == me => self.attendance = Attendance::Interrupted,
             Saw::PartnerAway { .. }
             | Saw::PartnerBack { .. }
             | Saw::Member { .. }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use chat_core::{BreakKind, Span, Time};
 
-use crate::history::{Observer, What};
+use crate::history::{Observer, Retry, What};
 use crate::plan::{Argument, Step, Text, Verb};
 use crate::protocol::{CallId, Op, ReadBy, Room};
 
@@ -168,6 +168,7 @@ impl VirtualUser {
             id: call,
             attempt: 0,
             stage: Stage::InFlight,
+            why: Retry::Silence,
             who,
             key,
             op,
@@ -222,7 +223,10 @@ impl VirtualUser {
             },
             Verb::ListUsers => Op::ListUsers { room: self.room() },
             Verb::Unregister => Op::Unregister,
-            Verb::TalkingStick => Op::TalkingStick { room: self.room() },
+            Verb::TalkingStick => {
+                self.rooms.claim();
+                Op::TalkingStick { room: self.room() }
+            }
             Verb::Append(text) => {
                 let (text, room) = (self.text(text), self.room());
                 let epoch = self.epoch(room);

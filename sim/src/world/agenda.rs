@@ -80,7 +80,7 @@ impl Event {
 const CHILDREN: usize = 4;
 
 /// What is to happen, by time and then by the order in which it was written down.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Agenda {
     now: Time,
     written: u64,

@@ -1,9 +1,11 @@
 //! When users come, and as whom: decided before the run begins, so that load is open loop.
 
+use std::sync::Arc;
+
 use chat_core::Span;
 
 use crate::draw::Draw;
-use crate::plan::{ArrivalMode, Arrivals, Phase, Plan, Workload};
+use crate::plan::{ArrivalMode, Arrivals, Persona, Phase, Plan, Workload};
 
 /// Somebody comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,22 +21,6 @@ pub(crate) fn plan(plan: &Plan, draw: &mut Draw) -> Vec<Arrival> {
     let Workload::Phases { phases, personas } = &plan.workload else {
         return Vec::new();
     };
-    let total: u64 = personas
-        .iter()
-        .map(|persona| u64::from(persona.weight))
-        .sum();
-    let pick = |draw: &mut Draw| {
-        let mut at = draw.below(total);
-        personas
-            .iter()
-            .position(|persona| {
-                let weight = u64::from(persona.weight);
-                let found = at < weight;
-                at = at.saturating_sub(weight);
-                found
-            })
-            .unwrap_or(0)
-    };
     let mut arrivals = Vec::new();
     let mut start = Span::ZERO;
     for phase in phases {
@@ -42,12 +28,33 @@ pub(crate) fn plan(plan: &Plan, draw: &mut Draw) -> Vec<Arrival> {
         for at in within(phase, draw).into_iter().take(most) {
             arrivals.push(Arrival {
                 at: start + at,
-                persona: pick(draw),
+                persona: persona(personas, draw),
             });
         }
         start = start + phase.duration;
     }
     arrivals
+}
+
+/// Draws anew as whom these come. When they come stays.
+pub(super) fn recast(plan: &Plan, arrivals: &mut [Arrival], draw: &mut Draw) {
+    if let Workload::Phases { personas, .. } = &plan.workload {
+        for arrival in arrivals {
+            arrival.persona = persona(personas, draw);
+        }
+    }
+}
+
+/// A persona by its weight.
+fn persona(personas: &[Arc<Persona>], draw: &mut Draw) -> usize {
+    let weight = |persona: &Arc<Persona>| u64::from(persona.weight);
+    let mut at = draw.below(personas.iter().map(weight).sum());
+    let falls_here = |persona: &Arc<Persona>| {
+        let found = at < weight(persona);
+        at = at.saturating_sub(weight(persona));
+        found
+    };
+    personas.iter().position(falls_here).unwrap_or(0)
 }
 
 /// When users come, since the beginning of the phase.

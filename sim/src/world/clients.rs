@@ -21,7 +21,7 @@ use crate::user::{Action, VirtualUser};
 const CANCELLED: usize = 32;
 
 /// Where a client is, as the world sees it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Client {
     pub(super) user: VirtualUser,
     /// What the network does to this client's packets.
@@ -300,17 +300,10 @@ impl World<'_, '_> {
             return;
         }
         let now = self.now();
-        let outcome = match outcome {
-            Ok(Response::Done(reply)) => Ok(translate::answer(&reply)),
-            Ok(Response::Read(read)) => {
-                if let chat_core::Answer::Page { page, .. } = &read {
-                    self.deliver(agent, page, Path::Check);
-                }
-                Ok(translate::read(&read))
-            }
-            Ok(Response::Streaming) => Ok(Answer::Done),
-            Err(reject) => Err(translate::refusal(&reject)),
-        };
+        if let Ok(Response::Read(chat_core::Answer::Page { page, .. })) = &outcome {
+            self.deliver(agent, page, Path::Check);
+        }
+        let outcome = translate::response(&outcome);
         self.hash = mix(self.hash, outcome_word(&outcome));
         let user = &mut self.clients[agent as usize].user;
         match whose {

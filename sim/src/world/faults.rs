@@ -3,23 +3,28 @@
 use std::sync::Arc;
 
 use chat_core::{Call, Operate, RoomId, Time, UserId};
+use sim_model::server::ServerRecord;
 
 use super::slots::Thing;
-use super::{START, World};
+use super::{Phase, START, World};
 use crate::disk::Unsynced;
 use crate::draw::{Actor, Draw};
 use crate::history::{Observer, Wire, WorldRecord};
-use crate::plan::{FaultKind, OperatorAct, Victims};
+use crate::plan::{Delivery, FaultKind, Milestone, OperatorAct, Reached, Victims};
 use crate::protocol::{Room, User};
+use crate::sometimes::Point;
 use crate::world::agenda::Event;
 
 /// What the operators of the simulator say.
 const REASON: &str = "simulated";
 
 /// What is wrong at the moment.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Weather {
     draw: Draw,
+    /// Faults that wait for their milestones.
+    armed: Vec<Armed>,
+    replies: Replies,
     slow_disk: (Time, u32),
     fail_disk: (Time, Unsynced),
     /// Who was muted, the latest last.
@@ -28,14 +33,56 @@ pub(super) struct Weather {
     banned: Vec<(u32, User, Arc<str>)>,
 }
 
+/// A fault that waits for its milestone.
+#[derive(Clone, Copy, Debug)]
+struct Armed {
+    fault: u32,
+    milestone: Milestone,
+    /// How often it was reached before that counted.
+    before: u64,
+}
+
+/// What becomes of answers, where a fault of the plan decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Replies {
+    Arrive,
+    /// The next ones get lost.
+    GetLost,
+    /// So did one, and so do the others of its turn.
+    Getting,
+}
+
 impl Weather {
     pub(super) fn new(seed: u64) -> Self {
         Self {
             draw: Draw::new(seed, Actor::Faults),
+            armed: Vec::new(),
+            replies: Replies::Arrive,
             slow_disk: (START, 1),
             fail_disk: (START, Unsynced::Lost),
             muted: Vec::new(),
             banned: Vec::new(),
+        }
+    }
+
+    /// Whom faults strike is drawn from another generator from here on.
+    pub(super) fn key_again(&mut self, draw: Draw) {
+        self.draw = draw;
+    }
+
+    /// What becomes of an answer that leaves now, if a fault decides.
+    pub(super) fn reply(&mut self) -> Option<Delivery> {
+        if self.replies == Replies::Arrive {
+            return None;
+        }
+        self.replies = Replies::Getting;
+        Some(Delivery::Lost)
+    }
+
+    /// All answers of a turn have left.
+    pub(super) fn replies_left(&mut self) {
+        if self.replies == Replies::Getting {
+            self.replies = Replies::Arrive;
         }
     }
 
@@ -53,7 +100,51 @@ impl Weather {
 }
 
 impl World<'_, '_> {
+    /// The moment of a fault has come. One with a milestone strikes when that is reached.
     pub(super) fn fault_begins(&mut self, index: u32) {
+        match self.plan.faults[index as usize].milestone {
+            None => self.strike(index),
+            Some(milestone) => {
+                let before = self.reached(milestone.reached);
+                self.weather.armed.push(Armed {
+                    fault: index,
+                    milestone,
+                    before,
+                });
+            }
+        }
+    }
+
+    /// Lets those faults strike whose milestones are reached.
+    pub(super) fn reach_milestones(&mut self) {
+        if self.weather.armed.is_empty() || self.phase != Phase::Safety {
+            return;
+        }
+        let is_reached = |one: &Armed| {
+            self.reached(one.milestone.reached) >= one.before + u64::from(one.milestone.count)
+        };
+        let armed = self.weather.armed.iter().copied();
+        let (due, armed): (Vec<Armed>, Vec<Armed>) = armed.partition(is_reached);
+        self.weather.armed = armed;
+        for one in due {
+            self.strike(one.fault);
+        }
+    }
+
+    /// How often the run has reached it.
+    fn reached(&self, what: Reached) -> u64 {
+        let tally = self.watch.sightings.tally();
+        let coverage = tally.coverage();
+        match what {
+            Reached::Sometimes(name) => {
+                Point::from_name(name).map_or(0, |point| tally.count(point))
+            }
+            Reached::Stick(name) => coverage.stick.get(name).copied().unwrap_or(0),
+            Reached::Timer(name) => coverage.timers.get(name).copied().unwrap_or(0),
+        }
+    }
+
+    fn strike(&mut self, index: u32) {
         let plan = self.plan;
         let kind = &plan.faults[index as usize].kind;
         let now = self.now();
@@ -75,7 +166,14 @@ impl World<'_, '_> {
                 self.server.clock_ahead = self.server.clock_ahead + *by;
                 self.watch
                     .observe_world(&WorldRecord::ClockJumped { at: now, by: *by });
+                let at = self.server_now();
+                self.watch
+                    .observe_server(&ServerRecord::ClockJumped { at, by: *by });
                 self.node_due();
+                return;
+            }
+            FaultKind::LoseReplies => {
+                self.weather.replies = Replies::GetLost;
                 return;
             }
             FaultKind::Operator(act) => {
@@ -128,6 +226,7 @@ impl World<'_, '_> {
             | FaultKind::SlowDisk { .. }
             | FaultKind::Suspend { .. }
             | FaultKind::ClockJump { .. }
+            | FaultKind::LoseReplies
             | FaultKind::Operator(_) => {}
         }
     }
@@ -144,6 +243,8 @@ impl World<'_, '_> {
     /// Whatever is wrong comes right.
     pub(super) fn end_all_faults(&mut self) {
         let now = self.now();
+        self.weather.armed.clear();
+        self.weather.replies = Replies::Arrive;
         self.weather.slow_disk = (now, 1);
         self.weather.fail_disk.0 = now;
         for client in &mut self.clients {
@@ -254,17 +355,16 @@ impl World<'_, '_> {
 
     fn submit_act(&mut self, (verb, user, room): (&'static str, u32, Option<u32>), act: Operate) {
         let now = self.server_now();
-        let Some(node) = self.server.node.as_mut() else {
+        if self.server.node.is_none() {
             return;
-        };
+        }
         let user = Some(user);
         let slot = self.slots.put(Thing::Operator { verb, user, room });
         let call = Call::Operate {
             operator: "operator".into(),
             act,
         };
-        node.submit(now, slot.ticket(), chat_core::Address(u64::MAX), call);
-        self.pump();
+        self.submit(now, slot, chat_core::Address(u64::MAX), call);
     }
 
     /// Draws somebody whom the act can strike.
@@ -319,6 +419,7 @@ fn label(kind: &FaultKind) -> &'static str {
         FaultKind::FailDisk { .. } => "disk fails",
         FaultKind::Suspend { .. } => "suspend",
         FaultKind::ClockJump { .. } => "clock jump",
+        FaultKind::LoseReplies => "replies lost",
         FaultKind::Operator(_) => "operator",
     }
 }

@@ -113,6 +113,7 @@ impl World<'_, '_> {
                     call: Some(call),
                     net,
                     place: Place::OnItsWay,
+                    reader: None,
                 });
                 let client = &mut self.clients[agent as usize];
                 match whose {
@@ -168,7 +169,7 @@ impl World<'_, '_> {
             }
             Whose::Stream { .. } => client.stream_slot = None,
         }
-        let spelled = spelled_reply(net.as_deref());
+        let spelled = self.weather.reply().or(spelled_reply(net.as_deref()));
         let fate = self.fate(agent, Toward::Client, spelled);
         if let Whose::Call { call, attempt, .. } = whose {
             let (at, agent) = (self.now(), Agent(agent));

@@ -34,7 +34,7 @@ pub(super) enum Toward {
 }
 
 /// What the race schedule remembers.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Racing {
     draw: Draw,
     race: Race,
@@ -68,6 +68,12 @@ impl Racing {
             changes,
             under_way: VecDeque::new(),
         })
+    }
+
+    /// Orders are drawn from another generator from here on, and so are all priorities.
+    pub(super) fn key_again(&mut self, draw: Draw) {
+        self.draw = draw;
+        self.places.clear();
     }
 
     /// Where the delays of this client's packets lie.

@@ -1,11 +1,16 @@
 //! The server's side: requests wait for service, the Node proposes, the disk commits after a
 //! while, and answers leave.
 
-use chat_core::{Address, Entry, Figures, Node, Output, Reject, Span, Time};
+use chat_core::{
+    Address, Call, Earlier, Entry, Figures, Node, Output, Position, Reject, Reply, Response, Span,
+    Ticket, Time,
+};
+use sim_model::server::ServerRecord;
 
 use super::agenda::Event;
 use super::race::Toward;
 use super::slots::{Flow, Place, Slot, Thing, Whose};
+use super::watch::Watch;
 use super::{START, World};
 use crate::disk::{Disk, Keep, Unsynced};
 use crate::draw::{Actor, Draw};
@@ -13,6 +18,7 @@ use crate::history::{Observer, Wire, WorldRecord};
 use crate::plan::{FaultKind, Plan};
 use crate::protocol::Agent;
 use crate::sometimes::Point;
+use crate::translate::{self, judged};
 
 /// How long a stream's writes may stall before the server cuts it off.
 pub(super) const WRITE_STALL: Span = Span::secs(30);
@@ -21,7 +27,7 @@ pub(super) const WRITE_STALL: Span = Span::secs(30);
 const OVERLOAD_RETRY: Span = Span::millis(250);
 
 /// The one server.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Server {
     /// None while it is down.
     pub(super) node: Option<Node>,
@@ -44,6 +50,31 @@ pub(super) struct Server {
     due_at: Time,
     /// What the node had done when it was looked at last.
     figures: Figures,
+    /// The last entry that the judges were shown.
+    shown: Position,
+}
+
+/// Shows the judges one entry after another.
+struct Show<'w, 'o> {
+    watch: &'w mut Watch<'o>,
+}
+
+impl Show<'_, '_> {
+    fn entry(
+        &mut self,
+        (Position(position), at): (Position, Time),
+        entry: &Entry,
+        ticket: Option<Ticket>,
+        outcome: &Result<Reply, Reject>,
+    ) {
+        self.watch.observe_server(&ServerRecord::Committed {
+            position,
+            at,
+            entry: &translate::entry(entry),
+            ticket: ticket.map(judged),
+            said: &translate::outcome(outcome),
+        });
+    }
 }
 
 impl Server {
@@ -70,7 +101,18 @@ impl Server {
             appending: false,
             due_at: Time::MAX,
             figures: Figures::default(),
+            shown: Position(0),
         }
+    }
+
+    /// How many lives it had, as far as anyone tells them apart.
+    pub(super) fn lives(&self) -> u64 {
+        u64::from(self.life.min(3))
+    }
+
+    /// Service and commit times are drawn from another generator from here on.
+    pub(super) fn key_again(&mut self, draw: Draw) {
+        self.draw = draw;
     }
 
     /// The node's timer is written down again whenever it moves earlier; an old one means nothing.
@@ -103,10 +145,24 @@ impl World<'_, '_> {
             return;
         }
         if self.server.queued >= self.plan.capacity.queue {
+            // Nobody looks at the call: what came of its earlier attempts is not known.
+            let keyed = matches!(
+                self.slots.get_mut(slot),
+                Some(Thing::Request {
+                    call: Some(chat_core::Call::Command { key: Some(_), .. }),
+                    ..
+                })
+            );
+            let earlier = if keyed {
+                Earlier::Unknown
+            } else {
+                Earlier::Unasked
+            };
             self.answer(
                 slot,
                 Err(Reject::Overloaded {
                     retry_after: OVERLOAD_RETRY,
+                    earlier,
                 }),
             );
             return;
@@ -148,12 +204,21 @@ impl World<'_, '_> {
             return;
         };
         let Some(Thing::Request {
-            whose, call, net, ..
+            whose,
+            call,
+            net,
+            reader,
+            ..
         }) = self.slots.get_mut(slot)
         else {
             return; // a crash took it
         };
         let (whose, call) = (*whose, call.take());
+        if let (Some(Call::Read { reader: who, .. }), Some(node)) =
+            (&call, self.server.node.as_ref())
+        {
+            *reader = translate::user_of(node.hub(), *who);
+        }
         let from = Address(u64::from(whose.agent()));
         if let Some(net) = net {
             let pushes = std::mem::take(&mut net.push);
@@ -177,15 +242,36 @@ impl World<'_, '_> {
             });
         }
         self.server.queued = self.server.queued.saturating_sub(1);
-        if let (Some(call), Some(node)) = (call, self.server.node.as_mut()) {
-            node.submit(now, slot.ticket(), from, call);
-            self.pump();
+        if let Some(call) = call {
+            self.submit(now, slot, from, call);
         }
+    }
+
+    /// Hands a call to the node.
+    pub(super) fn submit(&mut self, now: Time, slot: Slot, from: Address, call: Call) {
+        let Some(node) = self.server.node.as_mut() else {
+            return;
+        };
+        self.watch.observe_server(&ServerRecord::Asked {
+            at: now,
+            ticket: judged(slot.ticket()),
+            from: from.0,
+            ask: &translate::ask(&call),
+        });
+        node.submit(now, slot.ticket(), from, call);
+        self.pump();
     }
 
     /// A client dropped a connection, and the server notices.
     pub(super) fn gone_at_server(&mut self, slot: Slot) {
         let ticket = slot.ticket();
+        let at = self.server_now();
+        if self.server.node.is_some() {
+            self.watch.observe_server(&ServerRecord::Gone {
+                at,
+                ticket: judged(ticket),
+            });
+        }
         match self.slots.get_mut(slot) {
             Some(Thing::Stream { .. }) => {
                 self.slots.take(slot);
@@ -227,9 +313,20 @@ impl World<'_, '_> {
                 && *state == Flow::Stalled
             {
                 *state = Flow::Going;
+                self.writable(slot, true);
                 self.push(slot);
             }
         }
+    }
+
+    /// Whether a stream's connection takes what is written from now on.
+    pub(super) fn writable(&mut self, slot: Slot, writable: bool) {
+        let at = self.server_now();
+        self.watch.observe_server(&ServerRecord::StreamWritable {
+            at,
+            ticket: judged(slot.ticket()),
+            writable,
+        });
     }
 
     /// Carries out what the node wants, and begins the next append if there is something to.
@@ -241,13 +338,24 @@ impl World<'_, '_> {
             .and_then(chat_core::Node::poll_output)
         {
             match output {
-                Output::Reply { ticket, outcome } => self.answer(Slot::of(ticket), outcome),
+                Output::Reply { ticket, outcome } => {
+                    self.show_answer(ticket, &outcome);
+                    self.answer(Slot::of(ticket), outcome);
+                }
                 Output::StreamReady(ticket) => self.push(Slot::of(ticket)),
-                Output::StreamClosed(ticket) => self.break_stream(Slot::of(ticket)),
+                Output::StreamClosed(ticket) => {
+                    let at = self.server_now();
+                    self.watch.observe_server(&ServerRecord::StreamEnded {
+                        at,
+                        ticket: judged(ticket),
+                    });
+                    self.break_stream(Slot::of(ticket));
+                }
                 // Clients of the simulator do not look at what is said in passing.
                 Output::Notice { .. } => {}
             }
         }
+        self.weather.replies_left();
         self.append();
         let ahead = self.server.clock_ahead;
         let Some(node) = self.server.node.as_mut() else {
@@ -260,6 +368,32 @@ impl World<'_, '_> {
                 self.agenda.at(due, Event::NodeDue);
             }
         }
+    }
+
+    /// Shows the judges an answer as it leaves.
+    fn show_answer(&mut self, ticket: Ticket, outcome: &Result<Response, Reject>) {
+        let at = self.server_now();
+        let named = judged(ticket);
+        if matches!(outcome, Ok(Response::Streaming)) {
+            self.watch
+                .observe_server(&ServerRecord::StreamOpened { at, ticket: named });
+            return;
+        }
+        let reader = match self.slots.get_mut(Slot::of(ticket)) {
+            Some(Thing::Request { reader, .. }) => *reader,
+            _ => None,
+        };
+        let page = match outcome {
+            Ok(Response::Read(chat_core::Answer::Page { page, .. })) => Some(page),
+            _ => None,
+        };
+        let page = page.map(|page| translate::page(page, reader.unwrap_or_default()));
+        self.watch.observe_server(&ServerRecord::Answered {
+            at,
+            ticket: named,
+            outcome: &translate::response(outcome),
+            page: page.as_ref(),
+        });
     }
 
     fn append(&mut self) {
@@ -277,6 +411,8 @@ impl World<'_, '_> {
             self.watch.reach(Point::TimerFired);
         }
         self.server.disk.begin(batch);
+        self.watch
+            .observe_server(&ServerRecord::Appending { at: server_now });
         self.server.appending = true;
         self.server.append_began = now;
         let took = self.plan.capacity.commit.draw(&mut self.server.draw);
@@ -306,15 +442,25 @@ impl World<'_, '_> {
             Some(Unsynced::Written) => {
                 // Its fate is unknown; the end of the fault will tell.
                 node.append_unknown();
+                self.watch
+                    .observe_server(&ServerRecord::AppendUnknown { at: server_now });
                 return;
             }
             Some(Unsynced::Lost) => {
                 self.server.disk.abandon();
+                self.watch
+                    .observe_server(&ServerRecord::AppendFailed { at: server_now });
                 node.append_failed(server_now);
             }
             None => {
                 let first = self.server.disk.commit(node.hub().position(), server_now);
-                node.committed(first, server_now);
+                let watch = &mut self.watch;
+                let (mut show, mut position) = (Show { watch }, first);
+                node.committed_and(first, server_now, |entry, ticket, outcome| {
+                    show.entry((position, server_now), entry, ticket, outcome);
+                    position = position.next();
+                });
+                self.server.shown = node.hub().position();
                 let figures = node.hub().figures();
                 for _ in self.server.figures.recalled()..figures.recalled() {
                     self.watch.reach(Point::RetryDeduplicated);
@@ -327,6 +473,8 @@ impl World<'_, '_> {
             }
         }
         self.server.appending = false;
+        // Before anybody hears of what was committed.
+        self.reach_milestones();
         self.pump();
     }
 
@@ -355,6 +503,7 @@ impl World<'_, '_> {
         self.server.turns.clear();
         self.server.busy_until = now;
         self.server.due_at = Time::MAX;
+        self.watch.observe_server(&ServerRecord::Crashed { at });
         let lose_unsynced = unsynced == Unsynced::Lost;
         self.watch.observe_world(&WorldRecord::Crashed {
             at: now,
@@ -402,7 +551,19 @@ impl World<'_, '_> {
             return;
         }
         let now = self.now();
-        self.server.node = Some(self.server.disk.recover(&self.plan.server, self.seed));
+        let watch = &mut self.watch;
+        let mut show = Show { watch };
+        let shown = self.server.shown;
+        let look = |position, at, entry: &Entry, outcome: &Result<Reply, Reject>| {
+            if position > shown {
+                show.entry((position, at), entry, None, outcome);
+            }
+        };
+        let node = self.server.disk.recover(&self.plan.server, self.seed, look);
+        self.server.shown = node.hub().position();
+        self.server.node = Some(node);
+        let at = self.server_now();
+        self.watch.observe_server(&ServerRecord::Restarted { at });
         // What was done before the crash is not done again.
         let node = self.server.node.as_ref();
         self.server.figures = node.map_or_else(Figures::default, |n| n.hub().figures().clone());

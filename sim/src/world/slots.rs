@@ -1,6 +1,6 @@
 //! What is under way between clients and server: requests, answers, pushes, streams.
 
-use chat_core::{Call, Page, Reject, Response, Ticket, Time};
+use chat_core::{Call, Page, Reject, Response, Ticket, Time, UserId};
 
 use crate::plan::{Delivery, Net};
 use crate::protocol::CallId;
@@ -31,7 +31,7 @@ impl Slot {
 }
 
 /// Something under way.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum Thing {
     /// A request. Once it is submitted, its call is gone.
     Request {
@@ -39,6 +39,8 @@ pub(super) enum Thing {
         call: Option<Call>,
         net: Option<Box<Net>>,
         place: Place,
+        /// Who reads, once it is submitted: of a check.
+        reader: Option<UserId>,
     },
     /// An answer on its way back.
     Answer {
@@ -110,7 +112,7 @@ pub(super) fn spelled_reply(net: Option<&Net>) -> Option<Delivery> {
 }
 
 /// Everything under way.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Slots {
     things: Vec<(u32, Option<Thing>)>,
     free: Vec<u32>,

@@ -1,6 +1,7 @@
 //! Event streams: opened, pushed on in order, broken.
 
 use chat_core::{Span, Time};
+use sim_model::server::ServerRecord;
 
 use super::World;
 use super::agenda::Event;
@@ -9,8 +10,9 @@ use super::server::WRITE_STALL;
 use super::slots::{Flow, Slot, Thing};
 use crate::history::{Observer as _, Path, Wire};
 use crate::plan::Delivery;
-use crate::protocol::Agent;
+use crate::protocol::{Agent, PUSH_MAX};
 use crate::sometimes::Point;
+use crate::translate::{self, judged};
 
 /// How long it takes the server to notice that a link was cut.
 pub(super) const CUT_NOTICED: Span = Span::secs(1);
@@ -110,6 +112,7 @@ impl World<'_, '_> {
         };
         *state = Flow::Broken;
         let (agent, stream, up_at) = (*agent, *stream, *up_at);
+        self.writable(slot, false);
         self.watch.reach(Point::StreamBroken);
         let latency = self.latency(agent, Toward::Client);
         let now = self.now();
@@ -140,6 +143,17 @@ impl World<'_, '_> {
         }
     }
 
+    /// What becomes of one push: it arrives, or the stream breaks instead.
+    fn fate_of_push(&mut self, agent: u32) -> Delivery {
+        if self.strikes(agent, self.plan.network.stream_break) {
+            return Delivery::Lost;
+        }
+        match self.clients[agent as usize].next_push.take() {
+            Some(spelled) => spelled,
+            None => Delivery::After(self.latency(agent, Toward::Client)),
+        }
+    }
+
     /// Sends what the stream's reader has not had, as far as it reads at all.
     pub(super) fn push(&mut self, slot: Slot) {
         loop {
@@ -158,6 +172,7 @@ impl World<'_, '_> {
             }
             if self.clients[agent as usize].slow_until > self.agenda.now() {
                 *state = Flow::Stalled;
+                self.writable(slot, false);
                 let at = self.agenda.now() + WRITE_STALL;
                 self.agenda.at(at, Event::Stalled(slot));
                 return;
@@ -165,20 +180,24 @@ impl World<'_, '_> {
             let Some(node) = self.server.node.as_mut() else {
                 return;
             };
-            let Some(page) = node.read_stream(slot.ticket(), 64) else {
+            let Some(page) = node.read_stream(slot.ticket(), PUSH_MAX) else {
                 return;
             };
             if page.events.is_empty() && page.gap.is_none() {
                 return;
             }
             let more = page.unread > 0;
-            let fate = if self.strikes(agent, self.plan.network.stream_break) {
-                Delivery::Lost
-            } else if let Some(spelled) = self.clients[agent as usize].next_push.take() {
-                spelled
-            } else {
-                Delivery::After(self.latency(agent, Toward::Client))
+            let reader = node.stream_user(slot.ticket()).unwrap_or_default();
+            let at = self.agenda.now() + self.server.clock_ahead;
+            let ticket = judged(slot.ticket());
+            let shown = translate::page(&page, reader);
+            let pushed = ServerRecord::Pushed {
+                at,
+                ticket,
+                page: &shown,
             };
+            self.watch.observe_server(&pushed);
+            let fate = self.fate_of_push(agent);
             let now = self.now();
             self.watch.observe_wire(&Wire::Pushed {
                 at: now,

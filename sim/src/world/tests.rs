@@ -1,9 +1,12 @@
 //! The world's own promises: one seed, one history, whoever looks on and whenever the Hub is
 //! swapped.
 
+mod milestones;
+
 use super::*;
 use crate::history::Record;
 use crate::plan::{Race, Schedule};
+use crate::result::Stuck;
 use crate::scenario::parse;
 
 const STORM: &str = "
@@ -227,25 +230,47 @@ fn a_storm_exercises_what_it_is_made_of() {
     }
 }
 
+/// So many users with this flow, each with `N` in it for itself, and what those that are stuck wait
+/// for.
+fn stuck_of(users: u32, server: &str, flow: &str) -> Vec<String> {
+    let text = format!(
+        "name: s\nserver: {server}\nphases: [{{ duration: 1s, arrival_count: {users} }}]\n\
+         scenarios: [{{ name: a, flow: {flow} }}]\n"
+    );
+    let plan = parse("s.yaml", &text).unwrap();
+    let stuck = run(&plan, 1, &Progress::default(), None).stuck;
+    let told = |s: &Stuck| {
+        format!(
+            "{} at {}: {}, since {}",
+            s.user, s.at, s.waiting_for, s.since_ms
+        )
+    };
+    stuck.iter().map(told).collect()
+}
+
 #[test]
 fn who_waits_for_what_cannot_come_is_listed_as_stuck() {
-    for first in ["think: 10ms", "login: { room: hall }"] {
-        let text = format!(
-            "name: s\nphases: [{{ duration: 1s, arrival_count: 1 }}]\nscenarios:\n  - name: a\n    \
-             flow: [{{ {first} }}, {{ await: {{ event: chatroom.found, within: 2s }} }}]\n"
-        );
-        let plan = parse("s.yaml", &text).unwrap();
-        let stuck = run(&plan, 1, &Progress::default(), None).stuck;
-        let told: Vec<_> = stuck
+    let in_a_room = "[login, { await: { event: stick.claimed, within: 2s } }]";
+    assert_eq!(
+        stuck_of(1, "{}", in_a_room),
+        ["a#0 at flow[1] await: stick.claimed, since 502"]
+    );
+    let choose = "[{ choose: [{ steps: [{ enter_queue: { interests: [a] } }] }, \
+                  { steps: [{ enter_queue: { interests: [b] } }] }, \
+                  { steps: [{ enter_queue: { interests: [c] } }] }] }, \
+                  { await: { event: chatroom.found, within: 20s } }]";
+    let server = "{ matching: interests, interest_patience: 1h }";
+    let stuck = stuck_of(6, server, choose);
+    assert!(stuck.len() >= 2, "{stuck:?}");
+    assert!(
+        stuck
             .iter()
-            .map(|s| (&*s.user, &*s.at, &*s.waiting_for))
-            .collect();
-        assert_eq!(
-            told,
-            [("a#0", "flow[1] await", "chatroom.found")],
-            "{first}"
-        );
-    }
+            .all(|line| line.contains("a partner in the queue")),
+        "{stuck:?}"
+    );
+    let tea = "[{ enter_queue: { interests: [tea] } }, { await: chatroom.found }]";
+    let alone = stuck_of(3, server, tea);
+    assert_eq!(alone, [""; 0], "two are matched, and one has nobody");
 }
 
 /// Keeps how rooms ended, as somebody was told.

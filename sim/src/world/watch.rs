@@ -1,33 +1,39 @@
 //! Everybody who is told what happens: the judges, the metrics, and whoever else looks on.
 
 use chat_core::{Span, Time};
+use sim_model::server::ServerRecord;
 
 use crate::coverage::Coverage;
 use crate::history::{Observer, Record, What, Wire, WorldRecord};
 use crate::metrics::Metrics;
 use crate::plan::Plan;
-use crate::properties::{Judge, Judgement};
-use crate::protocol::Agent;
 use crate::sometimes::{Point, Sightings, Tally};
+use sim_judge::{Judge, Judgement};
 
 /// Told of every record. It changes nothing in the world.
 pub(crate) struct Watch<'o> {
-    judge: Judge,
-    metrics: Metrics,
-    sightings: Sightings,
-    also: Option<&'o mut dyn Observer>,
-    /// Whose `await` ran out of time, and when.
-    stuck: Vec<(Agent, Time)>,
+    pub(super) judge: Judge,
+    pub(super) metrics: Metrics,
+    pub(super) sightings: Sightings,
+    pub(super) also: Option<&'o mut dyn Observer>,
 }
 
 impl<'o> Watch<'o> {
     pub(crate) fn new(plan: &Plan, also: Option<&'o mut (dyn Observer + '_)>) -> Self {
+        Self::by(Judge::new(plan), plan, also)
+    }
+
+    /// A watch over a live server, of which no journal is known.
+    pub(crate) fn live(plan: &Plan, also: Option<&'o mut (dyn Observer + '_)>) -> Self {
+        Self::by(Judge::live(plan), plan, also)
+    }
+
+    fn by(judge: Judge, plan: &Plan, also: Option<&'o mut (dyn Observer + '_)>) -> Self {
         Self {
-            judge: Judge::new(plan),
+            judge,
             metrics: Metrics::new(plan),
             sightings: Sightings::new(),
             also: also.map(|observer| observer as &mut dyn Observer),
-            stuck: Vec::new(),
         }
     }
 
@@ -44,15 +50,6 @@ impl<'o> Watch<'o> {
         self.metrics.record_commit(took);
     }
 
-    /// When the user's `await` ran out of time.
-    pub(crate) fn stuck_at(&self, agent: usize) -> Time {
-        let of = |entry: &&(Agent, Time)| entry.0.0 as usize == agent;
-        self.stuck
-            .iter()
-            .find(of)
-            .map_or(super::START, |entry| entry.1)
-    }
-
     pub(crate) fn finish(self, now: Time) -> (Judgement, Metrics, Tally) {
         (
             self.judge.finish(now),
@@ -66,9 +63,6 @@ impl Observer for Watch<'_> {
     fn observe(&mut self, record: &Record<'_>) {
         if let What::Received { saw, .. } = record.what {
             self.coverage().received(saw.kind());
-        }
-        if let What::Stuck { .. } = record.what {
-            self.stuck.push((record.agent, record.at));
         }
         self.judge.observe(record);
         self.metrics.observe(record);
@@ -85,5 +79,10 @@ impl Observer for Watch<'_> {
 
     fn observe_wire(&mut self, wire: &Wire<'_>) {
         self.also.observe_wire(wire);
+    }
+
+    fn observe_server(&mut self, record: &ServerRecord<'_>) {
+        self.judge.observe_server(record);
+        self.also.observe_server(record);
     }
 }

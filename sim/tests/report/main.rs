@@ -4,6 +4,7 @@
 //! blames something that the run did, at the instant at which it did it. With `SIM_REPORT_SAMPLES`
 //! naming a folder, the reports are left there for the tests that open them in a browser.
 
+mod agree;
 mod both;
 
 use std::ffi::OsString;
@@ -130,6 +131,7 @@ impl Desk {
             load: |path| scenario::load(path).map_err(miette::Report::new),
             schema: scenario::schema,
             run,
+            begin: world::begin,
             live: |_, _, _, _| unreachable!("no live run is asked for"),
             start: world::START,
         };

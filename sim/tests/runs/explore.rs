@@ -13,6 +13,7 @@ use sim::explore::{
 };
 use sim::metrics::Metrics;
 use sim::plan::{Plan, Schedule, Step, Verb, Workload};
+use sim::recipe::Recipe;
 use sim::runner::{Progress, Seek};
 use sim::scenario::load;
 use sim::world;
@@ -38,6 +39,7 @@ fn engine() -> Engine<Metrics> {
         load: |path| load(path).map_err(miette::Report::new),
         schema: sim::scenario::schema,
         run: world::run,
+        begin: world::begin,
         live: |_, _, _, _| unreachable!("no live run is asked for"),
         start: world::START,
     }
@@ -69,6 +71,8 @@ fn explored(plans: &[Plan], count: u64, jobs: usize) -> Explored<'_> {
         properties: &[],
         patience: Patience::KeepGoing,
         seek: None,
+        recipe: Recipe::default(),
+        guided: None,
     }
 }
 
@@ -96,7 +100,7 @@ fn check(plan: &Plan) {
                 assert!(by.0 >= 1_000);
                 continue;
             }
-            Operator(_) => continue,
+            LoseReplies | Operator(_) => continue,
         };
         assert!(lasts >= 1_000, "{fault:?}");
         assert!(fault.at.0 + lasts <= plan.duration.0, "{fault:?}");
@@ -156,6 +160,9 @@ fn every_kind_of_thing_is_drawn_now_and_then() {
     };
     for what in [
         "own form",
+        "answers lost",
+        "at match",
+        "at released_by",
         "plain",
         "race depth",
         "no faults",
@@ -370,6 +377,7 @@ fn a_failing_seed_fails_again_alone() {
             scenario: usize::try_from(index % 2).expect("small"),
             draw: 1 + index,
             seed: 1 + index,
+            recipe: Recipe::default(),
         };
         let drawn = what.varied(&trial).plan;
         let alone = vary(&plans[trial.scenario], trial.seed, Mix::Mixed).plan;
@@ -398,7 +406,7 @@ fn a_search_finds_the_same_worst_with_any_number_of_threads() {
     let worst = hunt(Guide::NearWorst, 1);
     assert_eq!(worst, hunt(Guide::NearWorst, 4));
     assert!(worst.is_sorted_by(|one, other| one.1.figure >= other.1.figure));
-    let (trial, longest) = worst[0];
+    let (trial, longest) = worst[0].clone();
     assert!(
         longest.figure > 1_000_000 && longest.user.is_some(),
         "{longest:?}"

@@ -4,4 +4,6 @@ mod breaks;
 mod compare;
 mod exhaust;
 mod explore;
+mod guided;
 mod shrink;
+mod witness;

@@ -5,8 +5,8 @@ use std::path::Path;
 use chat_core::Span;
 use sim::draw::{Ratio, Shape};
 use sim::plan::{
-    ArrivalMode, Arrivals, Compare, Delivery, FaultKind, Figure, OperatorAct, Plan, Step, Text,
-    Verb, Victims, Workload,
+    ArrivalMode, Arrivals, Compare, Delivery, FaultKind, Figure, Milestone, OperatorAct, Plan,
+    Reached, Step, Text, Verb, Victims, Workload,
 };
 use sim::scenario::{load, parse};
 
@@ -30,6 +30,7 @@ fn the_least_scenario_takes_every_default() {
     assert_eq!(plan.capacity.queue, 4_096);
     assert_eq!(plan.properties, sim::names::PROPERTIES);
     assert!(plan.faults.is_empty() && plan.expect_sometimes.is_empty());
+    assert_eq!(plan.allow_stuck, Ratio::NEVER);
     let Workload::Phases { phases, personas } = plan.workload else {
         panic!("phases");
     };
@@ -66,6 +67,51 @@ fn phases_and_personas_are_as_written() {
     assert_eq!(everybody.habits.forget_handle, Ratio::new(1, 1).unwrap());
     assert!(!everybody.habits.parallel.is_possible());
     insta::assert_snapshot!(flow_in_words(&everybody.flow));
+}
+
+/// A flow, and whether it is accepted: each step works on one path to it at least.
+#[test]
+fn a_step_that_works_on_one_path_is_accepted() {
+    let read = |flow: &str| {
+        let text = format!(
+            "phases: [{{ duration: 1s, arrival_count: 2 }}]\n\
+             scenarios: [{{ name: a, flow: {flow} }}]\n"
+        );
+        parse("flow.yaml", &text)
+    };
+    for flow in [
+        "[login, push, leave_chat, { send: { length: 5 } }]",
+        "[enter_queue, { send: { length: 5 } }]",
+        "[enter_queue, leave_queue, leave_chat, leave_queue]",
+        "[break, check, { break: { kind: check_stress_status } }]",
+        "[break, { choose: [{ steps: [] }, { steps: [login] }] }, typing]",
+        "[break, { loop: { count: 2, steps: [typing, login] } }, push]",
+        "[login, talking_stick, leave_chat, { await: stick.granted }, undo]",
+    ] {
+        let refused = read(flow);
+        assert!(refused.is_ok(), "{flow}: {:?}", refused.err());
+    }
+    for (flow, step) in [
+        ("[login, leave_queue]", "leave_queue"),
+        (
+            "[break, { loop: { count: 1, steps: [typing, login] } }]",
+            "typing",
+        ),
+        (
+            "[break, { choose: [{ steps: [login] }, { steps: [push] }] }]",
+            "push",
+        ),
+        ("[check]", "check"),
+    ] {
+        let error = read(flow).expect_err(flow);
+        let line = format!("scenarios: [{{ name: a, flow: {flow} }}]");
+        let column = line.find(step).map(|at| at + 1);
+        assert_eq!(
+            error.line_and_column(),
+            column.map(|column| (2, column)),
+            "{flow}"
+        );
+    }
 }
 
 fn flow_in_words(steps: &[Step]) -> String {
@@ -236,8 +282,16 @@ fn faults_are_in_order() {
             ..
         }
     ));
+    // A fault with a milestone and no moment may strike from the start on.
+    let milestone = |reached, count| Some(Milestone { reached, count });
+    let waits: Vec<_> = plan.faults.iter().map(|fault| fault.milestone).collect();
+    let of_match = milestone(Reached::Sometimes("match"), 3);
+    let of_push = milestone(Reached::Stick("released_by_push"), 1);
+    assert_eq!(waits[..5], [None, of_match, of_push, None, None]);
+    assert_eq!(waits[5], milestone(Reached::Timer("lease"), 2));
+    assert!(matches!(plan.faults[2].kind, FaultKind::LoseReplies));
     assert!(matches!(
-        plan.faults[2].kind,
+        plan.faults[4].kind,
         FaultKind::ClockJump { by } if by == Span::secs(7_200)
     ));
 }
@@ -284,14 +338,14 @@ fn what_must_hold_is_as_written() {
 #[test]
 fn a_byte_order_mark_and_windows_line_ends_are_accepted() {
     let text =
-        "\u{feff}phases: [{ pause: 1s }]\r\nscenarios:\r\n  - name: a\r\n    flow: [push]\r\n";
+        "\u{feff}phases: [{ pause: 1s }]\r\nscenarios:\r\n  - name: a\r\n    flow: [login]\r\n";
     let plan = parse("folder/plain.yaml", text).unwrap();
     assert_eq!(plan.name, "plain");
 }
 
 #[test]
 fn the_deepest_flow_is_read() {
-    let mut flow = "check".to_owned();
+    let mut flow = "login".to_owned();
     for _ in 0..16 {
         flow = format!("choose: [{{ steps: [{flow}] }}]");
         flow = format!("{{ {flow} }}");

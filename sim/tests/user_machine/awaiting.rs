@@ -1,12 +1,18 @@
 //! How an `await` ends: by stream, by check, by an answer, by an ending, or not.
 
+use chat_core::Time;
 use sim::plan::{Step, Verb};
-use sim::protocol::{Answer, Room, User};
+use sim::protocol::{Answer, Presence, Room, Saw, User};
+use sim::user::Waiting;
 
 use crate::desk::*;
 
 fn stick() -> Step {
     Step::Call(Verb::TalkingStick)
+}
+
+fn granted_by(ms: u64) -> Step {
+    wait_for("stick.granted", ms)
 }
 
 #[test]
@@ -45,7 +51,11 @@ fn each_event_serves_one_await_even_an_earlier_one() {
         ["150 stuck message.received"],
         "two came, and one of them twice"
     );
-    let stuck = ("flow[4] await".into(), "message.received".into());
+    let stuck = Waiting {
+        at: "flow[4] await".to_owned(),
+        waiting_for: "message.received".to_owned(),
+        since: Time(100_000),
+    };
     assert_eq!(desk.user.stuck(), Some(stuck));
 }
 
@@ -146,7 +156,6 @@ fn a_match_told_by_the_answer_is_not_awaited_again() {
 
 #[test]
 fn only_a_grant_to_oneself_is_awaited() {
-    let granted_by = |ms| wait_for("stick.granted", ms);
     let steps = vec![
         login("lobby"),
         stick(),
@@ -170,13 +179,65 @@ fn only_a_grant_to_oneself_is_awaited() {
     assert!(desk.take_with("called").is_empty());
     desk.streamed(2, &granted(ME, 6));
     assert_eq!(desk.take_with("called"), ["0 called 2 talking_stick"]);
-    desk.answer(2, 0, &place(0, 6));
+    desk.answer(2, 0, &place(3, 6));
     desk.until(2_000);
     assert_eq!(
         desk.take_with("stuck"),
         ["1000 stuck stick.granted"],
         "the same grant does not count twice"
     );
+}
+
+#[test]
+fn who_claims_the_stick_that_it_holds_waits_for_nothing() {
+    let steps = vec![
+        login("lobby"),
+        stick(),
+        granted_by(1_000),
+        stick(),
+        granted_by(1_000),
+        granted_by(1_000),
+    ];
+    let mut desk = Desk::registered(flow(steps), logged_in(1));
+    let holding = Ok(Answer::Stick {
+        holder: None,
+        lease_until: chat_core::Time(0),
+        room: Room(1),
+        place: 0,
+        epoch: 6,
+    });
+    desk.answer(1, 0, &holding);
+    desk.streamed(1, &granted(ME, 6));
+    assert_eq!(desk.take_with("called"), ["0 called 2 talking_stick"]);
+    desk.answer(2, 0, &holding);
+    desk.until(2_000);
+    let stuck = desk.user.stuck().expect("it was told once");
+    assert_eq!(stuck.at, "flow[5] await");
+}
+
+#[test]
+fn who_hears_that_it_was_away_claims_again() {
+    let steps = vec![login("lobby"), stick(), granted_by(60_000)];
+    let mut desk = Desk::registered(flow(steps), logged_in(1));
+    let waits = Ok(Answer::Stick {
+        holder: None,
+        lease_until: chat_core::Time(0),
+        room: Room(1),
+        place: 2,
+        epoch: 4,
+    });
+    desk.answer(1, 0, &waits);
+    let back = |user| Saw::Member {
+        shown: sim::protocol::Shown::default(),
+        room: Room(1),
+        room_seq: 7,
+        user,
+        change: Presence::Back,
+    };
+    desk.streamed(1, &back(User(8)));
+    assert!(desk.take_with("called").is_empty(), "it is another user");
+    desk.streamed(2, &back(ME));
+    assert_eq!(desk.take_with("called"), ["0 called 2 talking_stick"]);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use chat_core::Span;
 use sim::plan::{Habits, Verb};
-use sim::protocol::Refusal;
+use sim::protocol::{Earlier, Refusal};
 use sim::user::Action;
 
 use crate::desk::*;
@@ -66,6 +66,7 @@ fn a_refusal_that_helps_to_repeat_is_repeated() {
     let later = Err(Refusal {
         code: "rate_limited",
         retry_after: Some(Span::millis(70)),
+        earlier: Earlier::Unsaid,
     });
     desk.answer(1, 0, &later);
     desk.answer(1, 0, &later);

@@ -7,8 +7,8 @@ use sim::draw::{Quantiles, Ratio, Shape};
 use sim::history::{Observer, Path, Record, What, WorldRecord};
 use sim::plan::{Argument, Client, Habits, Manner, Persona, Step, Text, Verb};
 use sim::protocol::{
-    Agent, Answer, CallId, EndReason, Op, Outcome, ReadBy, Refusal, Room, Saw, Shown, StickChange,
-    User,
+    Agent, Answer, CallId, Earlier, EndReason, Op, Outcome, ReadBy, Refusal, Room, Saw, Shown,
+    StickChange, User,
 };
 use sim::user::{Action, Credential, Script, VirtualUser};
 
@@ -129,6 +129,7 @@ pub(crate) fn refused(code: &'static str) -> Outcome {
     Err(Refusal {
         code,
         retry_after: None,
+        earlier: Earlier::Unsaid,
     })
 }
 
@@ -277,6 +278,7 @@ impl Desk {
         let refusal = code.map(|code| Refusal {
             code,
             retry_after: None,
+            earlier: Earlier::Unsaid,
         });
         self.input(|user, now, log| user.handle_stream_closed(now, stream, refusal, log));
     }

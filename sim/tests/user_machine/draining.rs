@@ -126,7 +126,8 @@ fn an_odd_one_out_does_not_wait_for_a_match_for_ever() {
     desk.drain();
     desk.until(11_000);
     assert_eq!(desk.take_with("finished"), ["11000 finished"]);
-    assert_eq!(desk.user.stuck(), None, "its time had not run out");
+    let stuck = desk.user.stuck().expect("for others to judge");
+    assert_eq!(stuck.waiting_for, "chatroom.found");
 }
 
 #[test]

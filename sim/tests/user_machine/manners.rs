@@ -45,7 +45,7 @@ fn an_id_that_is_taken_is_done_without() {
 
 #[test]
 fn who_unregisters_is_nobody_and_may_come_again() {
-    let steps = vec![Step::Call(Verb::Unregister), enter()];
+    let steps = vec![enter(), Step::Call(Verb::Unregister), enter()];
     let mut desk = Desk::registered(flow(steps), waiting());
     desk.answer(1, 0, &Ok(Answer::Done));
     assert_eq!(

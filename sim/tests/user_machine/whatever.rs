@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use sim::draw::{Quantiles, Ratio, Shape};
 use sim::plan::{Choice, Habits, Persona, Step, Text, Verb};
 use sim::protocol::{
-    Answer, EndReason, Outcome, Presence, Refusal, Room, Saw, Shown, StickChange, User,
+    Answer, Earlier, EndReason, Outcome, Presence, Refusal, Room, Saw, Shown, StickChange, User,
 };
 use sim::user::{Action, Script};
 
@@ -96,6 +96,7 @@ fn outcome(how: u8, room: u32) -> Outcome {
         Err(Refusal {
             code,
             retry_after: retry_after_ms.map(Span::millis),
+            earlier: Earlier::Unsaid,
         })
     };
     match how {

@@ -30,6 +30,7 @@ pub(super) fn components() -> Value {
                             "code": string(),
                             "message": string(),
                             "retry_after_ms": integer(),
+                            "earlier_attempt": { "enum": ["none", "unknown"] },
                         },
                     },
                 },
@@ -72,6 +73,49 @@ pub(super) fn components() -> Value {
                     "room_seq": integer(),
                 },
             },
+            "Gap": gap(),
+            "GapRoom": gap_room(),
+        },
+    })
+}
+
+fn gap() -> Value {
+    json!({
+        "description": "The event of type `gap`: these places of your inbox are gone.",
+        "type": "object",
+        "required": ["seq", "type", "from_seq", "to_seq", "lost", "rooms", "rooms_omitted"],
+        "properties": {
+            "seq": integer(),
+            "type": { "const": "gap" },
+            "from_seq": integer(),
+            "to_seq": integer(),
+            "lost": integer(),
+            "rooms": { "type": "array", "items": { "$ref": "#/components/schemas/GapRoom" } },
+            "rooms_omitted": { "type": "boolean" },
+        },
+    })
+}
+
+fn gap_room() -> Value {
+    json!({
+        "description": "What a gap took of one room. `messages` is the most it can be; `you` and \
+                        `stick` are your own last change, absent if there was none.",
+        "type": "object",
+        "required": [
+            "room_id", "from_room_seq", "to_room_seq", "messages", "members_changed",
+            "stick_changed",
+        ],
+        "properties": {
+            "room_id": string(),
+            "from_room_seq": integer(),
+            "to_room_seq": integer(),
+            "messages": integer(),
+            "you": { "enum": ["joined", "left", "kicked"] },
+            "members_changed": { "type": "boolean" },
+            "stick": { "enum": ["granted", "released", "expired"] },
+            "epoch": integer(),
+            "stick_changed": { "type": "boolean" },
+            "ended": { "enum": ["left", "timeout", "blocked", "turn_limit", "closed"] },
         },
     })
 }

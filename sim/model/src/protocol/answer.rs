@@ -130,6 +130,20 @@ pub struct Refusal {
     pub code: &'static str,
     /// When to try again, if that helps.
     pub retry_after: Option<Span>,
+    /// What the server knows of earlier attempts of the call: those with its request key.
+    pub earlier: Earlier,
+}
+
+/// What a refusal that can be tried again says of earlier attempts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Earlier {
+    /// Nothing: the call has no request key, or another server answers.
+    #[default]
+    Unsaid,
+    /// None has taken effect, and none waits to be decided.
+    None,
+    /// One may have taken effect, or may yet.
+    Unknown,
 }
 
 impl Refusal {

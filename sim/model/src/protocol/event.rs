@@ -57,15 +57,52 @@ pub enum Moderated {
     Closed,
 }
 
-/// One room's share of a gap: its events `from..=to` are among those that are gone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// One room's share of a gap.
+///
+/// `from` and `messages` also count events that the reader has read and not acknowledged; all else
+/// is of the gap alone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LostRange {
     /// The room.
     pub room: Room,
-    /// The first room seq that may be missing.
+    /// None of its events before this room seq is missing.
     pub from: u64,
-    /// The last room seq that may be missing.
+    /// The last room seq that is missing.
     pub to: u64,
+    /// At most so many of the events were messages.
+    pub messages: u64,
+    /// The last of the reader's own comings and goings that is missing.
+    pub you: Option<Membership>,
+    /// Whether others came, went, went away or came back.
+    pub members_changed: bool,
+    /// The last of the reader's own grants, releases and expiries that is missing.
+    pub stick: Option<StickLoss>,
+    /// Whether others' grants, releases or expiries are missing.
+    pub stick_changed: bool,
+    /// Why the room ended, if that is missing.
+    pub ended: Option<EndReason>,
+}
+
+/// How the reader's own membership of a room changed within a gap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Membership {
+    /// It joined, or was matched.
+    Joined,
+    /// It left.
+    Left,
+    /// An operator put it out.
+    Kicked,
+}
+
+/// What became of the reader's own stick within a gap. Each names the grant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StickLoss {
+    /// The reader held it when the gap ended.
+    Granted(u64),
+    /// The reader gave it back.
+    Released(u64),
+    /// Its lease ran out.
+    Expired(u64),
 }
 
 /// An event that a client sees, from its inbox by a stream or by `check`.
@@ -204,6 +241,23 @@ impl Saw<'_> {
                 ..
             } => "moderation.closed",
             Self::Gap { .. } => "gap",
+        }
+    }
+
+    /// The participant that it names, and how it is shown; none for an end, a closed room and a
+    /// gap.
+    #[must_use]
+    pub fn about(&self) -> Option<(User, Shown<&str>)> {
+        match *self {
+            Self::Found { partner, shown, .. }
+            | Self::PartnerAway { partner, shown, .. }
+            | Self::PartnerBack { partner, shown, .. } => Some((partner, shown)),
+            Self::Message { sender, shown, .. } => Some((sender, shown)),
+            Self::Member { user, shown, .. } | Self::Stick { user, shown, .. } => {
+                Some((user, shown))
+            }
+            Self::Moderation { user, shown, .. } => user.map(|user| (user, shown)),
+            Self::Ended { .. } | Self::Gap { .. } => None,
         }
     }
 

@@ -1,9 +1,10 @@
 //! What goes wrong, and when.
 
-use chat_core::Span;
+use chat_core::{Span, StickMove, TimerKind};
 
 use super::dice::{Dice, ratio};
-use crate::plan::{Fault, FaultKind, Need, OperatorAct, Plan, Victims};
+use crate::plan::{Fault, FaultKind, Milestone, Need, OperatorAct, Plan, Reached, Victims};
+use crate::sometimes::Point;
 
 /// Draws the faults: some of the scenario's own, at other moments, and some more. All of them end
 /// within the plan's duration.
@@ -36,9 +37,26 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
         // In whole milliseconds, so that at least one of them is left.
         let at = Span::millis(dice.before(within).as_millis());
         let kind = within_time(kind, Span(end.0 - at.0));
-        dice.say(format!("{at} {}", words(&kind)));
+        let milestone = dice.one_in(4).then(|| milestone(dice));
+        let (at, kind) = match (milestone, kind) {
+            // Answers get lost at milestones alone: by chance, the network loses them.
+            (Some(milestone), kind) => {
+                let kind = if dice.one_in(3) {
+                    FaultKind::LoseReplies
+                } else {
+                    kind
+                };
+                dice.say(format!("at {milestone} {}", words(&kind)));
+                (Span::ZERO, kind)
+            }
+            (None, kind) => {
+                dice.say(format!("{at} {}", words(&kind)));
+                (at, kind)
+            }
+        };
         plan.faults.push(Fault {
             at,
+            milestone,
             kind,
             need: Need::Required,
         });
@@ -53,11 +71,37 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
         | FaultKind::FailDisk { .. }
         | FaultKind::SlowDisk { .. }
         | FaultKind::Suspend { .. }
+        | FaultKind::LoseReplies
         | FaultKind::Operator(_) => Span::ZERO,
     });
     let ahead = jumps.fold(Span::ZERO, |sum, by| sum + by);
     let forget_after = &mut plan.server.forget_after;
     *forget_after = (*forget_after).max(ahead + Span::secs(5));
+}
+
+/// What a fault waits for: something that most races begin with.
+fn milestone(dice: &mut Dice) -> Milestone {
+    const POINTS: [Point; 12] = [
+        Point::Match,
+        Point::MatchAfterWait,
+        Point::QueueLeft,
+        Point::StickWaited,
+        Point::StickExpired,
+        Point::PartnerAway,
+        Point::ReconnectInGrace,
+        Point::Away,
+        Point::Back,
+        Point::CheckWoken,
+        Point::RetryDeduplicated,
+        Point::Crash,
+    ];
+    let reached = match dice.between(0, 5) {
+        0..=2 => Reached::Sometimes(dice.pick(&POINTS).name()),
+        3 | 4 => Reached::Stick(dice.pick(StickMove::ALL).name()),
+        _ => Reached::Timer(dice.pick(TimerKind::ALL).name()),
+    };
+    let count = dice.pick(&[1, 1, 2, 3, 5]);
+    Milestone { reached, count }
 }
 
 fn fault(edges: &[Span], dice: &mut Dice) -> FaultKind {
@@ -127,7 +171,7 @@ fn within_time(kind: FaultKind, most: Span) -> FaultKind {
             duration: fit(duration),
             unknown,
         },
-        FaultKind::ClockJump { .. } | FaultKind::Operator(_) => kind,
+        FaultKind::ClockJump { .. } | FaultKind::LoseReplies | FaultKind::Operator(_) => kind,
     }
 }
 
@@ -163,6 +207,7 @@ fn words(kind: &FaultKind) -> String {
             format!("disk fails for {duration}{fate}")
         }
         FaultKind::ClockJump { by } => format!("clock jumps {by}"),
+        FaultKind::LoseReplies => "answers lost".to_owned(),
         FaultKind::Operator(act) => match act {
             OperatorAct::Mute { .. } => "mute",
             OperatorAct::Unmute { .. } => "unmute",

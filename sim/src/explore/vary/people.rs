@@ -69,7 +69,7 @@ fn choose(personas: &mut Vec<Arc<Persona>>, dice: &mut Dice) {
     dice.say(names.join(", "));
 }
 
-fn habits(persona: &mut Persona, dice: &mut Dice) {
+pub(super) fn habits(persona: &mut Persona, dice: &mut Dice) {
     let streams = persona.stream;
     if dice.one_in(5) {
         persona.stream = !persona.stream;

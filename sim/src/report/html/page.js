@@ -13,8 +13,7 @@ function section(id, title, ...children) {
 
 function verdictHeader(run) {
   const good = passed(run);
-  const sentences = good ? ['Every property held, every threshold was met, and every expected point was reached.'] : run.sentences;
-  const [first, ...rest] = sentences.length > 0 ? sentences : [`${run.what} did not hold.`];
+  const [first, ...rest] = run.sentences.length > 0 ? run.sentences : [`${run.what} did not hold.`];
   return h('header', { class: `verdict ${good ? 'good' : 'bad'}` },
     h('p', { class: 'badge-line' }, h('strong', { class: 'badge' }, good ? '✓ PASS' : '✗ FAIL'), good ? null : h('strong', { class: 'property' }, run.what),
       h('span', { class: 'muted' }, `${run.name} · ${run.seeds} · ${VERDICTS[run.verdict]} · exit ${run.exit_code}`)),
@@ -85,7 +84,7 @@ function latencySection(run) {
   const rows = run.metrics.map((metric) => [metric.title, metric.count, ...metric.figures, metric.unfinished > 0 ? grouped(metric.unfinished) : '–']);
   return section('latency', 'Latency',
     h('p', { class: 'lead' }, 'Virtual time, from the moment an action was meant to start.', run.several_seeds ? ' Over all seeds.' : null),
-    percentilePlot(run), table('Figures', ['Metric', '#Count', '#p50', '#p90', '#p95', '#p99', '#p99.9', '#Max', '#Mean', '#Never ended'], rows));
+    percentilePlot(run), table('Figures', ['Metric', '#Count', '#p50', '#p90', '#p95', '#p99', '#p99.9', '#Max', '#Mean', '#Open at the end'], rows));
 }
 
 function waitsSection(run) {
@@ -113,7 +112,7 @@ function reachedSection(run) {
 
 function stuckSection(run) {
   if (run.stuck_in_all === 0) return null;
-  const heads = ['User', 'At', 'Waiting for', '#Since'];
+  const heads = ['User', 'At', 'Waits for', '#Since'];
   if (run.several_seeds) heads.push('#Seed');
   const rows = run.stuck.map((stuck) => {
     const cells = [stuck.user, stuck.at, stuck.waiting_for, span(stuck.since_ms)];
@@ -121,7 +120,7 @@ function stuckSection(run) {
     return cells;
   });
   const more = run.stuck_in_all - run.stuck.length;
-  return section('stuck', `Stuck users (${grouped(run.stuck_in_all)})`, table('Stuck users', heads, rows, 'tight'), more > 0 ? h('p', { class: 'muted' }, `${grouped(more)} more are not listed.`) : null);
+  return section('stuck', `Stuck users (${grouped(run.stuck_in_all)})`, h('p', { class: 'lead' }, run.rest), table('Stuck users', heads, rows, 'tight'), more > 0 ? h('p', { class: 'muted' }, `${grouped(more)} more are not listed.`) : null);
 }
 
 function runPage(run, id) {

@@ -11,6 +11,7 @@ use crate::diagram::Diagram;
 use crate::names::METRICS;
 use crate::plan::{Fault, FaultKind, Plan, Workload};
 use crate::report::checks::{Standing, in_order, standing};
+use crate::report::claim::rest;
 use crate::report::failure::{failing_seed, sentences, what_failed};
 use crate::report::figures::{amount, measured, title};
 use crate::report::header::{network, server};
@@ -65,6 +66,7 @@ struct Run<'a> {
     counts: Vec<(&'static str, String, &'static str)>,
     refusals: Vec<(&'a str, String)>,
     reached: Vec<Reached<'a>>,
+    rest: String,
     stuck: Vec<&'a Stuck>,
     stuck_in_all: u64,
     violations: Vec<&'a Violation>,
@@ -194,6 +196,7 @@ fn run(run: &FinishedRun) -> Run<'_> {
             .map(|(code, n)| (code.as_str(), count(*n)))
             .collect(),
         reached: reached(run),
+        rest: rest(result),
         stuck: result.stuck.iter().take(LISTED).collect(),
         stuck_in_all: result.stuck.len() as u64 + result.stuck_left_out,
         violations: result.violations.iter().take(LISTED).collect(),
@@ -333,16 +336,9 @@ fn faults(plan: &Plan) -> Vec<Struck> {
                 down_for,
                 lose_unsynced,
             } => {
-                let lost = if *lose_unsynced {
-                    ", unsynced entries lost"
-                } else {
-                    ""
-                };
-                (
-                    "crash",
-                    *down_for,
-                    format!("server down for {down_for}{lost}"),
-                )
+                let lost = lose_unsynced.then_some(", unsynced entries lost");
+                let words = format!("server down for {down_for}{}", lost.unwrap_or_default());
+                ("crash", *down_for, words)
             }
             FaultKind::Partition { duration, .. } => {
                 ("partition", *duration, format!("links cut for {duration}"))
@@ -375,17 +371,22 @@ fn faults(plan: &Plan) -> Vec<Struck> {
                 chat_core::Span::ZERO,
                 format!("the server's clock jumps by {by}"),
             ),
+            FaultKind::LoseReplies => {
+                let words = "the next answers get lost".to_owned();
+                ("replies lost", chat_core::Span::ZERO, words)
+            }
             FaultKind::Operator(_) => (
                 "operator",
                 chat_core::Span::ZERO,
                 "an operator acts".to_owned(),
             ),
         };
+        let at = fault.milestone.map(|milestone| format!(", at {milestone}"));
         Struck {
             at_ms: fault.at.0 as f64 / 1_000.0,
             for_ms: length.0 as f64 / 1_000.0,
             kind,
-            words,
+            words: words + &at.unwrap_or_default(),
         }
     };
     plan.faults.iter().map(struck).collect()

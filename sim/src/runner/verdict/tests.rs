@@ -4,6 +4,7 @@ fn property(class: Class, held: Option<bool>) -> PropertyResult {
     PropertyResult {
         held,
         checks: 1,
+        unjudged: 0,
         class,
     }
 }
@@ -29,10 +30,19 @@ fn two_comes_before_one_before_three_before_four_before_ninety_nine() {
     }
 }
 
+fn rest(held: bool) -> RestResult {
+    RestResult {
+        held,
+        stuck: 0,
+        allowed: None,
+        seed: None,
+    }
+}
+
 /// Every combination of what can go wrong, and the exit code it comes to.
 #[test]
 fn the_gravest_thing_decides_the_exit_code() {
-    for bits in 0..32u32 {
+    for bits in 0..128u32 {
         let is = |bit: u32| bits >> bit & 1 == 1;
         let held = |broken: bool| Some(!broken);
         let properties = BTreeMap::from([
@@ -46,6 +56,9 @@ fn the_gravest_thing_decides_the_exit_code() {
             ),
             ("breaks_rules".to_owned(), property(Class::Safety, None)),
         ]);
+        // What the server does by itself is no check of what users did.
+        let idle = BTreeMap::from([("bounded".to_owned(), property(Class::Safety, Some(true)))]);
+        let properties = if is(6) { idle } else { properties };
         let thresholds = [
             threshold(Some(!is(2))),
             threshold(if is(3) { None } else { Some(true) }),
@@ -56,19 +69,20 @@ fn the_gravest_thing_decides_the_exit_code() {
             violations: &[],
             thresholds: &thresholds,
             unreached: points,
+            rest: &rest(!is(5)),
         });
-        let expected = if is(0) {
+        let expected = if is(0) && !is(6) {
             1
-        } else if is(1) {
+        } else if is(1) && !is(6) || is(5) {
             3
-        } else if is(3) || is(4) {
+        } else if is(3) || is(4) || is(6) {
             4
         } else if is(2) {
             99
         } else {
             0
         };
-        assert_eq!(verdict.exit_code(), expected, "{bits:05b}");
+        assert_eq!(verdict.exit_code(), expected, "{bits:07b}");
     }
 }
 
@@ -86,6 +100,7 @@ fn a_violation_counts_though_its_property_is_unknown() {
         violations: &[violation],
         thresholds: &[],
         unreached: &[],
+        rest: &rest(true),
     });
     assert_eq!(verdict, Verdict::Safety);
 }

@@ -4,7 +4,8 @@ use serde_json::{Map, Value, json};
 
 use super::forms::{closed, count, described, named, one_of, refer, some};
 use crate::scenario::fault::{
-    ACT_KEYS, ACTS, FAIL_DISK_KEYS, FAULT_KEYS, KINDS, SLOW_DISK_KEYS, VICTIM_KEYS,
+    ACT_KEYS, ACTS, FAIL_DISK_KEYS, FAULT_KEYS, KINDS, MAX_COUNT, MILESTONE_KEYS, MILESTONES,
+    SLOW_DISK_KEYS, VICTIM_KEYS, milestone_names,
 };
 
 /// `faults`.
@@ -20,10 +21,14 @@ pub(super) fn faults() -> Value {
 pub(super) fn fault() -> Value {
     let truth = json!({ "type": "boolean" });
     let mut fault = closed(
-        "One thing that goes wrong: `at`, and exactly one kind.",
+        "One thing that goes wrong: `at` or `at_milestone`, and exactly one kind.",
         FAULT_KEYS,
         [
-            described(refer("Duration"), "When, from the start."),
+            described(
+                refer("Duration"),
+                "When, from the start; with `at_milestone`, from when on that counts, 0s by default.",
+            ),
+            milestone(),
             described(json!({ "const": "server" }), "The server dies."),
             described(refer("Duration"), "With `crash`: how long it stays down."),
             described(
@@ -42,14 +47,19 @@ pub(super) fn fault() -> Value {
             slow_disk(),
             fail_disk(),
             described(refer("Duration"), "The server's clock jumps ahead."),
+            described(
+                json!({ "const": "replies" }),
+                "The next answers that the server sends get lost; at a milestone that is committed, all that its commit answers.",
+            ),
             operator(),
             described(
                 truth,
                 "Whether a live run, which cannot do every fault, may leave it out.",
             ),
         ],
-        &["at"],
+        &[],
     );
+    fault["anyOf"] = json!([{ "required": ["at"] }, { "required": ["at_milestone"] }]);
     fault["oneOf"] = KINDS
         .iter()
         .map(|kind| json!({ "required": [kind] }))
@@ -60,6 +70,34 @@ pub(super) fn fault() -> Value {
         "lose_unsynced": ["crash"]
     });
     fault
+}
+
+fn milestone() -> Value {
+    let words = MILESTONES.map(|group| one_of(&milestone_names(group)));
+    let [sometimes, stick, timer] = words;
+    let mut milestone = closed(
+        "Strikes at the moment when the run reaches this.",
+        MILESTONE_KEYS,
+        [
+            described(sometimes, "A `sometimes` point."),
+            described(
+                stick,
+                "A move of a stick, when it is committed and before anybody hears of it.",
+            ),
+            described(
+                timer,
+                "A timer that fires, when that is committed and before anybody hears of it.",
+            ),
+            described(
+                count(1, u64::from(MAX_COUNT)),
+                "For the how many-th time; 1 by default.",
+            ),
+        ],
+        &[],
+    );
+    let groups = MILESTONES.iter();
+    milestone["oneOf"] = groups.map(|group| json!({ "required": [group] })).collect();
+    milestone
 }
 
 fn slow_disk() -> Value {

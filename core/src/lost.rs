@@ -1,0 +1,323 @@
+//! What an inbox remembers of events that it dropped: one record of bounded size for each room.
+//!
+//! A record keeps the inbox place of the last event of each kind. A reading that begins behind
+//! that place has read the event, and its gap does not mention it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::event::{Body, EndReason, Event, LostRange, Membership, StickLoss};
+use crate::id::{RoomId, RoomSeq, Seq, UserId};
+
+/// How many rooms a gap can name. Beyond it the room whose last event went first is dropped.
+const MAX_ROOMS: usize = 256;
+
+/// What was dropped since the last acknowledgement.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Lost {
+    rooms: Vec<Record>,
+    /// The last place of a room that is no longer named.
+    omitted: Seq,
+}
+
+/// What was dropped of one room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Record {
+    room: RoomId,
+    from: RoomSeq,
+    to: RoomSeq,
+    messages: u64,
+    /// Place 0 stands for never, here and below.
+    last: Seq,
+    members: Seq,
+    stick: Seq,
+    own_membership: Option<(Seq, Membership)>,
+    own_stick: Option<(Seq, StickLoss)>,
+    ended: Option<(Seq, EndReason)>,
+}
+
+impl Lost {
+    /// All was acknowledged.
+    pub(crate) fn clear(&mut self) {
+        *self = Self::default();
+    }
+
+    /// `event`, at `seq` of the inbox of `reader`, is dropped.
+    pub(crate) fn add(&mut self, seq: Seq, event: &Event, reader: UserId) {
+        let known = self.rooms.iter().position(|one| one.room == event.room);
+        let place = known.unwrap_or_else(|| self.begin(event));
+        let record = &mut self.rooms[place];
+        record.to = event.room_seq;
+        record.last = seq;
+        record.add(seq, &event.body, reader);
+    }
+
+    /// Begins the record of the event's room; returns its place.
+    fn begin(&mut self, event: &Event) -> usize {
+        if self.rooms.len() >= MAX_ROOMS {
+            let oldest = (0..self.rooms.len()).min_by_key(|place| self.rooms[*place].last);
+            let record = self.rooms.remove(oldest.expect("there are many"));
+            self.omitted = self.omitted.max(record.last);
+        }
+        self.rooms.push(Record {
+            room: event.room,
+            from: event.room_seq,
+            to: event.room_seq,
+            messages: 0,
+            last: Seq(0),
+            members: Seq(0),
+            stick: Seq(0),
+            own_membership: None,
+            own_stick: None,
+            ended: None,
+        });
+        self.rooms.len() - 1
+    }
+
+    /// The rooms of a gap that begins at `from`, and whether there are more.
+    pub(crate) fn since(&self, from: Seq) -> (Vec<LostRange>, bool) {
+        let rooms = self.rooms.iter().filter(|record| record.last >= from);
+        let rooms = rooms.map(|record| record.since(from)).collect();
+        (rooms, self.omitted >= from)
+    }
+
+    /// What must hold of it, when `gone` events are gone.
+    pub(crate) fn validate(&self, gone: Seq) -> Result<(), String> {
+        if self.rooms.len() > MAX_ROOMS {
+            return Err(format!("remembers losses of {} rooms", self.rooms.len()));
+        }
+        if self.omitted > gone {
+            return Err("a room is no longer named for what is not lost yet".into());
+        }
+        for (place, record) in self.rooms.iter().enumerate() {
+            let room = record.room;
+            if self.rooms[..place].iter().any(|other| other.room == room) {
+                return Err(format!("what is lost of {room} is remembered twice"));
+            }
+            record
+                .validate(gone)
+                .map_err(|why| format!("what is lost of {room}: {why}"))?;
+        }
+        Ok(())
+    }
+}
+
+impl Record {
+    fn add(&mut self, seq: Seq, body: &Body, reader: UserId) {
+        match body {
+            Body::Found(_) => self.own_membership = Some((seq, Membership::Joined)),
+            Body::Message { .. } => self.messages += 1,
+            Body::PartnerDisconnected(reason) => self.ended = Some((seq, *reason)),
+            Body::Closed { .. } => self.ended = Some((seq, EndReason::Closed)),
+            Body::Joined(who) if who.id == reader => {
+                self.own_membership = Some((seq, Membership::Joined));
+            }
+            Body::Left(who) if who.id == reader => {
+                self.own_membership = Some((seq, Membership::Left));
+            }
+            Body::Kicked { user, .. } if user.id == reader => {
+                self.own_membership = Some((seq, Membership::Kicked));
+            }
+            Body::Joined(who) | Body::Left(who) | Body::Away(who) | Body::Back(who) => {
+                // That the reader itself was away for a while leaves it a member.
+                if who.id != reader {
+                    self.members = seq;
+                }
+            }
+            Body::PartnerAway(_) | Body::PartnerReconnected(_) | Body::Kicked { .. } => {
+                self.members = seq;
+            }
+            Body::StickGranted { user, epoch, .. } if user.id == reader => {
+                self.own_stick = Some((seq, StickLoss::Granted(*epoch)));
+            }
+            Body::StickReleased { user, epoch } if user.id == reader => {
+                self.own_stick = Some((seq, StickLoss::Released(*epoch)));
+            }
+            Body::StickExpired { user, epoch } if user.id == reader => {
+                self.own_stick = Some((seq, StickLoss::Expired(*epoch)));
+            }
+            Body::StickGranted { .. } | Body::StickReleased { .. } | Body::StickExpired { .. } => {
+                self.stick = seq;
+            }
+            // A claim moves no stick, and a mute no member.
+            Body::StickClaimed { .. } | Body::Muted { .. } => {}
+        }
+    }
+
+    fn since(&self, from: Seq) -> LostRange {
+        LostRange {
+            room: self.room,
+            from: self.from,
+            to: self.to,
+            // No more messages than places.
+            messages: self.messages.min((self.last.0 - from.0).saturating_add(1)),
+            you: of(self.own_membership, from),
+            members_changed: self.members >= from,
+            stick: of(self.own_stick, from),
+            stick_changed: self.stick >= from,
+            ended: of(self.ended, from),
+        }
+    }
+
+    fn validate(&self, gone: Seq) -> Result<(), String> {
+        let places = [
+            Some(self.members),
+            Some(self.stick),
+            self.own_membership.map(|(seq, _)| seq),
+            self.own_stick.map(|(seq, _)| seq),
+            self.ended.map(|(seq, _)| seq),
+        ];
+        if self.last == Seq(0) || self.last > gone {
+            return Err(format!("its last place is {}, {gone} are gone", self.last));
+        }
+        if places.into_iter().flatten().any(|seq| seq > self.last) {
+            return Err("one of its events lies behind its last".into());
+        }
+        if self.from > self.to || self.messages > (self.to.0 - self.from.0).saturating_add(1) {
+            return Err("it has more messages than places".into());
+        }
+        Ok(())
+    }
+}
+
+/// What happened, unless a reading that begins at `from` has read it.
+fn of<T>(last: Option<(Seq, T)>, from: Seq) -> Option<T> {
+    last.filter(|(seq, _)| *seq >= from).map(|(_, what)| what)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::event::Who;
+    use crate::id::Epoch;
+    use chat_types::{Span, Time};
+
+    const ANN: UserId = UserId(1);
+
+    fn who(id: u32) -> Arc<Who> {
+        Arc::new(Who {
+            id: UserId(id),
+            chosen_id: None,
+            name: "x".into(),
+        })
+    }
+
+    /// Ann's inbox lost these events of room 1, from place 1 of both orders on.
+    fn lost(bodies: Vec<Body>) -> Lost {
+        let mut lost = Lost::default();
+        for (seq, body) in (1..).zip(bodies) {
+            let event = Event {
+                room: RoomId(1),
+                room_seq: RoomSeq(seq),
+                at: Time(seq),
+                body,
+            };
+            lost.add(Seq(seq), &event, ANN);
+        }
+        lost
+    }
+
+    fn message() -> Body {
+        Body::Message {
+            sender: who(2),
+            text: "hi".into(),
+            epoch: None,
+        }
+    }
+
+    fn of_rooms(rooms: std::ops::RangeInclusive<u32>) -> Lost {
+        let mut lost = Lost::default();
+        for room in rooms {
+            let event = Event {
+                room: RoomId(room),
+                room_seq: RoomSeq(1),
+                at: Time(0),
+                body: message(),
+            };
+            lost.add(Seq(u64::from(room)), &event, ANN);
+        }
+        lost
+    }
+
+    #[test]
+    fn what_a_reading_has_read_is_not_told_again() {
+        let lost = lost(vec![
+            Body::Joined(who(1)),
+            Body::Joined(who(2)),
+            Body::StickGranted {
+                user: who(1),
+                epoch: Epoch(1),
+                lease: Span::secs(9),
+            },
+            message(),
+            Body::PartnerDisconnected(EndReason::Timeout),
+        ]);
+        let from = |seq| {
+            let (rooms, omitted) = lost.since(Seq(seq));
+            assert!(!omitted);
+            rooms.into_iter().next()
+        };
+        let all = LostRange {
+            room: RoomId(1),
+            from: RoomSeq(1),
+            to: RoomSeq(5),
+            messages: 1,
+            you: Some(Membership::Joined),
+            members_changed: true,
+            stick: Some(StickLoss::Granted(Epoch(1))),
+            stick_changed: false,
+            ended: Some(EndReason::Timeout),
+        };
+        assert_eq!(from(1), Some(all));
+        let all = LostRange { you: None, ..all };
+        assert_eq!(from(2), Some(all));
+        let all = LostRange {
+            members_changed: false,
+            ..all
+        };
+        assert_eq!(from(3), Some(all));
+        let all = LostRange { stick: None, ..all };
+        assert_eq!(from(4), Some(all));
+        assert_eq!(from(5), Some(all));
+        assert_eq!(from(6), None);
+    }
+
+    #[test]
+    fn there_are_never_more_messages_than_places() {
+        let lost = lost(vec![message(), message(), message()]);
+        let messages = |from| lost.since(Seq(from)).0[0].messages;
+        assert_eq!([1, 2, 3].map(messages), [3, 2, 1]);
+    }
+
+    #[test]
+    fn beyond_the_limit_the_room_whose_last_event_went_first_is_dropped_and_that_is_said() {
+        assert!(!of_rooms(1..=256).since(Seq(1)).1);
+        let mut lost = of_rooms(1..=257);
+        let (rooms, omitted) = lost.since(Seq(1));
+        let named = (rooms.len(), rooms[0].room, omitted);
+        assert_eq!(named, (256, RoomId(2), true));
+        let (rooms, omitted) = lost.since(Seq(2));
+        assert_eq!((rooms.len(), omitted), (256, false));
+        assert_eq!(lost.validate(Seq(257)), Ok(()));
+        lost.clear();
+        assert_eq!(lost, Lost::default());
+    }
+
+    #[test]
+    fn damage_is_seen() {
+        let damaged = |change: fn(&mut Lost)| {
+            let mut lost = lost(vec![message(), Body::Joined(who(1)), message()]);
+            assert_eq!(lost.validate(Seq(3)), Ok(()));
+            change(&mut lost);
+            lost.validate(Seq(3)).expect_err("it is damaged")
+        };
+        assert!(damaged(|lost| lost.rooms[0].last = Seq(4)).contains("its last place is 4"));
+        assert!(damaged(|lost| lost.rooms[0].last = Seq(0)).contains("its last place is 0"));
+        assert!(damaged(|lost| lost.rooms[0].last = Seq(1)).contains("behind its last"));
+        assert!(damaged(|lost| lost.rooms[0].messages = 4).contains("more messages"));
+        assert!(damaged(|lost| lost.rooms[0].to = RoomSeq(0)).contains("more messages"));
+        assert!(damaged(|lost| lost.omitted = Seq(4)).contains("not lost yet"));
+        assert!(damaged(|lost| lost.rooms.push(lost.rooms[0])).contains("twice"));
+    }
+}

@@ -1,0 +1,212 @@
+//! Pages of inboxes, by a check or on a stream, compared with what the model's inbox holds.
+
+use std::sync::Arc;
+
+use chat_types::{Span, Time};
+use sim_model::protocol::{Answer, CHECK_MAX, Notice, Outcome, PUSH_MAX, Saw, User};
+use sim_model::server::{Page, Ticket};
+
+use super::border::{Call, Stage};
+use super::{Auditor, invalid_cursor, unknown_handle};
+use crate::compared::Compared;
+use crate::difference::{Channel, Difference};
+use crate::model::{Event, Inbox};
+
+impl Auditor {
+    /// A check came to the server (docs/protocol.md, 12.5).
+    pub(super) fn check_asked(
+        &mut self,
+        at: Time,
+        ticket: Ticket,
+        user: User,
+        (after, wait): (Option<u64>, Span),
+    ) -> Stage {
+        self.implied.read(&self.model, at, user);
+        let end = self.model.inbox(user).map_or(0, Inbox::end);
+        if after.is_some_and(|after| after > end) {
+            return Stage::Owed(Err(invalid_cursor()), at);
+        }
+        let start = match after {
+            Some(after) => {
+                self.implied.acknowledge(at, user, after);
+                after
+            }
+            None => self.implied.delivered(&self.model, user),
+        };
+        self.border.end_wait(at, user);
+        self.implied.wait_ended(&self.model, at, user);
+        let wait = wait.min(self.model.config().max_wait);
+        if wait == Span::ZERO || start < end {
+            let due_from = Some(at);
+            return Stage::Reading { start, due_from };
+        }
+        self.border.park(user, ticket, at + wait);
+        self.implied
+            .wait(&self.model, (user, ticket), (at, at + wait));
+        let due_from = None;
+        Stage::Reading { start, due_from }
+    }
+
+    /// The answer to a check leaves.
+    pub(super) fn check_answered(
+        &mut self,
+        (at, ticket): (Time, Ticket),
+        call: &Call,
+        start: u64,
+        outcome: &Outcome,
+        page: Option<&Page<'_>>,
+    ) {
+        let user = call.user.unwrap_or_default();
+        let (
+            Ok(Answer::Read {
+                cursor,
+                unread,
+                notices,
+                ..
+            }),
+            Some(page),
+        ) = (outcome, page)
+        else {
+            let owed = match self.model.inbox(user) {
+                Some(_) => Ok(Answer::Done),
+                None => Err(unknown_handle()),
+            };
+            self.compare_answer(at, call.op().cloned(), Some(user), owed, outcome);
+            return;
+        };
+        self.implied.call_ended(&self.model, at, (user, ticket));
+        self.implied.deliver(at, user, *cursor);
+        self.tally.add(Compared::Page);
+        let most = (self.model.config().max_answer as usize).min(CHECK_MAX);
+        self.compare_page(at, (user, Channel::Check), (start, most), page);
+        let mut seen = notices.to_vec();
+        // The protocol leaves the order within a room open.
+        let order = |notice: &Notice| {
+            let rooms = self.model.rooms_of(user);
+            let room = rooms.iter().position(|room| *room == notice.room);
+            (room, notice.user)
+        };
+        seen.sort_by_key(order);
+        let end = self.model.inbox(user).map_or(0, Inbox::end);
+        let owed = (end - (*cursor).min(end), self.model.notices_for(user, at));
+        if (*unread, seen) != owed {
+            let (unread, notices) = owed;
+            let owed = Ok(Answer::Read {
+                cursor: *cursor,
+                more: unread > 0,
+                unread,
+                notices: notices.into(),
+            });
+            self.compare_answer(at, call.op().cloned(), Some(user), owed, outcome);
+        }
+    }
+
+    /// Events leave on a stream.
+    pub(super) fn pushed(&mut self, at: Time, ticket: Ticket, page: &Page<'_>) {
+        let Some(stream) = self.border.stream(ticket) else {
+            let said = Ok(Answer::Done);
+            self.differ(at, Difference::Unasked { op: None, said });
+            return;
+        };
+        let (user, cursor) = (stream.user, stream.cursor);
+        self.tally.add(Compared::Push);
+        self.tally.add(Compared::InTime);
+        let most = (self.model.config().max_answer as usize).min(PUSH_MAX);
+        self.compare_page(at, (user, Channel::Stream), (cursor, most), page);
+        let end = self.model.inbox(user).map_or(0, Inbox::end);
+        self.border.moved(ticket, page.cursor, end);
+    }
+
+    fn compare_page(
+        &mut self,
+        at: Time,
+        (reader, channel): (User, Channel),
+        (after, most): (u64, usize),
+        seen: &Page<'_>,
+    ) {
+        let Some(inbox) = self.model.inbox(reader) else {
+            let said = Ok(Answer::Done);
+            self.differ(at, Difference::Unasked { op: None, said });
+            return;
+        };
+        let owed = inbox.page(reader, after, most);
+        for (_, _, saw) in &owed.events {
+            if let Some(kind) = Compared::saw(saw) {
+                self.tally.add(kind);
+            }
+        }
+        if owed.gap.is_some() {
+            self.tally.add(Compared::Gap);
+        }
+        if owed == *seen {
+            return;
+        }
+        let difference = differs(inbox, reader, channel, after, &owed, seen);
+        self.differ(at, difference);
+    }
+}
+
+/// The first difference between two pages that are not the same.
+fn differs(
+    inbox: &Inbox,
+    reader: User,
+    channel: Channel,
+    after: u64,
+    owed: &Page<'_>,
+    seen: &Page<'_>,
+) -> Difference {
+    if owed.gap != seen.gap {
+        let (owed, seen) = (owed.gap.clone(), seen.gap.clone());
+        return Difference::Gap { reader, owed, seen };
+    }
+    let start = |page: &Page<'_>| page.events.first().map(|event| event.0 - 1);
+    if let (Some(owed_start), Some(seen_start)) = (start(owed), start(seen))
+        && owed_start != seen_start
+    {
+        return Difference::Reach {
+            reader,
+            channel,
+            owed: (owed_start, owed.cursor, owed.more),
+            seen: (seen_start, seen.cursor, seen.more),
+        };
+    }
+    let longest = owed.events.len().max(seen.events.len());
+    for index in 0..longest {
+        let (o, s) = (owed.events.get(index), seen.events.get(index));
+        if o != s {
+            let seq = o.or(s).map_or(0, |event| event.0);
+            let as_event = |event: &(u64, Time, Saw<'_>)| Event::of(&event.2, event.1);
+            let seen = s.and_then(as_event);
+            return event_differs(inbox, reader, seq, seen);
+        }
+    }
+    Difference::Reach {
+        reader,
+        channel,
+        owed: (after, owed.cursor, owed.more),
+        seen: (after, seen.cursor, seen.more),
+    }
+}
+
+fn event_differs(inbox: &Inbox, reader: User, seq: u64, seen: Option<Event>) -> Difference {
+    let owed = inbox.event(seq).map(Arc::clone);
+    let alike = |event: &Event, seen: &Event| event.room == seen.room && event.what == seen.what;
+    let skipped = seen.as_ref().is_some_and(|seen| {
+        let later = (seq + 1..=inbox.end()).filter_map(|seq| inbox.event(seq));
+        later
+            .into_iter()
+            .any(|event| alike(event, seen) && event.room_seq == seen.room_seq)
+    });
+    let repeated = seen.as_ref().is_some_and(|seen| {
+        let before = (1..seq).rev().map_while(|seq| inbox.event(seq));
+        before.into_iter().any(|event| alike(event, seen))
+    });
+    Difference::Event {
+        reader,
+        seq,
+        owed,
+        seen,
+        skipped,
+        repeated,
+    }
+}

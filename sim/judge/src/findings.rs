@@ -1,0 +1,217 @@
+//! What judges find: differences between two facts, each blamed on one property.
+
+use chat_types::Time;
+use sim_model::names::PROPERTIES;
+use sim_model::outcome::{Class, Violation};
+use sim_model::plan::Plan;
+use sim_model::protocol::User;
+
+use crate::difference::Difference;
+
+/// A property, in the order of the table in ARCHITECTURE.md.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[expect(missing_docs, reason = "each is the property of that name")]
+pub enum Property {
+    NoLostMessages,
+    NoDuplicates,
+    RoomOrder,
+    NoPhantoms,
+    SingleMatch,
+    FifoMatching,
+    StickExclusion,
+    StickOrder,
+    RoomLifecycle,
+    Presence,
+    Moderation,
+    IdempotentRequests,
+    Durability,
+    Bounded,
+    BreaksRules,
+    StreamContinuity,
+    Outcomes,
+    QueueProgress,
+    StickProgress,
+    DeliveryProgress,
+    Fairness,
+    Latency,
+}
+
+impl Property {
+    /// All of them, in the order of the table.
+    pub const ALL: [Self; PROPERTIES.len()] = [
+        Self::NoLostMessages,
+        Self::NoDuplicates,
+        Self::RoomOrder,
+        Self::NoPhantoms,
+        Self::SingleMatch,
+        Self::FifoMatching,
+        Self::StickExclusion,
+        Self::StickOrder,
+        Self::RoomLifecycle,
+        Self::Presence,
+        Self::Moderation,
+        Self::IdempotentRequests,
+        Self::Durability,
+        Self::Bounded,
+        Self::BreaksRules,
+        Self::StreamContinuity,
+        Self::Outcomes,
+        Self::QueueProgress,
+        Self::StickProgress,
+        Self::DeliveryProgress,
+        Self::Fairness,
+        Self::Latency,
+    ];
+
+    /// The name that scenarios and reports write.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        PROPERTIES[self as usize]
+    }
+
+    /// When it is judged.
+    #[must_use]
+    pub const fn class(self) -> Class {
+        match self {
+            Self::QueueProgress | Self::StickProgress | Self::DeliveryProgress => Class::Liveness,
+            Self::Fairness | Self::Latency => Class::Threshold,
+            Self::NoLostMessages
+            | Self::NoDuplicates
+            | Self::RoomOrder
+            | Self::NoPhantoms
+            | Self::SingleMatch
+            | Self::FifoMatching
+            | Self::StickExclusion
+            | Self::StickOrder
+            | Self::RoomLifecycle
+            | Self::Presence
+            | Self::Moderation
+            | Self::IdempotentRequests
+            | Self::Durability
+            | Self::Bounded
+            | Self::BreaksRules
+            | Self::StreamContinuity
+            | Self::Outcomes => Class::Safety,
+        }
+    }
+}
+
+/// One violation: which property, when, and the two facts that differ.
+#[derive(Clone, Debug)]
+pub struct Finding {
+    /// The property whose rule is broken.
+    pub property: Property,
+    /// When it showed, by the clock of the server.
+    pub at: Time,
+    /// The participants concerned.
+    pub users: Vec<User>,
+    /// What is owed, and what was seen.
+    pub difference: Difference,
+}
+
+/// Findings kept in full; further ones are only counted.
+const KEPT: usize = 100;
+
+/// The findings and the checks of one run.
+#[derive(Clone, Debug)]
+pub struct Findings {
+    judged: [bool; PROPERTIES.len()],
+    checks: [u64; PROPERTIES.len()],
+    unjudged: [u64; PROPERTIES.len()],
+    broken: [u64; PROPERTIES.len()],
+    kept: Vec<Finding>,
+    safety_is_broken: bool,
+    is_closed: bool,
+}
+
+impl Findings {
+    /// No finding yet. Only the properties of the plan are judged.
+    #[must_use]
+    pub fn new(plan: &Plan) -> Self {
+        let judged = Property::ALL.map(|property| plan.properties.contains(&property.name()));
+        Self {
+            judged,
+            checks: [0; PROPERTIES.len()],
+            unjudged: [0; PROPERTIES.len()],
+            broken: [0; PROPERTIES.len()],
+            kept: Vec::new(),
+            safety_is_broken: false,
+            is_closed: false,
+        }
+    }
+
+    /// Counts comparisons that the property could have failed.
+    pub fn exercise(&mut self, property: Property, times: u64) {
+        self.checks[property as usize] += times;
+    }
+
+    /// Counts comparisons that could not be made: a fact that decides them is not known.
+    pub fn leave_unjudged(&mut self, property: Property, times: u64) {
+        self.unjudged[property as usize] += times;
+    }
+
+    /// Records a violation.
+    pub fn add(&mut self, finding: Finding) {
+        self.is_closed = true;
+        let index = finding.property as usize;
+        if !self.judged[index] {
+            return;
+        }
+        self.checks[index] += 1;
+        self.broken[index] += 1;
+        self.safety_is_broken |= finding.property.class() == Class::Safety;
+        if self.kept.len() < KEPT {
+            self.kept.push(finding);
+        }
+    }
+
+    /// Whether the plan names the property.
+    #[must_use]
+    pub const fn judges(&self, property: Property) -> bool {
+        self.judged[property as usize]
+    }
+
+    /// Comparisons that the property could have failed.
+    #[must_use]
+    pub const fn checks(&self, property: Property) -> u64 {
+        self.checks[property as usize]
+    }
+
+    /// Comparisons that could not be made.
+    #[must_use]
+    pub const fn unjudged(&self, property: Property) -> u64 {
+        self.unjudged[property as usize]
+    }
+
+    /// How often the property was violated.
+    #[must_use]
+    pub const fn broken(&self, property: Property) -> u64 {
+        self.broken[property as usize]
+    }
+
+    /// Whether a difference was found: what follows from it is not judged.
+    #[must_use]
+    pub const fn is_closed(&self) -> bool {
+        self.is_closed
+    }
+
+    /// Whether any safety property was violated.
+    #[must_use]
+    pub const fn safety_is_broken(&self) -> bool {
+        self.safety_is_broken
+    }
+
+    /// The violations as reports show them, in the order of time.
+    #[must_use]
+    pub fn into_violations(mut self) -> Vec<Violation> {
+        self.kept.sort_by_key(|finding| finding.at);
+        let violation = |finding: Finding| Violation {
+            property: finding.property.name().to_owned(),
+            at_ms: finding.at.0 as f64 / 1_000.0,
+            users: finding.users.iter().map(ToString::to_string).collect(),
+            detail: finding.difference.to_string(),
+            seed: 0,
+        };
+        self.kept.into_iter().map(violation).collect()
+    }
+}

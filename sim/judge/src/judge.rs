@@ -1,0 +1,205 @@
+//! The judge of one run: its auditor, its counts, and what they come to.
+
+use std::collections::BTreeMap;
+
+use chat_types::Time;
+use sim_model::history::{Observer, Record, What, WorldRecord};
+use sim_model::outcome::{Counts, PropertyResult, Violation};
+use sim_model::plan::Plan;
+use sim_model::protocol::{Agent, Answer, User};
+use sim_model::server::ServerRecord;
+
+use crate::auditor::Auditor;
+use crate::counts::Messages;
+use crate::findings::{Findings, Property};
+use crate::witness::Witness;
+
+/// Judges the records of one run by the plan's properties.
+///
+/// A run of which the server's own records are known, its journal and its border, is judged by the
+/// auditor: exactly, and completely. A virtual world always has them. A live server that hands
+/// over its journal would have them too: its run needs [`Judge::new`], and a driver that observes
+/// [`ServerRecord`]s. A live run without a journal is judged by the witness, which finds only what
+/// is certain, and counts what is not.
+#[derive(Clone, Debug)]
+pub struct Judge {
+    method: Method,
+    findings: Findings,
+    messages: Messages,
+    /// Whose client each participant is.
+    owners: BTreeMap<User, Agent>,
+}
+
+/// By what a run is judged.
+#[derive(Clone, Debug)]
+enum Method {
+    /// By the server's own records.
+    Audit(Box<Auditor>),
+    /// By the clients' histories alone.
+    Witness(Box<Witness>),
+}
+
+/// What a run comes to.
+#[derive(Clone, Debug)]
+pub struct Judgement {
+    /// Each property that the plan names. `fairness` and `latency` are still open: they follow
+    /// from the thresholds, over all seeds.
+    pub properties: BTreeMap<&'static str, PropertyResult>,
+    /// The first hundred, in the order of time; `seed` is 0.
+    pub violations: Vec<Violation>,
+    /// Messages.
+    pub counts: Counts,
+    /// The most times that anyone was passed over.
+    pub overtaken: Overtaken,
+    /// The most times that each virtual user was passed over, by its number.
+    pub overtaken_users: Vec<(Agent, Overtaken)>,
+}
+
+/// The most times that anyone was passed over during one wait.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Overtaken {
+    /// In the queue.
+    pub queue: u64,
+    /// Waiting for a stick.
+    pub stick: u64,
+}
+
+impl Observer for Judge {
+    fn observe(&mut self, record: &Record<'_>) {
+        if let What::Answered {
+            outcome:
+                Ok(
+                    Answer::LoggedIn { user, .. }
+                    | Answer::Waiting { user, .. }
+                    | Answer::Matched { user, .. }
+                    | Answer::OnBreak { user, .. },
+                ),
+            ..
+        } = record.what
+        {
+            self.owners.insert(*user, record.agent);
+        }
+        self.messages.record(record);
+        if let Method::Witness(witness) = &mut self.method {
+            witness.record(record, &mut self.findings);
+        }
+    }
+
+    fn observe_world(&mut self, record: &WorldRecord<'_>) {
+        if let (Method::Audit(auditor), WorldRecord::Sizes { at, sizes }) =
+            (&mut self.method, *record)
+        {
+            for &(what, size, limit) in sizes {
+                auditor.size(at, what, size, limit);
+            }
+            take_found(auditor, &mut self.findings);
+        }
+    }
+
+    fn observe_server(&mut self, record: &ServerRecord<'_>) {
+        if let Method::Audit(auditor) = &mut self.method
+            && !self.findings.is_closed()
+        {
+            auditor.record(record);
+            take_found(auditor, &mut self.findings);
+        }
+    }
+}
+
+impl Judge {
+    /// A judge of a run whose server's records are observed, which has seen nothing yet. Only the
+    /// plan's properties are judged.
+    #[must_use]
+    pub fn new(plan: &Plan) -> Self {
+        Self::by(Method::Audit(Box::new(Auditor::new(plan))), plan)
+    }
+
+    /// A judge of a run of which only the clients' histories are known.
+    #[must_use]
+    pub fn live(plan: &Plan) -> Self {
+        Self::by(Method::Witness(Box::new(Witness::new(plan))), plan)
+    }
+
+    fn by(method: Method, plan: &Plan) -> Self {
+        Self {
+            method,
+            findings: Findings::new(plan),
+            messages: Messages::default(),
+            owners: BTreeMap::new(),
+        }
+    }
+
+    /// Whether a safety property is known to be violated.
+    #[must_use]
+    pub const fn violated(&self) -> bool {
+        self.findings.safety_is_broken()
+    }
+
+    /// The run is over, at this time.
+    #[must_use]
+    pub fn finish(mut self, now: Time) -> Judgement {
+        let mut users: BTreeMap<Agent, Overtaken> = BTreeMap::new();
+        match &mut self.method {
+            Method::Witness(witness) => witness.finish(&mut self.findings),
+            Method::Audit(auditor) => {
+                if !self.findings.is_closed() {
+                    auditor.finish(now);
+                    take_found(auditor, &mut self.findings);
+                }
+                auditor.count(&mut self.findings);
+                for (user, times) in auditor.model().overtaken() {
+                    if let Some(agent) = self.owners.get(user) {
+                        let most = &mut users.entry(*agent).or_default().queue;
+                        *most = (*most).max(*times);
+                    }
+                }
+            }
+        }
+        let mut counts = self.messages.finish();
+        let broken = |property| self.findings.broken(property);
+        counts.lost = broken(Property::NoLostMessages);
+        counts.duplicated = broken(Property::NoDuplicates);
+        counts.reordered = broken(Property::RoomOrder);
+        counts.phantom = broken(Property::NoPhantoms);
+        let queue = users.values().map(|most| most.queue).max();
+        Judgement {
+            properties: results(&self.findings),
+            counts,
+            overtaken: Overtaken {
+                queue: queue.unwrap_or_default(),
+                stick: 0,
+            },
+            overtaken_users: users.into_iter().collect(),
+            violations: self.findings.into_violations(),
+        }
+    }
+}
+
+fn take_found(auditor: &mut Auditor, findings: &mut Findings) {
+    if let Some(finding) = auditor.take_found() {
+        findings.add(finding);
+    }
+}
+
+fn results(findings: &Findings) -> BTreeMap<&'static str, PropertyResult> {
+    let judged = Property::ALL.into_iter();
+    let judged = judged.filter(|&property| findings.judges(property));
+    judged
+        .map(|property| {
+            let checks = findings.checks(property);
+            let held = if findings.broken(property) > 0 {
+                Some(false)
+            } else {
+                (checks > 0).then_some(true)
+            };
+            let class = property.class();
+            let result = PropertyResult {
+                held,
+                checks,
+                unjudged: findings.unjudged(property),
+                class,
+            };
+            (property.name(), result)
+        })
+        .collect()
+}

@@ -1,0 +1,321 @@
+//! The reference model: the protocol as the specification says it, entry by entry, as naively as
+//! it can be said. Comments such as `// 6.5` name the specification's sections.
+
+mod breaks;
+mod deadline;
+mod draft;
+mod event;
+mod gap;
+mod inbox;
+mod keys;
+mod line;
+mod moderation;
+mod names;
+mod person;
+mod presence;
+mod reading;
+mod register;
+mod room;
+mod speech;
+mod stick;
+mod table;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+
+use chat_types::{Config, Time};
+use sim_model::protocol::{Answer, Earlier, Op, Outcome, Refusal, Room, User};
+use sim_model::server::{Caller, Entry, Handle};
+
+pub use deadline::Deadline;
+pub use event::{Event, What};
+pub use inbox::Inbox;
+pub use moderation::Report;
+pub use presence::State;
+pub use room::RoomState;
+pub use speech::Notice;
+
+use deadline::Deadlines;
+use keys::Remembered;
+use line::Line;
+use person::Person;
+use table::Table;
+
+/// All that the specification says is kept. // 4.2
+#[derive(Clone, Debug)]
+pub struct Model {
+    config: Config,
+    now: Time,
+    people: Table<Person>,
+    handles: BTreeMap<Handle, User>,
+    /// The participants by the folded forms of their display names. // 5.3
+    names: BTreeMap<String, User>,
+    /// The public ids that participants chose. // 5.4
+    public_ids: BTreeSet<Arc<str>>,
+    rooms: Table<RoomState>,
+    /// The live named rooms by the folded forms of their names. // 5.3
+    room_names: BTreeMap<String, Room>,
+    line: Line,
+    banned_names: BTreeSet<String>,
+    banned_addresses: BTreeSet<u64>,
+    reports: VecDeque<Report>,
+    deadlines: Deadlines,
+    overtaken: BTreeMap<User, u64>,
+    grown: Vec<User>,
+    forgotten: Vec<User>,
+}
+
+/// What is owed for one entry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Owed {
+    /// The answer or the refusal.
+    pub outcome: Outcome,
+    /// The participant that called; none for an unknown handle, a refused registration, and
+    /// entries that are no calls.
+    pub caller: Option<User>,
+    /// When the answer may leave. // 10.3
+    pub answer_at: Time,
+    /// Whether a remembered key gave it. // 3
+    pub repeated: bool,
+}
+
+/// A refusal that is not retryable.
+fn refuse(code: &'static str) -> Refusal {
+    Refusal {
+        code,
+        retry_after: None,
+        earlier: Earlier::Unsaid,
+    }
+}
+
+impl Model {
+    /// The model of a server whose journal is empty.
+    #[must_use]
+    pub fn new(config: &Config) -> Self {
+        Self {
+            config: config.clone(),
+            now: Time(0),
+            people: Table::new(),
+            handles: BTreeMap::new(),
+            names: BTreeMap::new(),
+            public_ids: BTreeSet::new(),
+            rooms: Table::new(),
+            room_names: BTreeMap::new(),
+            line: Line::default(),
+            banned_names: BTreeSet::new(),
+            banned_addresses: BTreeSet::new(),
+            reports: VecDeque::new(),
+            deadlines: Deadlines::default(),
+            overtaken: BTreeMap::new(),
+            grown: Vec::new(),
+            forgotten: Vec::new(),
+        }
+    }
+
+    /// The model's current instant. // 0
+    #[must_use]
+    pub const fn now(&self) -> Time {
+        self.now
+    }
+
+    /// The configuration that is valid now.
+    #[must_use]
+    pub const fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// The participant of a handle.
+    #[must_use]
+    pub fn user_of(&self, handle: Handle) -> Option<User> {
+        self.handles.get(&handle).copied()
+    }
+
+    /// Participants whose inboxes grew since the last call, each once, in ascending number.
+    pub fn take_grown(&mut self) -> Vec<User> {
+        let mut grown = std::mem::take(&mut self.grown);
+        grown.sort_unstable();
+        // Those who were forgotten meanwhile have no inbox.
+        grown.retain(|user| match self.people.get_mut(user.0) {
+            Some(person) => std::mem::take(&mut person.grown),
+            None => false,
+        });
+        grown
+    }
+
+    /// Participants forgotten since the last call, in the order in which they were.
+    pub fn take_forgotten(&mut self) -> Vec<User> {
+        std::mem::take(&mut self.forgotten)
+    }
+
+    /// Applies the journal's next entry, and says what is owed for it. // 2.2
+    ///
+    /// `said` is what the server decided. It counts only where the protocol leaves a choice: a
+    /// permitted choice is adopted, a forbidden one is not.
+    pub fn commit(&mut self, at: Time, entry: &Entry, said: &Outcome) -> Owed {
+        if let Entry::Resumed { config } = entry {
+            self.resume(at, config); // 2.6
+            return self.owe(None, Ok(Answer::Done));
+        }
+        self.pass(at); // 2.2 (1)
+        match entry {
+            Entry::Call { caller, key, op } => return self.call(*caller, *key, op, said),
+            Entry::OpenStream { handle } => {
+                let Some(user) = self.user_of(*handle) else {
+                    return self.owe(None, Err(refuse("unknown_handle")));
+                };
+                self.seen(user);
+                let outcome = self.open_stream(user);
+                return self.owe(Some(user), outcome);
+            }
+            Entry::Operate(act) => {
+                let outcome = self.operate(act);
+                return self.owe(None, outcome);
+            }
+            // An implied entry for an unknown number has no effect. // 2.2 (2)
+            Entry::CloseStream { user } if self.is_registered(*user) => self.close_stream(*user),
+            Entry::Seen { user, waiting } if self.is_registered(*user) => {
+                self.seen(*user);
+                if let Some(waited) = waiting {
+                    self.waiting(*user, *waited);
+                }
+            }
+            Entry::Read {
+                user,
+                acknowledged,
+                delivered,
+            } => {
+                if let Some(person) = self.people.get_mut(user.0) {
+                    person.inbox.read(*acknowledged, *delivered);
+                }
+            }
+            Entry::Started { config } => self.config = config.as_ref().clone(),
+            Entry::CloseStream { .. }
+            | Entry::Seen { .. }
+            | Entry::Tick
+            | Entry::Resumed { .. } => {}
+        }
+        self.owe(None, Ok(Answer::Done))
+    }
+
+    fn owe(&self, caller: Option<User>, outcome: Outcome) -> Owed {
+        Owed {
+            outcome,
+            caller,
+            answer_at: self.now,
+            repeated: false,
+        }
+    }
+
+    fn call(&mut self, caller: Caller, key: Option<u128>, op: &Op, said: &Outcome) -> Owed {
+        let (user, outcome, answer_at) = match (self.user_of(caller.handle()), caller) {
+            (None, Caller::Known(_)) => return self.owe(None, Err(refuse("unknown_handle"))),
+            (None, Caller::New(handle)) => match self.register(handle, op, said) {
+                Ok(registered) => registered,
+                Err(refusal) => return self.owe(None, Err(refusal)), // Not remembered. // 3
+            },
+            (Some(user), _) => {
+                self.seen(user); // 2.2 (3)
+                if let Some(owed) = key.and_then(|key| self.repeat(user, key, op)) {
+                    return owed; // 2.2 (4)
+                }
+                let (outcome, answer_at) = self.decide(user, op, said); // 2.2 (5)
+                (user, outcome, answer_at)
+            }
+        };
+        // One that unregistered remembers nothing. // 9.4
+        if let Some(key) = key.filter(|_| self.is_registered(user)) {
+            self.remember(user, key, op, outcome.clone(), answer_at);
+        }
+        Owed {
+            outcome,
+            caller: Some(user),
+            answer_at,
+            repeated: false,
+        }
+    }
+
+    /// What is owed for a call under a remembered key; none for another key. // 3
+    #[must_use]
+    pub fn repeat(&self, user: User, key: u128, op: &Op) -> Option<Owed> {
+        let remembered = self.person(user).keys.get(key)?;
+        if remembered.op != *op {
+            return Some(self.owe(Some(user), Err(refuse("request_key_reused"))));
+        }
+        Some(Owed {
+            outcome: remembered.outcome.clone(),
+            caller: Some(user),
+            answer_at: remembered.answer_at.max(self.now), // 10.5
+            repeated: true,
+        })
+    }
+
+    /// Remembers the first outcome under a key, unless it is a retryable refusal. // 3
+    fn remember(&mut self, user: User, key: u128, op: &Op, outcome: Outcome, answer_at: Time) {
+        if outcome.as_ref().is_err_and(Refusal::is_retryable) {
+            return;
+        }
+        let remembered = Remembered {
+            op: op.clone(),
+            outcome,
+            answer_at,
+        };
+        let held = answer_at > self.now;
+        let limit = self.config.remembered_keys;
+        let person = self.person_mut(user);
+        person.keys.remember(key, remembered, limit);
+        if held {
+            person.held.push((key, answer_at));
+        }
+    }
+
+    /// Decides a command of a known caller: the outcome, and when the answer may leave.
+    fn decide(&mut self, user: User, op: &Op, said: &Outcome) -> (Outcome, Time) {
+        let outcome = match op {
+            Op::EnterQueue {
+                display_name,
+                interests,
+                ..
+            } => self.enter_queue(user, display_name.as_ref(), interests, said),
+            Op::LeaveQueue => self.leave_queue(user),
+            Op::Login { username, room } => self.login(user, username, room),
+            Op::Send { room, text, epoch } => self.send(user, *room, text, *epoch),
+            Op::LeaveChat { room } => self.leave_chat(user, *room),
+            Op::TalkingStick { room } => self.talking_stick(user, *room, None),
+            Op::Append { room, text, epoch } => self.append(user, *room, text, *epoch),
+            Op::Undo { room } => self.undo(user, *room, None),
+            Op::Reset { room } => self.reset(user, *room, None),
+            Op::Push { room, epoch } => self.push(user, *room, *epoch),
+            Op::Typing { room } => self.typing(user, *room),
+            Op::Block { user: other } => self.block(user, *other),
+            Op::Report {
+                user: other,
+                reason,
+            } => self.report(user, *other, reason),
+            Op::Break { excuse, .. } => return self.take_break(user, excuse.as_ref(), said),
+            // unclear: 5.5, 16.2: an *arrive* answers the number; the words of clients have only
+            // the figures for it.
+            Op::Mood => {
+                let (stress, boss_alert) = self.mood(user, self.now).unwrap_or((0, 0));
+                Ok(Answer::Mood { stress, boss_alert })
+            }
+            Op::Unregister => {
+                self.forget(user); // 5.5
+                Ok(Answer::Done)
+            }
+            // Reads are no entries. // 9.5
+            Op::Check { .. } | Op::History { .. } | Op::ListUsers { .. } => Ok(Answer::Done),
+        };
+        (outcome, self.now)
+    }
+
+    /// `login` of a known caller. // 5.6
+    fn login(&mut self, user: User, name: &Arc<str>, room: &Arc<str>) -> Outcome {
+        let naming = self.check_name(Some(user), name)?;
+        self.check_join(Some(user), room)?;
+        self.name(user, name, naming);
+        let room = self.join(user, room);
+        Ok(Answer::LoggedIn { user, room })
+    }
+}

@@ -1,0 +1,179 @@
+//! Breaks: stress, the boss's alertness, and answers that are held. // 10
+
+use std::sync::Arc;
+
+use chat_types::{Span, Time};
+use sim_model::protocol::{Answer, Outcome, Refusal, User};
+
+use super::names::says_something;
+use super::speech::count;
+use super::{Model, refuse};
+
+const MINUTE: Span = Span::secs(60);
+/// The boss is fully alert.
+const FULL: u8 = 5;
+/// An answer under a fully alert boss is held for so long. // 10.3 (3)
+const HELD: Span = Span::secs(20);
+
+/// A participant's stress and the boss's alertness, each with its instant. // 10.1
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Feelings {
+    stress: u8,
+    stress_at: Time,
+    alert: u8,
+    alert_at: Time,
+}
+
+/// How many whole `unit`s a span has, at most 255.
+fn whole(span: Span, unit: Span) -> u8 {
+    u8::try_from(span.0 / unit.0).unwrap_or(u8::MAX)
+}
+
+impl Feelings {
+    pub(super) const fn calm(now: Time) -> Self {
+        Self {
+            stress: 0,
+            stress_at: now,
+            alert: 0,
+            alert_at: now,
+        }
+    }
+
+    /// The stress level and the boss's alert level at an instant. // 10.2
+    pub(super) fn at(&self, at: Time, cooldown: Span) -> (u8, u8) {
+        let minutes = whole(at.since(self.stress_at), MINUTE);
+        let calmed = whole(at.since(self.alert_at), cooldown);
+        (
+            self.stress.saturating_add(minutes).min(100),
+            self.alert.saturating_sub(calmed),
+        )
+    }
+
+    /// The alert value becomes the level at `now`, under the cooldown that was valid. // 10.4
+    pub(super) fn settle(&mut self, now: Time, cooldown: Span) {
+        let (_, level) = self.at(now, cooldown);
+        let fallen = self.alert - level;
+        self.alert = level;
+        self.alert_at += cooldown.times(u64::from(fallen));
+    }
+}
+
+/// One way in which a break can go.
+#[derive(Clone, Copy)]
+struct Course {
+    feelings: Feelings,
+    answer_at: Time,
+    /// The figures that the answer shows.
+    shown: (u8, u8),
+}
+
+impl Model {
+    /// Stress and the boss's alertness at an instant; reading changes nothing. // 10.2
+    #[must_use]
+    pub fn mood(&self, user: User, at: Time) -> Option<(u8, u8)> {
+        let person = self.people.get(user.0)?;
+        Some(person.feelings.at(at, self.cooldown()))
+    }
+
+    /// Whether an excuse may be made. // 10.5
+    pub(super) fn check_excuse(&self, excuse: Option<&Arc<str>>) -> Result<(), Refusal> {
+        let Some(excuse) = excuse else { return Ok(()) };
+        let plain = |c: char| !c.is_control() && !matches!(c, '\u{2028}' | '\u{2029}');
+        if count(excuse) <= self.config.max_excuse
+            && says_something(excuse)
+            && excuse.chars().all(plain)
+        {
+            Ok(())
+        } else {
+            Err(refuse("invalid_arguments"))
+        }
+    }
+
+    /// A break: the outcome, and when the answer may leave. // 10.3, 10.5
+    pub(super) fn take_break(
+        &mut self,
+        user: User,
+        excuse: Option<&Arc<str>>,
+        said: &Outcome,
+    ) -> (Outcome, Time) {
+        if let Err(refusal) = self.check_excuse(excuse) {
+            return (Err(refusal), self.now);
+        }
+        let wish = match *said {
+            Ok(Answer::OnBreak {
+                stress,
+                boss_alert,
+                flavour,
+                ..
+            }) => Some((stress, boss_alert, flavour)),
+            Ok(_) | Err(_) => None,
+        };
+        let (stress, _) = self.person(user).feelings.at(self.now, self.cooldown());
+        // Any relief from 1 to 100. A held answer leaves before a minute is over, so it shows the
+        // stress right after the break. // 10.3 (1), 15
+        let least = stress.saturating_sub(1);
+        let relieved = wish.map_or(least, |(stress, ..)| stress.min(least));
+        let courses = [
+            (self.config.boss_alertness > 0).then(|| self.course(user, relieved, 1)),
+            (self.config.boss_alertness < 100).then(|| self.course(user, relieved, 0)),
+        ];
+        // unclear: 10.3, 15: with a cooldown above 10 s and up to 20 s, an answer that shows 4 is
+        // either one that leaves at once, or one that is held and shows 4 when it leaves. Nothing
+        // that was said tells which; the boss is taken to have noticed.
+        let mut possible = courses.into_iter().flatten();
+        let usual = possible.clone().next();
+        let fitting = possible.find(|course| Some(course.shown.1) == wish.map(|wish| wish.1));
+        let course = fitting
+            .or(usual)
+            .expect("the boss notices or does not: one of the two is possible");
+        self.person_mut(user).feelings = course.feelings;
+        self.renew_held(user);
+        let (stress, boss_alert) = course.shown;
+        let answer = Answer::OnBreak {
+            user,
+            stress,
+            boss_alert,
+            flavour: wish.map_or(0, |(.., flavour)| flavour),
+        };
+        (Ok(answer), course.answer_at)
+    }
+
+    /// How a break goes, if the boss becomes more alert by `noticed` levels. // 10.3
+    fn course(&self, user: User, stress: u8, noticed: u8) -> Course {
+        let (now, cooldown) = (self.now, self.cooldown());
+        let mut feelings = self.person(user).feelings;
+        let (_, alert) = feelings.at(now, cooldown);
+        feelings.stress = stress;
+        feelings.stress_at = now;
+        if noticed > 0 && alert < FULL {
+            feelings.alert = alert + noticed;
+            feelings.alert_at = now; // 10.3 (2)
+        }
+        let (_, level) = feelings.at(now, cooldown);
+        let answer_at = if level == FULL { now + HELD } else { now }; // 10.3 (3)
+        Course {
+            feelings,
+            answer_at,
+            shown: feelings.at(answer_at, cooldown),
+        }
+    }
+
+    /// The remembered figures of breaks that may not have left yet are made those at their
+    /// instants, as of now. // 10.5
+    fn renew_held(&mut self, user: User) {
+        let (now, cooldown) = (self.now, self.cooldown());
+        let person = self.person_mut(user);
+        person.held.retain(|(_, answer_at)| *answer_at > now);
+        for (key, answer_at) in &person.held {
+            let remembered = person.keys.get_mut(*key);
+            if let Some(remembered) = remembered
+                && remembered.answer_at == *answer_at
+                && let Ok(Answer::OnBreak {
+                    stress, boss_alert, ..
+                }) = &mut remembered.outcome
+            {
+                (*stress, *boss_alert) = person.feelings.at(*answer_at, cooldown);
+            }
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Deadlines, the passing of time, and the return after downtime. // 2.3, 2.6
+
+use std::collections::BTreeSet;
+
+use chat_types::{Config, Span, Time};
+use sim_model::protocol::{Room, User};
+
+use super::Model;
+use super::presence::Presence;
+
+/// What is due at an instant. At the same instant they fire in this order. // 2.3
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Deadline {
+    /// A participant goes away, or is forgotten.
+    Presence(User),
+    /// The grant of a room's stick expires.
+    Lease(Room),
+    /// A waiter accepts any partner.
+    Patience(User),
+}
+
+/// All deadlines in the order in which they fire.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Deadlines(BTreeSet<(Time, Deadline)>);
+
+impl Deadlines {
+    pub(super) fn next(&self) -> Option<(Time, Deadline)> {
+        self.0.first().copied()
+    }
+
+    pub(super) fn replace(&mut self, what: Deadline, before: Option<Time>, after: Option<Time>) {
+        if before == after {
+            return;
+        }
+        if let Some(at) = before {
+            self.0.remove(&(at, what));
+        }
+        if let Some(at) = after {
+            self.0.insert((at, what));
+        }
+    }
+}
+
+impl Model {
+    /// The deadline that fires next.
+    #[must_use]
+    pub fn next_deadline(&self) -> Option<(Time, Deadline)> {
+        self.deadlines.next()
+    }
+
+    /// Time passes: every deadline up to `at` fires at its own instant. // 2.2 (1)
+    pub(super) fn pass(&mut self, at: Time) {
+        let until = self.now.max(at);
+        self.fire(until);
+        self.now = until;
+    }
+
+    /// Deadlines up to `until` fire; after each the next is determined anew. // 2.3
+    fn fire(&mut self, until: Time) {
+        while let Some((at, deadline)) = self.deadlines.next() {
+            if at > until {
+                break;
+            }
+            self.now = self.now.max(at);
+            match deadline {
+                Deadline::Presence(user) => self.presence_is_over(user),
+                Deadline::Lease(room) => self.expire_stick(room),
+                Deadline::Patience(user) => self.patience_is_over(user),
+            }
+        }
+    }
+
+    /// The server is back after downtime. // 2.6
+    pub(super) fn resume(&mut self, at: Time, config: &Config) {
+        let down = at.since(self.now);
+        self.now = self.now.max(at); // 2.6 (1)
+        let users: Vec<User> = self.people.numbers().into_iter().map(User).collect();
+        let cooldown = self.cooldown();
+        for &user in &users {
+            let now = self.now;
+            self.person_mut(user).feelings.settle(now, cooldown); // 2.6 (2), 10.4
+        }
+        self.config = config.clone();
+        for &user in &users {
+            // 2.6 (3)
+            if self.person(user).presence.streams > 0 {
+                self.lose_last_stream(user);
+            } else {
+                self.change_presence(user, |presence: &mut Presence| presence.until += down);
+            }
+        }
+        for room in self.rooms.numbers() {
+            self.shift_lease(Room(room), down); // 2.6 (4)
+        }
+        self.shift_line(down); // 2.6 (4)
+        self.fire(self.now); // 2.6 (5)
+    }
+
+    /// How long until an alert boss calms down by one level. // 10.2
+    pub(super) fn cooldown(&self) -> Span {
+        match self.config.boss_alertness_cooldown {
+            Span::ZERO => Span::secs(1),
+            cooldown => cooldown,
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! Drafts: append, undo, reset, push. // 7.7
+
+use std::sync::Arc;
+
+use sim_model::protocol::{Answer, Outcome, Room, User};
+
+use super::speech::count;
+use super::{Model, refuse};
+
+/// The characters of a draft's end that an append is answered when it was cut. // 7.7
+const SUFFIX: usize = 50;
+
+/// A member's draft: a sequence of appends.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Draft {
+    appends: Vec<Arc<str>>,
+    /// The characters of all appends.
+    length: u32,
+}
+
+impl Draft {
+    /// The last characters. // 7.7
+    fn suffix(&self) -> Arc<str> {
+        let text = self.text();
+        let before = text.chars().count().saturating_sub(SUFFIX);
+        text.chars().skip(before).collect::<String>().into()
+    }
+
+    fn text(&self) -> Arc<str> {
+        match self.appends.as_slice() {
+            [only] => Arc::clone(only),
+            appends => appends.concat().into(),
+        }
+    }
+}
+
+impl Model {
+    fn draft_mut(&mut self, room: Room, user: User) -> &mut Draft {
+        let member = self.place_mut(room).members.get_mut(&user);
+        &mut member.expect("the room was resolved for a member").draft
+    }
+
+    /// `append`.
+    pub(super) fn append(
+        &mut self,
+        user: User,
+        room: Option<Room>,
+        text: &Arc<str>,
+        epoch: Option<u64>,
+    ) -> Outcome {
+        let room = self.resolve(user, room)?;
+        self.check_floor(room, user, epoch)?;
+        if text.is_empty() {
+            return Err(refuse("message_empty"));
+        }
+        let (max_append, max_draft) = (self.config.max_append, self.config.max_draft);
+        let given = count(text);
+        let added = given.min(max_append);
+        let draft = self.draft_mut(room, user);
+        if draft.length + added > max_draft {
+            return Err(refuse("draft_full"));
+        }
+        draft.appends.push(if added < given {
+            let kept: String = text.chars().take(added as usize).collect();
+            kept.into()
+        } else {
+            Arc::clone(text)
+        });
+        draft.length += added;
+        Ok(Answer::Draft {
+            length: draft.length,
+            truncated: given - added,
+            suffix: (added < given).then(|| draft.suffix()),
+        })
+    }
+
+    /// `undo`.
+    pub(super) fn undo(&mut self, user: User, room: Option<Room>, epoch: Option<u64>) -> Outcome {
+        let room = self.resolve(user, room)?;
+        self.check_epoch(room, user, epoch)?;
+        let draft = self.draft_mut(room, user);
+        if let Some(last) = draft.appends.pop() {
+            draft.length -= count(&last);
+        }
+        Ok(Answer::Draft {
+            length: draft.length,
+            truncated: 0,
+            suffix: None,
+        })
+    }
+
+    /// `reset`.
+    pub(super) fn reset(&mut self, user: User, room: Option<Room>, epoch: Option<u64>) -> Outcome {
+        let room = self.resolve(user, room)?;
+        self.check_epoch(room, user, epoch)?;
+        *self.draft_mut(room, user) = Draft::default();
+        self.give_up_stick(room, user);
+        Ok(Answer::Draft {
+            length: 0,
+            truncated: 0,
+            suffix: None,
+        })
+    }
+
+    /// `push`.
+    pub(super) fn push(&mut self, user: User, room: Option<Room>, epoch: Option<u64>) -> Outcome {
+        let room = self.resolve(user, room)?;
+        self.check_floor(room, user, epoch)?;
+        let draft = self.draft_mut(room, user);
+        if draft.appends.is_empty() {
+            return Err(refuse("draft_empty"));
+        }
+        let text = draft.text();
+        self.check_message(&text)?;
+        *self.draft_mut(room, user) = Draft::default();
+        let answer = self.say(room, user, text);
+        // A caller that does not hold keeps its claim. // 7.7
+        if self.grant_of(room, user).is_some() {
+            self.give_up_stick(room, user);
+        }
+        Ok(answer)
+    }
+}

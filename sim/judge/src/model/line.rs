@@ -1,0 +1,387 @@
+//! The line: entering, the choice of a partner, pairing, patience. // 6
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+
+use chat_types::config::Matching;
+use chat_types::{Span, Time};
+use sim_model::protocol::{Answer, Outcome, Refusal, Room, User};
+
+use super::deadline::Deadline;
+use super::names::{MAX_NAME, is_line};
+use super::room::{Kind, RoomState};
+use super::{Model, What, refuse};
+
+/// The estimate of the wait uses so many waits. // 1
+const MEASURED: usize = 32;
+
+/// Interests in lower case, each once. // 6.2
+pub(super) type Interests = BTreeSet<Arc<str>>;
+
+/// The participants who wait for a partner. // 6.1
+#[derive(Clone, Debug, Default)]
+pub(super) struct Line {
+    /// By the order of entering.
+    waiters: BTreeMap<u64, Waiter>,
+    entered: u64,
+    /// The last recorded waits, oldest first.
+    waits: VecDeque<Span>,
+}
+
+#[derive(Clone, Debug)]
+struct Waiter {
+    user: User,
+    since: Time,
+    interests: Interests,
+    /// When its patience is over; none for a waiter that does not insist.
+    patience: Option<Time>,
+    /// How often it was overtaken during this wait.
+    overtaken: u64,
+}
+
+impl Line {
+    pub(super) fn len(&self) -> usize {
+        self.waiters.len()
+    }
+
+    fn measure(&mut self, wait: Span) {
+        if self.waits.len() == MEASURED {
+            self.waits.pop_front();
+        }
+        self.waits.push_back(wait);
+    }
+}
+
+/// The participant that a partner is chosen for.
+#[derive(Clone, Copy)]
+struct Seeker<'a> {
+    /// None while it registers.
+    user: Option<User>,
+    interests: &'a Interests,
+    insists: Insists,
+}
+
+/// Whether a waiter accepts only those who share an interest. // 6.1
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Insists {
+    Yes,
+    No,
+}
+
+/// How a possible candidate stands to the seeker. // 6.5
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Standing {
+    Good,
+    LastPartner,
+}
+
+/// The tickets of those who may be chosen, in the order of the rule.
+struct Candidates(Vec<(u64, Standing)>);
+
+impl Candidates {
+    fn of(&self, standing: Standing) -> impl Iterator<Item = u64> {
+        let all = self.0.iter();
+        all.filter(move |(_, found)| *found == standing)
+            .map(|(ticket, _)| *ticket)
+    }
+
+    /// A good candidate is preferred to a last partner, whatever else holds. // 6.5
+    fn first(&self) -> Option<u64> {
+        let good = self.of(Standing::Good).next();
+        good.or_else(|| self.of(Standing::LastPartner).next())
+    }
+}
+
+impl Model {
+    /// The participants in the line, in the order of entering.
+    pub fn line(&self) -> impl Iterator<Item = User> {
+        self.line.waiters.values().map(|waiter| waiter.user)
+    }
+
+    /// The mean of the last recorded waits, rounded down to a microsecond. // 6.3
+    #[must_use]
+    pub fn estimated_wait(&self) -> Option<Span> {
+        let waits = &self.line.waits;
+        let sum: u64 = waits.iter().map(|wait| wait.0).sum();
+        sum.checked_div(waits.len() as u64).map(Span)
+    }
+
+    /// How often anyone was overtaken during one wait in the line, at most, by participant: a
+    /// candidate was passed over by one that entered later.
+    #[must_use]
+    pub fn overtaken(&self) -> &BTreeMap<User, u64> {
+        &self.overtaken
+    }
+
+    /// The greatest of `overtaken`.
+    #[must_use]
+    pub fn most_overtaken(&self) -> u64 {
+        self.overtaken.values().copied().max().unwrap_or(0)
+    }
+
+    /// Reads interests. // 6.2
+    pub(super) fn read_interests(&self, given: &[Arc<str>]) -> Result<Interests, Refusal> {
+        let few = given.len() <= self.config.max_interests as usize;
+        if !few || !given.iter().all(|interest| is_line(interest, MAX_NAME)) {
+            return Err(refuse("invalid_arguments"));
+        }
+        Ok(given
+            .iter()
+            .map(|interest| interest.to_lowercase().into())
+            .collect())
+    }
+
+    fn insists(&self, interests: &Interests) -> Insists {
+        if self.config.matching == Matching::Interests && !interests.is_empty() {
+            Insists::Yes
+        } else {
+            Insists::No
+        }
+    }
+
+    /// Space in the line, for a known caller or one that registers. // 6.3 (6)
+    pub(super) fn check_space_in_line(
+        &self,
+        user: Option<User>,
+        interests: &Interests,
+    ) -> Result<(), Refusal> {
+        let seeker = Seeker {
+            user,
+            interests,
+            insists: self.insists(interests),
+        };
+        let space = self.line.len() < self.config.max_queue as usize;
+        if space || self.candidates(seeker).first().is_some() {
+            Ok(())
+        } else {
+            Err(refuse("queue_full"))
+        }
+    }
+
+    /// `enter_queue` of a known caller. // 6.3
+    pub(super) fn enter_queue(
+        &mut self,
+        user: User,
+        name: Option<&Arc<str>>,
+        interests: &[Arc<str>],
+        said: &Outcome,
+    ) -> Outcome {
+        let person = self.person(user);
+        if person.ticket.is_some() {
+            return Err(refuse("already_waiting")); // 6.3 (1)
+        }
+        if person.pair.is_some() {
+            return Err(refuse("already_chatting")); // 6.3 (2)
+        }
+        if person.live.len() >= self.config.max_rooms_each as usize {
+            return Err(refuse("room_full")); // 6.3 (3)
+        }
+        let naming = match name {
+            None => None,
+            Some(given) => Some((given, self.check_name(Some(user), given)?)), // 6.3 (4)
+        };
+        let interests = self.read_interests(interests)?; // 6.3 (5)
+        self.check_space_in_line(Some(user), &interests)?; // 6.3 (6)
+        self.check_space_for_room()?; // 6.3 (7)
+
+        if let Some((name, naming)) = naming {
+            self.name(user, name, naming);
+        }
+        let insists = self.insists(&interests);
+        let seeker = Seeker {
+            user: Some(user),
+            interests: &interests,
+            insists,
+        };
+        if let Some(ticket) = self.choose(seeker, said) {
+            let (room, partner) = self.pair(user, ticket);
+            return Ok(Answer::Matched {
+                user,
+                room,
+                partner,
+                shown: self.person(partner).shown(),
+            });
+        }
+        self.stand_in_line(user, interests, insists);
+        Ok(Answer::Waiting {
+            user,
+            position: u32::try_from(self.line.len()).expect("the line has at most max_queue"),
+            estimated_wait: self.estimated_wait(),
+        })
+    }
+
+    fn stand_in_line(&mut self, user: User, interests: Interests, insists: Insists) {
+        let since = self.now;
+        let patience = match insists {
+            Insists::Yes => Some(since + self.config.interest_patience), // 6.4
+            Insists::No => None,
+        };
+        let ticket = self.line.entered;
+        self.line.entered += 1;
+        let waiter = Waiter {
+            user,
+            since,
+            interests,
+            patience,
+            overtaken: 0,
+        };
+        self.line.waiters.insert(ticket, waiter);
+        self.person_mut(user).ticket = Some(ticket);
+        self.deadlines
+            .replace(Deadline::Patience(user), None, patience);
+    }
+
+    /// The participant leaves the line, if it is there; says since when it waited. // 6.1
+    pub(super) fn leave_line(&mut self, user: User) -> Option<Time> {
+        let ticket = self.person_mut(user).ticket.take()?;
+        let waiter = self.line.waiters.remove(&ticket)?;
+        self.deadlines
+            .replace(Deadline::Patience(user), waiter.patience, None);
+        Some(waiter.since)
+    }
+
+    /// `leave_queue`. // 6.7
+    pub(super) fn leave_queue(&mut self, user: User) -> Outcome {
+        let left = self.leave_line(user).is_some();
+        Ok(Answer::LeftQueue { left })
+    }
+
+    /// How a waiter stands to the seeker; none if the two are never possible. // 6.5
+    fn standing(&self, seeker: Option<User>, waiter: User) -> Option<Standing> {
+        let Some(seeker) = seeker else {
+            return Some(Standing::Good); // A newcomer has met and blocked none.
+        };
+        if seeker == waiter || self.blocks(seeker, waiter) {
+            return None;
+        }
+        let met = |one: User, other: User| self.person(one).last_partner == Some(other);
+        if met(seeker, waiter) || met(waiter, seeker) {
+            Some(Standing::LastPartner)
+        } else {
+            Some(Standing::Good)
+        }
+    }
+
+    /// Those who may be chosen for a seeker, in the order of the rule. // 6.5
+    fn candidates(&self, seeker: Seeker<'_>) -> Candidates {
+        let waiters = self.line.waiters.iter();
+        let ordered: Vec<(u64, User)> = match self.config.matching {
+            Matching::Fifo | Matching::Random => {
+                waiters.map(|(ticket, w)| (*ticket, w.user)).collect()
+            }
+            Matching::Interests => {
+                let mut sharing = Vec::new();
+                let mut accepting = Vec::new();
+                for (ticket, waiter) in waiters {
+                    match seeker.interests.intersection(&waiter.interests).count() {
+                        0 if waiter.patience.is_none() => accepting.push((*ticket, waiter.user)),
+                        0 => {}
+                        shared => sharing.push((shared, (*ticket, waiter.user))),
+                    }
+                }
+                // Of equals, the one that entered first: the sort is stable.
+                sharing.sort_by_key(|(shared, _)| std::cmp::Reverse(*shared));
+                if seeker.insists == Insists::Yes {
+                    accepting.clear();
+                }
+                sharing
+                    .into_iter()
+                    .map(|(_, w)| w)
+                    .chain(accepting)
+                    .collect()
+            }
+        };
+        Candidates(
+            ordered
+                .into_iter()
+                .filter_map(|(ticket, user)| Some((ticket, self.standing(seeker.user, user)?)))
+                .collect(),
+        )
+    }
+
+    /// Chooses a partner for a seeker, and counts whom this passes over. // 6.5
+    fn choose(&mut self, seeker: Seeker<'_>, said: &Outcome) -> Option<u64> {
+        let candidates = self.candidates(seeker);
+        let mut chosen = candidates.first()?;
+        // Under `random` each good candidate may be the one. // 6.5, 15
+        if self.config.matching == Matching::Random
+            && let Ok(Answer::Matched { partner, .. }) = said
+            && let Some(person) = self.people.get(partner.0)
+            && let Some(ticket) = person.ticket
+            && candidates.of(Standing::Good).any(|good| good == ticket)
+        {
+            chosen = ticket;
+        }
+        for (ticket, _) in candidates.0 {
+            if ticket < chosen
+                && let Some(waiter) = self.line.waiters.get_mut(&ticket)
+            {
+                waiter.overtaken += 1;
+                let most = self.overtaken.entry(waiter.user).or_default();
+                *most = waiter.overtaken.max(*most);
+            }
+        }
+        Some(chosen)
+    }
+
+    /// Pairs a newcomer, or a waiter whose patience is over, with a waiter. // 6.6
+    fn pair(&mut self, user: User, ticket: u64) -> (Room, User) {
+        let partner = self.line.waiters[&ticket].user;
+        for each in [partner, user] {
+            if let Some(since) = self.leave_line(each) {
+                self.line.measure(self.now.since(since)); // 6.6 (1)
+            }
+        }
+        let mut state = RoomState::new(Kind::Pair { turns: 0 });
+        state.admit(user, self.now);
+        state.admit(partner, self.now);
+        let room = Room(self.rooms.add(state)); // 6.6 (2)
+        for (each, other) in [(user, partner), (partner, user)] {
+            let person = self.person_mut(each);
+            person.live.push(room);
+            person.pair = Some(room);
+            person.last_partner = Some(other); // 6.6 (3)
+        }
+        let pair = [user, partner];
+        self.post(room, What::Found { pair }, None); // 6.6 (4)
+        (room, partner)
+    }
+
+    /// A waiter stops insisting, for good; then the line is looked at for it. // 6.4
+    pub(super) fn patience_is_over(&mut self, user: User) {
+        let Some(ticket) = self.person(user).ticket else {
+            return;
+        };
+        let Some(waiter) = self.line.waiters.get_mut(&ticket) else {
+            return;
+        };
+        let before = waiter.patience.take();
+        let interests = waiter.interests.clone();
+        self.deadlines
+            .replace(Deadline::Patience(user), before, None);
+        let seeker = Seeker {
+            user: Some(user),
+            interests: &interests,
+            insists: Insists::No,
+        };
+        // unclear: 6.4, 15: under `random` (a restart changed the rule) no answer says which of
+        // several good candidates was chosen; the first is taken.
+        if let Some(ticket) = self.choose(seeker, &Ok(Answer::Done)) {
+            self.pair(user, ticket);
+        }
+    }
+
+    /// "Since when" moves later by the downtime, and patience follows. // 2.6 (4), 2.3
+    pub(super) fn shift_line(&mut self, down: Span) {
+        let patience = self.config.interest_patience;
+        for waiter in self.line.waiters.values_mut() {
+            waiter.since += down;
+            if let Some(before) = waiter.patience {
+                let after = waiter.since + patience;
+                waiter.patience = Some(after);
+                let deadline = Deadline::Patience(waiter.user);
+                self.deadlines.replace(deadline, Some(before), Some(after));
+            }
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! What is kept of a participant. // 4.2
+
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::Arc;
+
+use chat_types::{Span, Time};
+use sim_model::protocol::{Room, Shown, User};
+use sim_model::server::Handle;
+
+use super::breaks::Feelings;
+use super::keys::Keys;
+use super::presence::Presence;
+use super::table::Table;
+use super::{Inbox, Model};
+
+/// One registered participant.
+#[derive(Clone, Debug)]
+pub(super) struct Person {
+    pub(super) handle: Handle,
+    pub(super) name: Arc<str>,
+    pub(super) folded: String,
+    /// The public id, if the participant chose one. // 5.4
+    pub(super) public_id: Option<Arc<str>>,
+    /// Whether the name was chosen, and not given by the server.
+    pub(super) chosen: bool,
+    pub(super) presence: Presence,
+    /// Live rooms in the order of joining.
+    pub(super) live: Vec<Room>,
+    /// The live pair room.
+    pub(super) pair: Option<Room>,
+    /// Ended rooms in the order of ending.
+    pub(super) ended: VecDeque<Room>,
+    pub(super) last_partner: Option<User>,
+    pub(super) blocked: BTreeSet<User>,
+    pub(super) muted: bool,
+    pub(super) inbox: Inbox,
+    pub(super) keys: Keys,
+    pub(super) feelings: Feelings,
+    /// Breaks with a key whose answers may not have left yet: the key, and when each may leave.
+    pub(super) held: Vec<(u128, Time)>,
+    /// The place in the order of entering the line, while in it.
+    pub(super) ticket: Option<u64>,
+    /// Whether the inbox grew since the grown ones were last taken.
+    pub(super) grown: bool,
+}
+
+impl Person {
+    /// A participant that registers. // 5.1, 2.4
+    pub(super) fn new(handle: Handle, number: User, now: Time, unused: Span) -> Self {
+        let name: Arc<str> = format!("user_{}", number.0).into();
+        Self {
+            handle,
+            folded: super::names::fold(&name),
+            name,
+            public_id: None,
+            chosen: false,
+            presence: Presence::registered(now + unused),
+            live: Vec::new(),
+            pair: None,
+            ended: VecDeque::new(),
+            last_partner: None,
+            blocked: BTreeSet::new(),
+            muted: false,
+            inbox: Inbox::default(),
+            keys: Keys::default(),
+            feelings: Feelings::calm(now),
+            held: Vec::new(),
+            ticket: None,
+            grown: false,
+        }
+    }
+
+    /// How others see the participant from now on.
+    pub(super) fn shown(&self) -> Shown<Arc<str>> {
+        Shown {
+            chosen_id: self.public_id.clone(),
+            name: Arc::clone(&self.name),
+        }
+    }
+}
+
+/// Whether either of the two blocked the other. // 11.1
+pub(super) fn either_blocked(people: &Table<Person>, one: User, other: User) -> bool {
+    let blocked = |who: User, whom: User| {
+        let person = people.get(who.0);
+        person.is_some_and(|person| person.blocked.contains(&whom))
+    };
+    blocked(one, other) || blocked(other, one)
+}
+
+impl Model {
+    pub(super) fn person(&self, user: User) -> &Person {
+        let person = self.people.get(user.0);
+        person.expect("the participant is registered: it calls, waits, or is a member")
+    }
+
+    pub(super) fn person_mut(&mut self, user: User) -> &mut Person {
+        let person = self.people.get_mut(user.0);
+        person.expect("the participant is registered: it calls, waits, or is a member")
+    }
+
+    /// Whether the participant is registered.
+    #[must_use]
+    pub fn is_registered(&self, user: User) -> bool {
+        self.people.get(user.0).is_some()
+    }
+
+    /// The participant's inbox.
+    #[must_use]
+    pub fn inbox(&self, user: User) -> Option<&Inbox> {
+        Some(&self.people.get(user.0)?.inbox)
+    }
+
+    /// The display name, and whether the participant chose it.
+    #[must_use]
+    pub fn display_name(&self, user: User) -> Option<(&str, bool)> {
+        let person = self.people.get(user.0)?;
+        Some((&person.name, person.chosen))
+    }
+
+    /// Whether an operator muted the participant.
+    #[must_use]
+    pub fn is_muted(&self, user: User) -> bool {
+        self.people.get(user.0).is_some_and(|person| person.muted)
+    }
+
+    /// Whether either of the two blocked the other. // 11.1
+    #[must_use]
+    pub fn blocks(&self, one: User, other: User) -> bool {
+        either_blocked(&self.people, one, other)
+    }
+
+    /// The participant's live rooms in the order of joining.
+    #[must_use]
+    pub fn rooms_of(&self, user: User) -> &[Room] {
+        self.people.get(user.0).map_or(&[], |person| &person.live)
+    }
+}

@@ -1,0 +1,207 @@
+//! Presence: there, in grace, away, forgotten. // 2.4, 2.5, 9
+
+use chat_types::{Span, Time};
+use sim_model::protocol::{Answer, EndReason, Outcome, Presence as Change, Refusal, User};
+
+use super::deadline::Deadline;
+use super::room::Kind;
+use super::{Model, What, refuse};
+
+/// Whether a participant is there. // 2.4
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// There.
+    Present,
+    /// The last stream closed, no call since.
+    Grace,
+    /// Not there.
+    Away,
+}
+
+/// A participant's presence. // 2.4
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Presence {
+    pub(super) state: State,
+    pub(super) until: Time,
+    pub(super) streams: u32,
+}
+
+impl Presence {
+    pub(super) const fn registered(until: Time) -> Self {
+        Self {
+            state: State::Present,
+            until,
+            streams: 0,
+        }
+    }
+
+    /// None while a stream is open. // 2.3
+    pub(super) const fn deadline(&self) -> Option<Time> {
+        if self.streams > 0 {
+            None
+        } else {
+            Some(self.until)
+        }
+    }
+}
+
+impl Model {
+    /// Whether the participant is there.
+    #[must_use]
+    pub fn presence(&self, user: User) -> Option<State> {
+        Some(self.people.get(user.0)?.presence.state)
+    }
+
+    /// How many streams of the participant are open, as far as the journal knows.
+    #[must_use]
+    pub fn streams(&self, user: User) -> u32 {
+        let person = self.people.get(user.0);
+        person.map_or(0, |person| person.presence.streams)
+    }
+
+    /// Whether a read at `at` is to be followed by an implied *seen*. // 9.5
+    #[must_use]
+    pub fn wants_seen(&self, user: User, at: Time) -> bool {
+        let Some(person) = self.people.get(user.0) else {
+            return false;
+        };
+        let Presence {
+            state,
+            until,
+            streams,
+        } = person.presence;
+        match state {
+            State::Grace | State::Away => true,
+            State::Present if streams > 0 => false,
+            State::Present => until.since(at).times(4) < self.config.idle_timeout.times(3),
+        }
+    }
+
+    pub(super) fn change_presence(&mut self, user: User, change: impl FnOnce(&mut Presence)) {
+        let presence = &mut self.person_mut(user).presence;
+        let before = presence.deadline();
+        change(presence);
+        let after = presence.deadline();
+        self.deadlines
+            .replace(Deadline::Presence(user), before, after);
+    }
+
+    /// Presence is renewed. // 2.5
+    pub(super) fn seen(&mut self, user: User) {
+        let before = self.person(user).presence.state;
+        let until = self.now + self.config.idle_timeout;
+        self.change_presence(user, |presence| {
+            presence.state = State::Present;
+            presence.until = until;
+        });
+        match before {
+            State::Present => {}
+            State::Grace => {
+                if let Some(room) = self.person(user).pair {
+                    self.post(room, What::PartnerBack, Some(user));
+                }
+            }
+            State::Away => {
+                for room in self.named_rooms_of(user) {
+                    let change = Change::Back;
+                    self.post(room, What::Member { user, change }, None);
+                }
+            }
+        }
+    }
+
+    /// An open-stream call, after its envelope. // 9.1
+    pub(super) fn open_stream(&mut self, user: User) -> Outcome {
+        if self.person(user).presence.streams >= self.config.max_streams {
+            return Err(Refusal {
+                retry_after: Some(Span::secs(1)),
+                ..refuse("rate_limited")
+            });
+        }
+        self.change_presence(user, |presence| presence.streams += 1);
+        Ok(Answer::Done)
+    }
+
+    /// The implied *close stream*. // 9.2
+    pub(super) fn close_stream(&mut self, user: User) {
+        match self.person(user).presence.streams {
+            0 => {}
+            1 => self.lose_last_stream(user),
+            _ => self.change_presence(user, |presence| presence.streams -= 1),
+        }
+    }
+
+    /// The last stream closed, or the server went down with it. // 9.2, 2.6
+    pub(super) fn lose_last_stream(&mut self, user: User) {
+        let until = self.now + self.config.reconnect_grace;
+        self.change_presence(user, |presence| {
+            *presence = Presence {
+                state: State::Grace,
+                until,
+                streams: 0,
+            };
+        });
+        if let Some(room) = self.person(user).pair {
+            self.post(room, What::PartnerAway, Some(user));
+        }
+    }
+
+    /// The presence deadline. // 2.4
+    pub(super) fn presence_is_over(&mut self, user: User) {
+        match self.person(user).presence.state {
+            State::Present | State::Grace => self.go_away(user),
+            State::Away => self.forget(user),
+        }
+    }
+
+    /// The participant goes away. // 9.3
+    fn go_away(&mut self, user: User) {
+        let until = self.now + self.config.forget_after;
+        self.change_presence(user, |presence| {
+            presence.state = State::Away;
+            presence.until = until;
+        });
+        self.leave_line(user);
+        for room in self.person(user).live.clone() {
+            if self.is_pair(room) {
+                self.end_pair(room, EndReason::Timeout, None);
+            } else {
+                self.give_up_stick(room, user);
+                let change = Change::Away;
+                self.post(room, What::Member { user, change }, None);
+            }
+        }
+    }
+
+    /// The participant is forgotten. // 9.4
+    pub(super) fn forget(&mut self, user: User) {
+        self.leave_line(user);
+        for room in self.person(user).live.clone() {
+            if self.is_pair(room) {
+                self.end_pair(room, EndReason::Left, Some(user));
+            } else {
+                self.leave_named(room, user);
+            }
+        }
+        for room in std::mem::take(&mut self.person_mut(user).ended) {
+            self.forget_ended(room, user);
+        }
+        let person = self.people.remove(user.0).expect("it was registered above");
+        let before = person.presence.deadline();
+        self.deadlines
+            .replace(Deadline::Presence(user), before, None);
+        self.handles.remove(&person.handle);
+        self.names.remove(&person.folded);
+        if let Some(id) = &person.public_id {
+            self.public_ids.remove(id);
+        }
+        self.forgotten.push(user);
+    }
+
+    /// The named rooms of a participant, in the order of joining.
+    fn named_rooms_of(&self, user: User) -> Vec<sim_model::protocol::Room> {
+        let live = self.person(user).live.iter().copied();
+        live.filter(|room| matches!(self.place(*room).kind, Kind::Named { .. }))
+            .collect()
+    }
+}

@@ -1,0 +1,345 @@
+//! Rooms: posting, which room a call means, joining, leaving, ending. // 4, 8.1 to 8.3
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+
+use chat_types::Time;
+use sim_model::protocol::{Answer, EndReason, Outcome, Presence, Refusal, Room, User};
+
+use super::draft::Draft;
+use super::names::{MAX_NAME, fold, is_line};
+use super::person::either_blocked;
+use super::speech::Notice;
+use super::stick::Stick;
+use super::{Event, Model, What, refuse};
+
+/// What is kept of a room. // 4.2
+#[derive(Clone, Debug)]
+pub struct RoomState {
+    pub(super) kind: Kind,
+    pub(super) members: BTreeMap<User, Member>,
+    pub(super) last_seq: u64,
+    /// The last messages, oldest first.
+    pub(super) history: VecDeque<Arc<Event>>,
+    /// The latest notice of each sender.
+    pub(super) notices: BTreeMap<User, Notice>,
+}
+
+/// What kind of room it is, and what only that kind has.
+#[derive(Clone, Debug)]
+pub(super) enum Kind {
+    Pair {
+        turns: u32,
+    },
+    Named {
+        name: Arc<str>,
+        folded: String,
+        stick: Stick,
+    },
+    Ended {
+        remembered_by: BTreeSet<User>,
+    },
+}
+
+/// What a room keeps of a member.
+#[derive(Clone, Debug)]
+pub(super) struct Member {
+    pub(super) since: Time,
+    pub(super) draft: Draft,
+}
+
+impl RoomState {
+    pub(super) fn new(kind: Kind) -> Self {
+        Self {
+            kind,
+            members: BTreeMap::new(),
+            last_seq: 0,
+            history: VecDeque::new(),
+            notices: BTreeMap::new(),
+        }
+    }
+
+    pub(super) fn admit(&mut self, user: User, since: Time) {
+        let draft = Draft::default();
+        self.members.insert(user, Member { since, draft });
+    }
+
+    /// The `room_seq` of the last event.
+    #[must_use]
+    pub const fn last_seq(&self) -> u64 {
+        self.last_seq
+    }
+
+    /// The name, in the spelling of the opener; none for a pair room.
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
+        match &self.kind {
+            Kind::Named { name, .. } => Some(name),
+            Kind::Pair { .. } | Kind::Ended { .. } => None,
+        }
+    }
+
+    /// Whether the room is over and only remembered.
+    #[must_use]
+    pub const fn is_ended(&self) -> bool {
+        matches!(self.kind, Kind::Ended { .. })
+    }
+
+    /// The members in ascending number, each with the time of joining.
+    pub fn members(&self) -> impl Iterator<Item = (User, Time)> {
+        self.members
+            .iter()
+            .map(|(user, member)| (*user, member.since))
+    }
+}
+
+impl Model {
+    /// What is known of a room; none if no room has this number any more.
+    #[must_use]
+    pub fn room(&self, room: Room) -> Option<&RoomState> {
+        self.rooms.get(room.0)
+    }
+
+    /// The members in ascending number, each with the time of joining.
+    pub fn members(&self, room: Room) -> impl Iterator<Item = (User, Time)> {
+        self.rooms
+            .get(room.0)
+            .into_iter()
+            .flat_map(RoomState::members)
+    }
+
+    /// Whether the participant is a member of the (live) room.
+    #[must_use]
+    pub fn is_member(&self, user: User, room: Room) -> bool {
+        let place = self.rooms.get(room.0);
+        place.is_some_and(|place| place.members.contains_key(&user))
+    }
+
+    /// The live room of this name, or of one that looks like it.
+    #[must_use]
+    pub fn room_named(&self, name: &str) -> Option<Room> {
+        self.room_names.get(&fold(name)).copied()
+    }
+
+    pub(super) fn place(&self, room: Room) -> &RoomState {
+        let place = self.rooms.get(room.0);
+        place.expect("the room is there: it was resolved, or it has a member")
+    }
+
+    pub(super) fn place_mut(&mut self, room: Room) -> &mut RoomState {
+        let place = self.rooms.get_mut(room.0);
+        place.expect("the room is there: it was resolved, or it has a member")
+    }
+
+    pub(super) fn is_pair(&self, room: Room) -> bool {
+        matches!(self.place(room).kind, Kind::Pair { .. })
+    }
+
+    /// Posts an event to the members of a room. // 4.3
+    pub(super) fn post(&mut self, room: Room, what: What, skipping: Option<User>) -> Arc<Event> {
+        let (author, about) = match what {
+            What::Message { sender, .. } => (Some(sender), [Some(sender), None]),
+            What::Found { pair: [one, other] } => (None, [Some(one), Some(other)]),
+            What::PartnerAway | What::PartnerBack => (None, [skipping, None]),
+            What::Member { user, .. } | What::Stick { user, .. } => (None, [Some(user), None]),
+            What::Moderation { user, .. } => (None, [user, None]),
+            What::Ended { .. } => (None, [None, None]),
+        };
+        let named = about.map(|user| user.map(|user| (user, self.person(user).shown())));
+        let (at, limit) = (self.now, self.config.inbox_limit);
+        let (rooms, people) = (&mut self.rooms, &mut self.people);
+        let place = rooms.get_mut(room.0).expect("events are of live rooms");
+        place.last_seq += 1; // 4.3 (1)
+        let event = Arc::new(Event {
+            room,
+            room_seq: place.last_seq,
+            at,
+            what,
+            named,
+        });
+        for &member in place.members.keys() {
+            if Some(member) == skipping {
+                continue; // 4.3 (2)
+            }
+            if author.is_some_and(|author| either_blocked(people, member, author)) {
+                continue; // 4.3 (3)
+            }
+            let person = people.get_mut(member.0);
+            let person = person.expect("a member is registered");
+            person.inbox.append(Arc::clone(&event), limit);
+            if !person.grown {
+                person.grown = true;
+                self.grown.push(member);
+            }
+        }
+        event
+    }
+
+    /// Which room a call means. // 4.5
+    pub(super) fn resolve(&self, caller: User, room: Option<Room>) -> Result<Room, Refusal> {
+        let person = self.person(caller);
+        let Some(room) = room else {
+            return match person.live.as_slice() {
+                [only] => Ok(*only),
+                [] if !person.ended.is_empty() => Err(refuse("chat_ended")),
+                [..] => Err(refuse("room_ambiguous")),
+            };
+        };
+        let Some(place) = self.rooms.get(room.0) else {
+            return Err(refuse("room_not_found"));
+        };
+        match &place.kind {
+            Kind::Ended { remembered_by } if remembered_by.contains(&caller) => {
+                Err(refuse("chat_ended"))
+            }
+            Kind::Ended { .. } => Err(refuse("room_not_found")),
+            Kind::Pair { .. } | Kind::Named { .. } if place.members.contains_key(&caller) => {
+                Ok(room)
+            }
+            Kind::Pair { .. } | Kind::Named { .. } => Err(refuse("not_in_room")),
+        }
+    }
+
+    /// Whether another room has space. // 8.1
+    pub(super) fn check_space_for_room(&self) -> Result<(), Refusal> {
+        if self.rooms.len() + self.line.len() / 2 < self.config.max_rooms as usize {
+            Ok(())
+        } else {
+            Err(refuse("server_full"))
+        }
+    }
+
+    /// Whether a participant, or one that registers, may join the room of this name. // 8.1
+    pub(super) fn check_join(&self, who: Option<User>, name: &str) -> Result<(), Refusal> {
+        if !is_line(name, MAX_NAME) {
+            return Err(refuse("invalid_arguments")); // 8.1 (1)
+        }
+        match self.room_named(name) {
+            None => self.check_space_for_room()?, // 8.1 (2)
+            Some(room) => {
+                let members = &self.place(room).members;
+                if who.is_some_and(|user| members.contains_key(&user)) {
+                    return Ok(()); // 8.1 (3)
+                }
+                if members.len() >= self.config.max_members as usize {
+                    return Err(refuse("room_full")); // 8.1 (4)
+                }
+            }
+        }
+        let Some(user) = who else { return Ok(()) };
+        let person = self.person(user);
+        let taken = person.live.len() + usize::from(person.ticket.is_some());
+        if taken >= self.config.max_rooms_each as usize {
+            return Err(refuse("room_full")); // 8.1 (5)
+        }
+        Ok(())
+    }
+
+    /// The participant joins the room of this name, which opens if there is none. // 8.1
+    pub(super) fn join(&mut self, user: User, name: &Arc<str>) -> Room {
+        let folded = fold(name);
+        let room = match self.room_names.get(&folded) {
+            Some(room) => *room,
+            None => {
+                let room = Room(self.rooms.add(RoomState::new(Kind::Named {
+                    name: Arc::clone(name),
+                    folded: folded.clone(),
+                    stick: Stick::default(),
+                })));
+                self.room_names.insert(folded, room);
+                room
+            }
+        };
+        if !self.is_member(user, room) {
+            let now = self.now;
+            self.place_mut(room).admit(user, now);
+            self.person_mut(user).live.push(room);
+            let change = Presence::Joined;
+            self.post(room, What::Member { user, change }, None);
+        }
+        room
+    }
+
+    /// `leave_chat`. // 8.2
+    pub(super) fn leave_chat(&mut self, caller: User, room: Option<Room>) -> Outcome {
+        let room = match room {
+            None => match self.person(caller).live.as_slice() {
+                [] => return Ok(Answer::LeftChat),
+                [only] => *only,
+                [..] => return Err(refuse("room_ambiguous")),
+            },
+            Some(room) if !self.rooms.was_given(room.0) => return Err(refuse("room_not_found")),
+            Some(room) if !self.is_member(caller, room) => return Ok(Answer::LeftChat),
+            Some(room) => room,
+        };
+        if self.is_pair(room) {
+            self.end_pair(room, EndReason::Left, Some(caller));
+        } else {
+            self.leave_named(room, caller);
+        }
+        Ok(Answer::LeftChat)
+    }
+
+    /// A member leaves a named room. // 8.1
+    pub(super) fn leave_named(&mut self, room: Room, user: User) {
+        self.give_up_stick(room, user);
+        let change = Presence::Left;
+        self.post(room, What::Member { user, change }, None);
+        self.remove_member(room, user);
+    }
+
+    /// A member is none any more; an empty room disappears. // 8.1
+    pub(super) fn remove_member(&mut self, room: Room, user: User) {
+        self.person_mut(user).live.retain(|other| *other != room);
+        let place = self.place_mut(room);
+        place.members.remove(&user);
+        place.notices.remove(&user);
+        if place.members.is_empty() {
+            self.drop_named(room);
+        }
+    }
+
+    /// A named room disappears. // 8.1
+    fn drop_named(&mut self, room: Room) {
+        self.drop_stick(room);
+        if let Some(place) = self.rooms.remove(room.0)
+            && let Kind::Named { folded, .. } = place.kind
+        {
+            self.room_names.remove(&folded);
+        }
+    }
+
+    /// A pair room ends. // 8.3
+    pub(super) fn end_pair(&mut self, room: Room, reason: EndReason, actor: Option<User>) {
+        self.post(room, What::Ended { reason }, actor);
+        let place = self.place_mut(room);
+        let members = std::mem::take(&mut place.members);
+        place.history.clear();
+        place.notices.clear();
+        let remembered_by = members.keys().copied().collect();
+        place.kind = Kind::Ended { remembered_by };
+        for &user in members.keys() {
+            let limit = self.config.max_ended_rooms as usize;
+            let person = self.person_mut(user);
+            person.pair = None;
+            person.live.retain(|other| *other != room);
+            person.ended.push_back(room);
+            // 4.6
+            let excess = person.ended.len().saturating_sub(limit);
+            let oldest: Vec<Room> = person.ended.drain(..excess).collect();
+            for forgotten in oldest {
+                self.forget_ended(forgotten, user);
+            }
+        }
+    }
+
+    /// A participant forgets an ended room; one that nobody remembers disappears. // 4.6
+    pub(super) fn forget_ended(&mut self, room: Room, user: User) {
+        if let Kind::Ended { remembered_by } = &mut self.place_mut(room).kind {
+            remembered_by.remove(&user);
+            if remembered_by.is_empty() {
+                self.rooms.remove(room.0);
+            }
+        }
+    }
+}

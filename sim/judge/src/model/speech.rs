@@ -1,0 +1,179 @@
+//! Messages, their history, and notices. // 7.6, 8.4 to 8.6
+
+use std::sync::Arc;
+
+use chat_types::config::{Limit, StickRule};
+use chat_types::{Span, Time};
+use sim_model::protocol::{Answer, EndReason, Outcome, Refusal, Room, Shown, User};
+
+use super::names::says_something;
+use super::room::Kind;
+use super::{Event, Model, What, refuse};
+
+/// `turns_left` is shown from here on. // 1
+const FEW_TURNS: u32 = 10;
+
+/// A notice is fresh for so long, the last instant included. // 1
+const FRESH: Span = Span::secs(10);
+
+/// A passing remark. // 8.6
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Notice {
+    /// How its sender was shown then.
+    pub shown: Shown<Arc<str>>,
+    /// When it was left.
+    pub at: Time,
+    /// How long its sender has waited in a `check`; none for one that is typing.
+    pub waiting: Option<Span>,
+}
+
+/// The number of characters of a text. // 0
+pub(super) fn count(text: &str) -> u32 {
+    u32::try_from(text.chars().count()).expect("a text has fewer than 2^32 characters")
+}
+
+impl Model {
+    /// Whether the caller has the floor. // 7.6
+    pub(super) fn check_floor(
+        &self,
+        room: Room,
+        user: User,
+        epoch: Option<u64>,
+    ) -> Result<(), Refusal> {
+        if self.is_muted(user) {
+            return Err(refuse("muted")); // 7.6 (1)
+        }
+        self.check_epoch(room, user, epoch)?; // 7.6 (2)
+        let asked = self.config.stick == StickRule::Required && !self.is_pair(room);
+        if asked && self.grant_of(room, user).is_none() {
+            return Err(refuse("stick_required")); // 7.6 (3)
+        }
+        Ok(())
+    }
+
+    /// Whether a text can be said. // 8.4
+    pub(super) fn check_message(&self, text: &str) -> Result<(), Refusal> {
+        if !says_something(text) {
+            return Err(refuse("message_empty"));
+        }
+        if count(text) > self.config.max_message {
+            return Err(refuse("message_too_long"));
+        }
+        Ok(())
+    }
+
+    /// `send_message`. // 8.4
+    pub(super) fn send(
+        &mut self,
+        user: User,
+        room: Option<Room>,
+        text: &Arc<str>,
+        epoch: Option<u64>,
+    ) -> Outcome {
+        let room = self.resolve(user, room)?;
+        self.check_floor(room, user, epoch)?;
+        self.check_message(text)?;
+        Ok(self.say(room, user, Arc::clone(text)))
+    }
+
+    /// Says a text. // 8.4
+    pub(super) fn say(&mut self, room: Room, sender: User, text: Arc<str>) -> Answer {
+        let limit = self.config.turn_limit;
+        let mut left = None;
+        if let Kind::Pair { turns } = &mut self.place_mut(room).kind {
+            *turns += 1;
+            left = match limit {
+                Limit::At(most) => Some(most.saturating_sub(*turns)),
+                Limit::None => None,
+            };
+        }
+        let epoch = self.grant_of(room, sender);
+        let what = What::Message {
+            sender,
+            text,
+            epoch,
+        };
+        let event = self.post(room, what, Some(sender));
+        let kept = self.config.history_limit as usize;
+        let history = &mut self.place_mut(room).history;
+        history.push_back(Arc::clone(&event));
+        let excess = history.len().saturating_sub(kept);
+        history.drain(..excess);
+        if left == Some(0) {
+            self.end_pair(room, EndReason::TurnLimit, None);
+        }
+        Answer::Sent {
+            room,
+            room_seq: event.room_seq,
+            at: event.at,
+            turns_left: left.filter(|left| *left <= FEW_TURNS),
+        }
+    }
+
+    /// `typing`. // 8.6
+    pub(super) fn typing(&mut self, user: User, room: Option<Room>) -> Outcome {
+        let room = self.resolve(user, room)?;
+        self.leave_notice(room, user, None);
+        Ok(Answer::Done)
+    }
+
+    /// The notices of a participant that waits in a `check`. // 8.6
+    pub(super) fn waiting(&mut self, user: User, waited: Span) {
+        for room in self.person(user).live.clone() {
+            self.leave_notice(room, user, Some(waited));
+        }
+    }
+
+    fn leave_notice(&mut self, room: Room, user: User, waiting: Option<Span>) {
+        let at = self.now;
+        let shown = self.person(user).shown();
+        let notice = Notice { shown, at, waiting };
+        self.place_mut(room).notices.insert(user, notice);
+    }
+
+    /// The notices of a room that are shown to a reader at an instant, by sender. // 8.6
+    pub fn notices(
+        &self,
+        room: Room,
+        reader: User,
+        at: Time,
+    ) -> impl Iterator<Item = (User, &Notice)> {
+        let place = self.rooms.get(room.0);
+        place
+            .into_iter()
+            .flat_map(|place| &place.notices)
+            .map(|(sender, notice)| (*sender, notice))
+            .filter(move |(sender, notice)| *sender != reader && at.since(notice.at) <= FRESH)
+    }
+
+    /// What `history` shows a reader: oldest first, the newest `limit` below `before`. // 8.5
+    #[must_use]
+    pub fn history(
+        &self,
+        room: Room,
+        reader: User,
+        before: Option<u64>,
+        limit: usize,
+    ) -> Vec<&Arc<Event>> {
+        let limit = limit.min(self.config.max_answer as usize);
+        let place = self.rooms.get(room.0);
+        let mut shown: Vec<_> = place
+            .into_iter()
+            .flat_map(|place| place.history.iter().rev())
+            .filter(|event| before.is_none_or(|before| event.room_seq < before))
+            .filter(|event| match event.what {
+                What::Message { sender, .. } => !self.blocks(sender, reader),
+                What::Found { .. }
+                | What::Ended { .. }
+                | What::PartnerAway
+                | What::PartnerBack
+                | What::Member { .. }
+                | What::Stick { .. }
+                | What::Moderation { .. } => false,
+            })
+            .take(limit)
+            .collect();
+        shown.reverse();
+        shown
+    }
+}

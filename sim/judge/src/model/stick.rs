@@ -1,0 +1,210 @@
+//! The talking stick of a named room: grants, claims, leases. // 7.1 to 7.5
+
+use std::collections::VecDeque;
+
+use chat_types::{Span, Time};
+use sim_model::protocol::{Answer, Outcome, Refusal, Room, StickChange, User};
+
+use super::deadline::Deadline;
+use super::room::Kind;
+use super::{Model, What, refuse};
+
+/// The stick of one room. // 7.1
+#[derive(Clone, Debug, Default)]
+pub(super) struct Stick {
+    epoch: u64,
+    holder: Option<Hold>,
+    /// The claim line; empty while there is no holder.
+    claims: VecDeque<User>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Hold {
+    user: User,
+    ends: Time,
+}
+
+impl Stick {
+    fn is_held_by(&self, user: User) -> bool {
+        self.holder.is_some_and(|hold| hold.user == user)
+    }
+}
+
+impl Model {
+    fn stick(&self, room: Room) -> Option<&Stick> {
+        match &self.rooms.get(room.0)?.kind {
+            Kind::Named { stick, .. } => Some(stick),
+            Kind::Pair { .. } | Kind::Ended { .. } => None,
+        }
+    }
+
+    fn stick_mut(&mut self, room: Room) -> Option<&mut Stick> {
+        match &mut self.rooms.get_mut(room.0)?.kind {
+            Kind::Named { stick, .. } => Some(stick),
+            Kind::Pair { .. } | Kind::Ended { .. } => None,
+        }
+    }
+
+    /// The holder of the room's stick, the epoch, and the end of the lease.
+    #[must_use]
+    pub fn holder_of(&self, room: Room) -> Option<(User, u64, Time)> {
+        let stick = self.stick(room)?;
+        let hold = stick.holder?;
+        Some((hold.user, stick.epoch, hold.ends))
+    }
+
+    /// The claim line of the room's stick, from its front.
+    pub fn claimants(&self, room: Room) -> impl Iterator<Item = User> {
+        let stick = self.stick(room);
+        stick
+            .into_iter()
+            .flat_map(|stick| stick.claims.iter().copied())
+    }
+
+    /// The epoch of the participant's current grant in the room.
+    pub(super) fn grant_of(&self, room: Room, user: User) -> Option<u64> {
+        let stick = self.stick(room)?;
+        stick.is_held_by(user).then_some(stick.epoch)
+    }
+
+    /// Refuses a stale epoch. // 7.5
+    pub(super) fn check_epoch(
+        &self,
+        room: Room,
+        user: User,
+        epoch: Option<u64>,
+    ) -> Result<(), Refusal> {
+        let fresh = epoch.is_none() || self.is_pair(room) || self.grant_of(room, user) == epoch;
+        if fresh {
+            Ok(())
+        } else {
+            Err(refuse("stick_required"))
+        }
+    }
+
+    /// `talking_stick`. // 7.2
+    pub(super) fn talking_stick(
+        &mut self,
+        user: User,
+        room: Option<Room>,
+        epoch: Option<u64>,
+    ) -> Outcome {
+        let room = self.resolve(user, room)?; // 7.2 (1)
+        let Some(stick) = self.stick(room) else {
+            return Err(refuse("no_stick")); // 7.2 (2)
+        };
+        if self.is_muted(user) {
+            return Err(refuse("muted")); // 7.2 (3)
+        }
+        self.check_epoch(room, user, epoch)?; // 7.2 (4)
+        let claimed = stick.claims.iter().position(|claimant| *claimant == user);
+        let place = match (claimed, stick.holder) {
+            (Some(index), _) => index + 1,
+            (None, Some(hold)) if hold.user == user => 0,
+            (None, Some(_)) => self.claim(room, user),
+            (None, None) => {
+                self.grant(room, user);
+                0
+            }
+        };
+        let (holder, epoch, lease_until) = self
+            .holder_of(room)
+            .expect("the stick is held: the caller holds it or waits for it");
+        Ok(Answer::Stick {
+            room,
+            place: u32::try_from(place).expect("a room has at most 65536 members"),
+            epoch,
+            holder: Some(holder),
+            lease_until,
+        })
+    }
+
+    fn claim(&mut self, room: Room, user: User) -> usize {
+        let Some(stick) = self.stick_mut(room) else {
+            return 0;
+        };
+        stick.claims.push_back(user);
+        let length = stick.claims.len();
+        let place = u32::try_from(length).expect("a room has at most 65536 members");
+        let change = StickChange::Claimed { place };
+        self.post(room, What::Stick { user, change }, None);
+        length
+    }
+
+    /// A grant: its lease begins now. // 7.1
+    fn grant(&mut self, room: Room, user: User) {
+        let lease = self.config.stick_lease;
+        let ends = self.now + lease;
+        let Some(stick) = self.stick_mut(room) else {
+            return;
+        };
+        stick.epoch += 1;
+        stick.holder = Some(Hold { user, ends });
+        let epoch = stick.epoch;
+        self.deadlines
+            .replace(Deadline::Lease(room), None, Some(ends));
+        let change = StickChange::Granted { epoch, lease };
+        self.post(room, What::Stick { user, change }, None);
+    }
+
+    /// The holder is removed; says who held, and under which epoch.
+    fn take_from_holder(&mut self, room: Room) -> Option<(User, u64)> {
+        let stick = self.stick_mut(room)?;
+        let hold = stick.holder.take()?;
+        let epoch = stick.epoch;
+        self.deadlines
+            .replace(Deadline::Lease(room), Some(hold.ends), None);
+        Some((hold.user, epoch))
+    }
+
+    /// The front of the claim line, if there is one, receives a grant. // 7.3, 7.4
+    fn grant_next(&mut self, room: Room) {
+        let front = self
+            .stick_mut(room)
+            .and_then(|stick| stick.claims.pop_front());
+        if let Some(user) = front {
+            self.grant(room, user);
+        }
+    }
+
+    /// A participant gives up the stick of a room. // 7.3
+    pub(super) fn give_up_stick(&mut self, room: Room, user: User) {
+        let Some(stick) = self.stick_mut(room) else {
+            return;
+        };
+        if !stick.is_held_by(user) {
+            stick.claims.retain(|claimant| *claimant != user);
+            return;
+        }
+        if let Some((user, epoch)) = self.take_from_holder(room) {
+            let change = StickChange::Released { epoch };
+            self.post(room, What::Stick { user, change }, None);
+            self.grant_next(room);
+        }
+    }
+
+    /// The lease's end. // 7.4
+    pub(super) fn expire_stick(&mut self, room: Room) {
+        if let Some((user, epoch)) = self.take_from_holder(room) {
+            let change = StickChange::Expired { epoch };
+            self.post(room, What::Stick { user, change }, None);
+            self.grant_next(room);
+        }
+    }
+
+    /// The stick goes with its room, without an event. // 7.1, 11.3
+    pub(super) fn drop_stick(&mut self, room: Room) {
+        self.take_from_holder(room);
+    }
+
+    /// The lease moves later by the downtime. // 2.6 (4)
+    pub(super) fn shift_lease(&mut self, room: Room, down: Span) {
+        let hold = self.stick_mut(room).and_then(|stick| stick.holder.as_mut());
+        let Some(hold) = hold else { return };
+        let before = hold.ends;
+        hold.ends += down;
+        let after = hold.ends;
+        self.deadlines
+            .replace(Deadline::Lease(room), Some(before), Some(after));
+    }
+}

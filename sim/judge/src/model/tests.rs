@@ -1,0 +1,615 @@
+//! Scripts for the hard rules. `a`, `b`, … are handles; `user_1` is the first to register.
+
+use std::sync::Arc;
+
+use chat_types::config::{Limit, Matching};
+use chat_types::{BreakKind, Config, Span, Time};
+use sim_model::protocol::{Answer, LostRange, Membership, Op, Outcome, Room, Shown, User};
+use sim_model::server::{Act, Caller, Entry, Handle};
+
+use super::names::{fold, fold_ascii, fold_other};
+use super::{Deadline, Model, Owed, State};
+
+const DONE: Outcome = Ok(Answer::Done);
+
+/// A model and an easy way to write its journal.
+struct Script {
+    model: Model,
+    key: Option<u128>,
+}
+
+fn secs(n: u64) -> Time {
+    Time(n * 1_000_000)
+}
+
+fn text(text: &str) -> Arc<str> {
+    text.into()
+}
+
+fn line(interests: &[&str]) -> Op {
+    Op::EnterQueue {
+        user_id: None,
+        display_name: None,
+        interests: interests.iter().copied().map(text).collect(),
+    }
+}
+
+fn login(username: &str) -> Op {
+    Op::Login {
+        username: text(username),
+        room: text("lobby"),
+    }
+}
+
+fn say(words: &str) -> Op {
+    Op::Send {
+        room: None,
+        text: text(words),
+        epoch: None,
+    }
+}
+
+const STICK: Op = Op::TalkingStick { room: None };
+const LEAVE: Op = Op::LeaveChat { room: None };
+
+fn rest() -> Op {
+    Op::Break {
+        kind: BreakKind::TakeABreak,
+        excuse: None,
+    }
+}
+
+impl Script {
+    fn new(change: impl FnOnce(&mut Config)) -> Self {
+        let mut config = Config {
+            unused_timeout: Span::secs(100_000),
+            idle_timeout: Span::secs(100_000),
+            ..Config::default()
+        };
+        change(&mut config);
+        Self {
+            model: Model::new(&config),
+            key: None,
+        }
+    }
+
+    fn entry(&mut self, at: u64, entry: &Entry) -> Owed {
+        self.model.commit(secs(at), entry, &DONE)
+    }
+
+    fn owed(&mut self, at: u64, handle: char, op: Op, said: Outcome) -> Owed {
+        let entry = Entry::Call {
+            caller: Caller::New(Handle(handle as u64)),
+            key: self.key.take(),
+            op,
+        };
+        self.model.commit(secs(at), &entry, &said)
+    }
+
+    fn call(&mut self, at: u64, handle: char, op: Op) -> Outcome {
+        self.owed(at, handle, op, DONE).outcome
+    }
+
+    fn refused(&mut self, at: u64, handle: char, op: Op) -> &'static str {
+        self.call(at, handle, op).map_or_else(|r| r.code, |_| "")
+    }
+
+    fn keyed(&mut self, at: u64, key: u128, handle: char, op: Op) -> Owed {
+        self.key = Some(key);
+        self.owed(at, handle, op, DONE)
+    }
+
+    /// The events of an inbox behind a cursor: instant in seconds, room seq, kind.
+    fn events(&self, user: u32, after: u64) -> Vec<(u64, u64, &'static str)> {
+        let user = User(user);
+        let page = self.model.inbox(user).unwrap().page(user, after, 100);
+        let events = page.events.iter();
+        events
+            .map(|(_, at, saw)| (at.0 / 1_000_000, saw.place().unwrap().1, saw.kind()))
+            .collect()
+    }
+}
+
+#[test]
+fn at_one_instant_a_holder_goes_away_before_its_lease_ends() {
+    let mut s = Script::new(|c| {
+        c.idle_timeout = Span::secs(120);
+        c.unused_timeout = Span::secs(1_000);
+    });
+    s.call(0, 'a', login("ann")).unwrap();
+    s.call(0, 'b', login("bob")).unwrap();
+    s.call(10, 'a', STICK).unwrap();
+    s.call(20, 'b', STICK).unwrap();
+    assert_eq!(
+        s.model.next_deadline(),
+        Some((secs(130), Deadline::Presence(User(1))))
+    );
+    s.entry(135, &Entry::Tick);
+    assert_eq!(
+        s.events(2, 3),
+        [
+            (130, 5, "stick.released"),
+            (130, 6, "stick.granted"),
+            (130, 7, "user.away")
+        ]
+    );
+    // A call at exactly the deadline first finds its caller gone, and then back.
+    assert_eq!(s.call(140, 'b', Op::Typing { room: None }), DONE);
+    assert_eq!(
+        s.events(2, 6),
+        [
+            (140, 8, "stick.released"),
+            (140, 9, "user.away"),
+            (140, 10, "user.back")
+        ]
+    );
+}
+
+#[test]
+fn one_late_entry_fires_a_chain_of_leases_each_at_its_own_instant() {
+    let mut s = Script::new(|_| {});
+    for (handle, name) in [('a', "ann"), ('b', "bob"), ('c', "cec")] {
+        s.call(0, handle, login(name)).unwrap();
+        s.call(0, handle, STICK).unwrap();
+    }
+    let seen = s.model.inbox(User(3)).unwrap().end();
+    s.entry(1_000, &Entry::Tick);
+    assert_eq!(
+        s.events(3, seen)
+            .iter()
+            .map(|(at, _, kind)| (*at, *kind))
+            .collect::<Vec<_>>(),
+        [
+            (120, "stick.expired"),
+            (120, "stick.granted"),
+            (240, "stick.expired"),
+            (240, "stick.granted"),
+            (360, "stick.expired"),
+        ]
+    );
+    assert_eq!(s.model.holder_of(Room(1)), None);
+}
+
+#[test]
+fn a_push_at_exactly_the_end_of_the_lease_is_refused() {
+    let mut s = Script::new(|_| {});
+    s.call(0, 'a', login("ann")).unwrap();
+    s.call(0, 'a', STICK).unwrap();
+    let append = Op::Append {
+        room: None,
+        text: text("hello"),
+        epoch: Some(1),
+    };
+    s.call(119, 'a', append).unwrap();
+    let push = Op::Push {
+        room: None,
+        epoch: None,
+    };
+    assert_eq!(s.refused(120, 'a', push.clone()), "stick_required");
+    s.call(120, 'a', STICK).unwrap();
+    // The draft outlives the stick.
+    let Ok(Answer::Sent { room_seq, .. }) = s.call(121, 'a', push) else {
+        panic!("the push is accepted");
+    };
+    assert_eq!(room_seq, 5);
+    assert_eq!(s.model.holder_of(Room(1)), None);
+}
+
+#[test]
+fn the_claim_line_shifts_and_a_grant_makes_no_claim() {
+    let mut s = Script::new(|_| {});
+    for (handle, name) in [('a', "ann"), ('b', "bob"), ('c', "cec"), ('d', "dan")] {
+        s.call(0, handle, login(name)).unwrap();
+    }
+    let place = |s: &mut Script, handle| match s.call(1, handle, STICK) {
+        Ok(Answer::Stick { place, epoch, .. }) => (place, epoch),
+        other => panic!("{other:?}"),
+    };
+    let places: Vec<_> = ['a', 'b', 'c', 'd', 'a', 'c']
+        .into_iter()
+        .map(|handle| place(&mut s, handle))
+        .collect();
+    assert_eq!(places, [(0, 1), (1, 1), (2, 1), (3, 1), (0, 1), (2, 1)]);
+    // One that waits leaves the claim line without an event of the stick.
+    s.call(2, 'b', Op::Reset { room: None }).unwrap();
+    assert_eq!(place(&mut s, 'c'), (1, 1));
+    // A muted holder gives up, and the next in line holds.
+    let mute = Entry::Operate(Act::Mute {
+        reason: text("because"),
+        user: User(1),
+    });
+    s.entry(3, &mute);
+    assert_eq!(place(&mut s, 'c'), (0, 2));
+    assert_eq!(place(&mut s, 'd'), (1, 2));
+    assert_eq!(s.refused(4, 'a', STICK), "muted");
+    s.call(5, 'c', LEAVE).unwrap();
+    assert_eq!(
+        s.events(4, s.model.inbox(User(4)).unwrap().end() - 3)
+            .iter()
+            .map(|event| event.2)
+            .collect::<Vec<_>>(),
+        ["stick.released", "stick.granted", "user.left"]
+    );
+}
+
+#[test]
+fn a_key_gives_the_first_outcome_and_renews_presence() {
+    let mut s = Script::new(|c| {
+        c.idle_timeout = Span::secs(100);
+        c.remembered_keys = 2;
+    });
+    let first = s.keyed(0, 1, 'a', line(&[]));
+    assert_eq!(first.caller, Some(User(1)));
+    let again = s.keyed(50, 1, 'a', line(&[]));
+    assert_eq!(
+        (again.outcome, again.repeated),
+        (first.outcome.clone(), true)
+    );
+    assert_eq!(s.model.next_deadline().unwrap().0, secs(150));
+    let other = s.keyed(51, 1, 'a', line(&["art"]));
+    assert_eq!(other.outcome.unwrap_err().code, "request_key_reused");
+    assert!(!other.repeated);
+    // A refusal is remembered too, though by now the call would be accepted.
+    let refused = s.keyed(52, 2, 'a', line(&[])).outcome;
+    assert_eq!(refused.clone().unwrap_err().code, "already_waiting");
+    s.call(53, 'a', Op::LeaveQueue).unwrap();
+    assert_eq!(s.keyed(54, 2, 'a', line(&[])).outcome, refused);
+    // A third key makes the oldest go: its call is decided anew.
+    s.keyed(55, 3, 'a', Op::LeaveQueue);
+    assert_eq!(s.keyed(56, 1, 'a', line(&[])).outcome, first.outcome);
+    assert!(s.model.line().eq([User(1)]));
+    // A refused registration is remembered by no participant.
+    let nobody = s.keyed(57, 9, 'b', LEAVE);
+    assert_eq!(nobody.outcome.unwrap_err().code, "handle_required");
+    assert_eq!(nobody.caller, None);
+    assert!(s.keyed(58, 9, 'b', login("bob")).outcome.is_ok());
+}
+
+#[test]
+fn a_random_choice_is_adopted_if_it_is_permitted() {
+    let mut s = Script::new(|c| c.matching = Matching::Random);
+    // The first two cannot meet.
+    s.call(0, 'a', rest()).unwrap();
+    s.call(0, 'b', line(&[])).unwrap();
+    s.call(0, 'a', Op::Block { user: User(2) }).unwrap();
+    s.call(0, 'a', line(&[])).unwrap();
+    let matched = |user, room, partner: u32| {
+        Ok(Answer::Matched {
+            shown: Shown {
+                chosen_id: None,
+                name: format!("user_{partner}").into(),
+            },
+            user: User(user),
+            room: Room(room),
+            partner: User(partner),
+        })
+    };
+    assert!(s.model.line().eq([User(2), User(1)]));
+    let mut copy = s.model.clone();
+    let owed = s.owed(1, 'c', line(&[]), matched(3, 1, 1));
+    assert_eq!(owed.outcome, matched(3, 1, 1));
+    assert_eq!(s.model.most_overtaken(), 1);
+    assert_eq!(s.model.overtaken().get(&User(2)), Some(&1));
+    // One that does not wait is no choice.
+    let entry = Entry::Call {
+        caller: Caller::New(Handle('c' as u64)),
+        key: None,
+        op: line(&[]),
+    };
+    let owed = copy.commit(secs(1), &entry, &matched(3, 1, 3));
+    assert_eq!(owed.outcome, matched(3, 1, 2));
+    assert_eq!(copy.most_overtaken(), 0);
+}
+
+#[test]
+fn who_shares_most_interests_is_first_and_patience_ends_in_place() {
+    let mut s = Script::new(|c| c.matching = Matching::Interests);
+    s.call(0, 'a', line(&["Art", "go"])).unwrap();
+    s.call(1, 'b', line(&["tea"])).unwrap();
+    s.call(2, 'c', line(&[])).unwrap();
+    assert!(s.model.line().eq([User(1), User(2), User(3)]));
+    // At 10 s the first accepts anyone: the one that never insisted.
+    s.entry(30, &Entry::Tick);
+    assert_eq!(s.events(1, 0), [(10, 1, "chatroom.found")]);
+    assert_eq!(s.events(3, 0), [(10, 1, "chatroom.found")]);
+    // The second found nobody at 11 s, and stands where it stood.
+    assert!(s.model.line().eq([User(2)]));
+    assert_eq!(s.model.estimated_wait(), Some(Span::secs(9)));
+    let Ok(Answer::Matched { partner, .. }) = s.call(31, 'd', line(&[])) else {
+        panic!("the second accepts anyone");
+    };
+    assert_eq!(partner, User(2));
+    // One that shares two interests is before one that entered earlier and shares one.
+    s.call(40, 'e', line(&["art"])).unwrap();
+    s.call(40, 'f', line(&["Go", "tea"])).unwrap();
+    let Ok(Answer::Matched { partner, .. }) = s.call(41, 'g', line(&["GO", "art", "tea"])) else {
+        panic!("two wait that share interests");
+    };
+    assert_eq!(partner, User(6));
+    assert_eq!(s.model.overtaken().get(&User(5)), Some(&1));
+}
+
+#[test]
+fn a_good_candidate_is_preferred_to_a_last_partner() {
+    let mut s = Script::new(|_| {});
+    s.call(0, 'a', line(&[])).unwrap();
+    s.call(0, 'b', line(&[])).unwrap();
+    s.call(1, 'a', LEAVE).unwrap();
+    s.call(1, 'c', rest()).unwrap();
+    s.call(2, 'c', Op::Block { user: User(2) }).unwrap();
+    s.call(2, 'b', line(&[])).unwrap();
+    s.call(2, 'c', line(&[])).unwrap();
+    let Ok(Answer::Matched { partner, .. }) = s.call(3, 'a', line(&[])) else {
+        panic!("both wait");
+    };
+    assert_eq!(partner, User(3));
+    assert_eq!(s.model.overtaken().get(&User(2)), Some(&1));
+}
+
+#[test]
+fn a_gap_names_the_rooms_in_the_order_of_their_first_loss() {
+    let mut s = Script::new(|c| {
+        c.inbox_limit = 2;
+        c.stick = chat_types::config::StickRule::Optional;
+    });
+    s.call(0, 'a', login("ann")).unwrap();
+    s.call(0, 'b', login("bob")).unwrap();
+    s.call(0, 'a', line(&[])).unwrap();
+    s.call(0, 'b', line(&[])).unwrap();
+    let say_in = |room, words| Op::Send {
+        room: Some(Room(room)),
+        text: text(words),
+        epoch: None,
+    };
+    // Joined, joined, found: the first is lost. Then a message in each room: two more go.
+    s.call(1, 'b', say_in(1, "one")).unwrap();
+    s.call(2, 'b', say_in(2, "two")).unwrap();
+    s.call(3, 'b', say_in(1, "three")).unwrap();
+    let inbox = s.model.inbox(User(1)).unwrap();
+    let page = inbox.page(User(1), 1, 1);
+    let gap = page.gap.unwrap();
+    assert_eq!((gap.from, gap.to), (2, 4));
+    // Her own joining lies before the gap; another's, and a message, lie in it.
+    let lobby = LostRange {
+        room: Room(1),
+        from: 1,
+        to: 3,
+        messages: 1,
+        members_changed: true,
+        ..LostRange::default()
+    };
+    let pair = LostRange {
+        room: Room(2),
+        from: 1,
+        to: 1,
+        you: Some(Membership::Joined),
+        ..LostRange::default()
+    };
+    assert_eq!(gap.rooms, [lobby, pair]);
+    assert_eq!((page.cursor, page.more), (5, true));
+    // An acknowledgement below the start does nothing; one above it clears the ranges.
+    let read = |acknowledged| Entry::Read {
+        user: User(1),
+        acknowledged,
+        delivered: 9,
+    };
+    s.entry(4, &read(3));
+    assert_eq!(s.model.inbox(User(1)).unwrap().start(), 4);
+    s.entry(4, &read(5));
+    let inbox = s.model.inbox(User(1)).unwrap();
+    assert_eq!((inbox.start(), inbox.delivered(), inbox.end()), (5, 6, 6));
+    assert_eq!(inbox.page(User(1), 0, 9).gap.unwrap().rooms, []);
+}
+
+#[test]
+fn downtime_moves_deadlines_and_closes_streams() {
+    let mut s = Script::new(|c| c.matching = Matching::Interests);
+    s.call(0, 'a', line(&[])).unwrap();
+    s.call(0, 'b', line(&[])).unwrap();
+    s.call(0, 'c', login("cec")).unwrap();
+    s.call(0, 'c', STICK).unwrap();
+    s.call(0, 'd', line(&["art"])).unwrap();
+    let open = Entry::OpenStream {
+        handle: Handle('a' as u64),
+    };
+    s.entry(5, &open);
+    assert_eq!(s.model.streams(User(1)), 1);
+    let config = Box::new(s.model.config().clone());
+    s.entry(1_005, &Entry::Resumed { config });
+    assert_eq!(s.model.presence(User(1)), Some(State::Grace));
+    assert_eq!(
+        s.events(2, 0),
+        [(0, 1, "chatroom.found"), (1_005, 2, "partner.away")]
+    );
+    assert_eq!(
+        s.model.holder_of(Room(2)),
+        Some((User(3), 1, secs(120 + 1_000)))
+    );
+    assert_eq!(
+        s.model.next_deadline(),
+        Some((secs(1_010), Deadline::Patience(User(4))))
+    );
+    // A shorter patience is over at once, at the instant of the return.
+    let mut config = s.model.config().clone();
+    config.interest_patience = Span::ZERO;
+    let config = Box::new(config);
+    s.call(1_006, 'e', line(&["tea"])).unwrap();
+    s.entry(1_007, &Entry::Resumed { config });
+    assert_eq!(s.events(4, 0), [(1_007, 1, "chatroom.found")]);
+}
+
+#[test]
+fn names_that_look_alike_are_one() {
+    let every: String = (' '..='~').collect();
+    assert_eq!(fold_ascii(&every), fold_other(&every));
+    assert_eq!(fold("Ünder 10"), fold("ünder|o"));
+    assert_eq!(fold("раураl"), fold("paypa1"));
+    let mut s = Script::new(|_| {});
+    s.call(0, 'a', login("modern")).unwrap();
+    assert_eq!(s.refused(0, 'b', login("rnodem")), "name_taken");
+    assert_eq!(s.refused(0, 'b', login("System")), "name_not_allowed");
+    assert_eq!(s.refused(0, 'b', login("two  spaces")), "name_not_allowed");
+    assert_eq!(s.refused(0, 'b', login("user_99")), "name_taken");
+    assert_eq!(s.refused(0, 'a', login("Modern")), "name_not_allowed");
+    // A given name can be spelled otherwise by its owner alone, once.
+    s.call(0, 'c', rest()).unwrap();
+    assert_eq!(s.model.display_name(User(2)), Some(("user_2", false)));
+    assert_eq!(s.refused(0, 'd', login("USER_2")), "name_taken");
+    s.call(0, 'c', login("user_2")).unwrap();
+    assert_eq!(s.model.display_name(User(2)), Some(("user_2", false)));
+    s.call(0, 'c', login("USER_2")).unwrap();
+    assert_eq!(s.model.display_name(User(2)), Some(("USER_2", true)));
+    assert_eq!(s.refused(0, 'c', login("user_2")), "name_not_allowed");
+    // A ban keeps the name from others, and an unban gives it back.
+    s.entry(
+        1,
+        &Entry::Operate(Act::BanUser {
+            reason: text("because"),
+            user: User(1),
+        }),
+    );
+    assert_eq!(s.refused(1, 'e', login("modem")), "name_not_allowed");
+    let name = text("m0dern");
+    s.entry(2, &Entry::Operate(Act::Unban { name }));
+    assert!(s.call(2, 'e', login("modem")).is_ok());
+    assert_eq!(s.model.take_forgotten(), [User(1)]);
+}
+
+#[test]
+fn the_last_turn_ends_a_pair_room_and_it_is_remembered_for_a_while() {
+    let mut s = Script::new(|c| {
+        c.turn_limit = Limit::At(2);
+        c.max_ended_rooms = 1;
+    });
+    s.call(0, 'a', line(&[])).unwrap();
+    s.call(0, 'b', line(&[])).unwrap();
+    assert_eq!(s.model.take_grown(), [User(1), User(2)]);
+    assert!(s.model.take_grown().is_empty());
+    let left = |outcome| match outcome {
+        Ok(Answer::Sent { turns_left, .. }) => turns_left,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(left(s.call(1, 'a', say("one"))), Some(1));
+    assert_eq!(left(s.call(2, 'b', say("two"))), Some(0));
+    assert_eq!(
+        s.events(2, 1),
+        [(1, 2, "message.received"), (2, 4, "partner.disconnected")]
+    );
+    assert_eq!(s.refused(3, 'a', say("three")), "chat_ended");
+    assert_eq!(s.refused(3, 'c', LEAVE), "handle_required");
+    // A second ended room makes each forget the first, and then it is nowhere.
+    s.call(4, 'a', line(&[])).unwrap();
+    s.call(4, 'b', line(&[])).unwrap();
+    s.call(5, 'b', LEAVE).unwrap();
+    assert!(s.model.room(Room(1)).is_none());
+    let send = Op::Send {
+        room: Some(Room(1)),
+        text: text("four"),
+        epoch: None,
+    };
+    assert_eq!(s.refused(6, 'a', send), "room_not_found");
+    assert_eq!(s.events(2, 3), [(4, 1, "chatroom.found")]);
+}
+
+#[test]
+fn a_block_hides_messages_both_ways_and_leaves_a_hole() {
+    let mut s = Script::new(|c| c.stick = chat_types::config::StickRule::Optional);
+    for (handle, name) in [('a', "ann"), ('b', "bob"), ('c', "cec")] {
+        s.call(0, handle, login(name)).unwrap();
+    }
+    s.call(1, 'a', say("before")).unwrap();
+    s.call(2, 'a', Op::Block { user: User(2) }).unwrap();
+    s.call(3, 'a', say("to cec")).unwrap();
+    s.call(4, 'b', say("to cec too")).unwrap();
+    s.call(5, 'c', say("to both")).unwrap();
+    let heard = |user| {
+        let messages = s.events(user, 0).into_iter();
+        messages
+            .filter(|(_, _, kind)| *kind == "message.received")
+            .map(|(_, room_seq, _)| room_seq)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(heard(1), [7]);
+    assert_eq!(heard(2), [4, 7]);
+    assert_eq!(heard(3), [4, 5, 6]);
+    let kept = |user| {
+        let history = s.model.history(Room(1), User(user), None, 50);
+        history
+            .iter()
+            .map(|event| event.room_seq)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(kept(1), [4, 5, 7]);
+    assert_eq!(kept(2), [6, 7]);
+    assert_eq!(kept(3), [4, 5, 6, 7]);
+}
+
+#[test]
+fn breaks_relieve_alarm_and_are_held() {
+    let mut s = Script::new(|c| {
+        c.boss_alertness = 100;
+        c.boss_alertness_cooldown = Span::secs(6);
+    });
+    s.call(0, 'a', rest()).unwrap();
+    let user = User(1);
+    // Fifty minutes of work; the boss has calmed down.
+    assert_eq!(s.model.mood(user, secs(3_059)), Some((50, 0)));
+    let shown = |stress, boss_alert| {
+        Ok(Answer::OnBreak {
+            user,
+            stress,
+            boss_alert,
+            flavour: 7,
+        })
+    };
+    // No relief is 0: 50 is not permitted, 49 is the nearest.
+    let owed = s.owed(3_059, 'a', rest(), shown(50, 1));
+    assert_eq!(owed.outcome, shown(49, 1));
+    for level in 2..=4 {
+        assert_eq!(
+            s.owed(3_059, 'a', rest(), shown(0, level)).outcome,
+            shown(0, level)
+        );
+    }
+    // The fifth is held for 20 s, in which the boss calms down by 3 levels.
+    s.key = Some(1);
+    let owed = s.owed(3_060, 'a', rest(), shown(0, 2));
+    assert_eq!((owed.outcome, owed.answer_at), (shown(0, 2), secs(3_080)));
+    assert_eq!(s.keyed(3_061, 1, 'a', rest()).answer_at, secs(3_080));
+    // A later break while the first is held changes what the first will show.
+    let owed = s.owed(3_062, 'a', rest(), shown(0, 2));
+    assert_eq!((owed.outcome, owed.answer_at), (shown(0, 2), secs(3_082)));
+    s.owed(3_069, 'a', rest(), shown(0, 2));
+    let again = s.keyed(3_090, 1, 'a', rest());
+    assert_eq!((again.outcome, again.answer_at), (shown(0, 4), secs(3_090)));
+    // A begun level is lost to nobody at a restart with another cooldown.
+    let mut config = s.model.config().clone();
+    config.boss_alertness_cooldown = Span::secs(60);
+    assert_eq!(s.model.mood(user, secs(3_095)), Some((0, 1)));
+    let config = Box::new(config);
+    s.entry(3_095, &Entry::Resumed { config });
+    assert_eq!(s.model.mood(user, secs(3_152)), Some((1, 1)));
+    assert_eq!(s.model.mood(user, secs(3_153)), Some((1, 0)));
+}
+
+#[test]
+fn a_read_is_followed_by_a_seen_in_the_last_three_quarters() {
+    let mut s = Script::new(|c| c.idle_timeout = Span::secs(100));
+    s.call(0, 'a', rest()).unwrap();
+    s.call(0, 'a', rest()).unwrap();
+    assert!(!s.model.wants_seen(User(1), secs(25)));
+    assert!(s.model.wants_seen(User(1), secs(26)));
+    let handle = Handle('a' as u64);
+    s.entry(30, &Entry::OpenStream { handle });
+    assert!(!s.model.wants_seen(User(1), secs(500)));
+    s.entry(600, &Entry::CloseStream { user: User(1) });
+    assert!(s.model.wants_seen(User(1), secs(600)));
+    assert_eq!(
+        s.model.next_deadline(),
+        Some((secs(660), Deadline::Presence(User(1))))
+    );
+    // Away at 660, forgotten a day later; the handle is unknown then.
+    s.entry(660 + 86_400, &Entry::Tick);
+    assert_eq!(s.model.user_of(handle), None);
+    assert_eq!(s.model.take_forgotten(), [User(1)]);
+}

@@ -1,0 +1,139 @@
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "a rule names the differences that break it; all others do not"
+)]
+
+//! The properties, one file each: which comparisons exercise it, and which differences break its
+//! rule. A difference belongs to the first property, in the order below, whose rule it breaks.
+
+mod bounded;
+mod breaks_rules;
+mod delivery_progress;
+mod durability;
+pub mod fairness;
+mod fifo_matching;
+mod idempotent_requests;
+pub mod latency;
+mod moderation;
+mod no_duplicates;
+mod no_lost_messages;
+mod no_phantoms;
+mod outcomes;
+mod presence;
+mod queue_progress;
+mod room_lifecycle;
+mod room_order;
+mod single_match;
+mod stick_exclusion;
+mod stick_order;
+mod stick_progress;
+mod stream_continuity;
+
+use sim_model::protocol::{Op, Outcome, User};
+use sim_model::server::Entry;
+
+use crate::compared::{Compared, Tally};
+use crate::difference::Difference;
+use crate::findings::{Findings, Property};
+use crate::model::{Event, Model, What};
+
+/// The rule of one property.
+struct Rule {
+    property: Property,
+    /// The comparisons that exercise it.
+    counts: &'static [Compared],
+    /// Whether a difference breaks it.
+    breaks: fn(&Difference, &Model) -> bool,
+}
+
+/// In the order in which they are asked: the more special the rule, the earlier.
+const RULES: [Rule; 20] = [
+    bounded::RULE,
+    durability::RULE,
+    idempotent_requests::RULE,
+    breaks_rules::RULE,
+    stream_continuity::RULE,
+    no_duplicates::RULE,
+    no_lost_messages::RULE,
+    stick_exclusion::RULE,
+    stick_order::RULE,
+    fifo_matching::RULE,
+    single_match::RULE,
+    moderation::RULE,
+    no_phantoms::RULE,
+    room_order::RULE,
+    room_lifecycle::RULE,
+    presence::RULE,
+    queue_progress::RULE,
+    stick_progress::RULE,
+    delivery_progress::RULE,
+    outcomes::RULE,
+];
+
+/// The property whose rule the difference breaks.
+pub(crate) fn owner(difference: &Difference, model: &Model) -> Property {
+    let broken = RULES.iter().find(|rule| (rule.breaks)(difference, model));
+    broken.map_or(Property::Outcomes, |rule| rule.property)
+}
+
+/// Counts what was compared towards the properties that it exercised.
+pub(crate) fn count(tally: &Tally, findings: &mut Findings) {
+    for rule in &RULES {
+        findings.exercise(rule.property, tally.of(rule.counts));
+    }
+}
+
+/// The event that is owed and the one that was seen, of a difference between events.
+fn events(difference: &Difference) -> (Option<&What>, Option<&What>) {
+    if let Difference::Event { owed, seen, .. } = difference {
+        let owed = owed.as_ref().map(|event| &event.what);
+        return (owed, seen.as_ref().map(|event| &event.what));
+    }
+    (None, None)
+}
+
+/// Whether one of the two events that differ is of such a kind.
+fn concerns(difference: &Difference, kind: Compared) -> bool {
+    let Difference::Event { owed, seen, .. } = difference else {
+        return false;
+    };
+    let is = |event: &Event| Compared::saw(&event.seen_by(User::default())) == Some(kind);
+    owed.as_ref().is_some_and(|owed| is(owed)) || seen.as_ref().is_some_and(is)
+}
+
+/// The entry that was decided otherwise: what is owed, and what the server decided.
+const fn decision(difference: &Difference) -> Option<(&Entry, &Outcome, &Outcome)> {
+    if let Difference::Decision {
+        entry, owed, said, ..
+    } = difference
+    {
+        return Some((entry, owed, said));
+    }
+    None
+}
+
+/// The call concerned.
+const fn op(difference: &Difference) -> Option<&Op> {
+    match difference {
+        Difference::Decision {
+            entry: Entry::Call { op, .. },
+            ..
+        } => Some(op),
+        Difference::Answer { op, .. }
+        | Difference::Uncommitted { op, .. }
+        | Difference::Unasked { op, .. } => op.as_ref(),
+        _ => None,
+    }
+}
+
+/// Whether one of two outcomes that differ is the refusal of this code.
+fn refuses(difference: &Difference, code: &str) -> bool {
+    let is = |outcome: &Outcome| matches!(outcome, Err(refusal) if refusal.code == code);
+    match difference {
+        Difference::Decision { owed, said, .. } | Difference::Answer { owed, said, .. } => {
+            is(owed) || is(said)
+        }
+        Difference::Uncommitted { said, .. } | Difference::Unasked { said, .. } => is(said),
+        _ => false,
+    }
+}

@@ -1,0 +1,38 @@
+//! `bounded`: no collection passes its limit, and a gap or a refusal names every overflow.
+
+use sim_model::protocol::Answer;
+
+use super::{Rule, decision, refuses};
+use crate::compared::Compared;
+use crate::difference::Difference;
+use crate::findings::Property;
+
+pub(super) const RULE: Rule = Rule {
+    property: Property::Bounded,
+    counts: &[Compared::Size, Compared::Gap, Compared::Page],
+    breaks: |difference, _| {
+        matches!(difference, Difference::Size { .. } | Difference::Gap { .. })
+            || LIMITS.iter().any(|code| refuses(difference, code))
+            || cuts_differ(difference)
+    },
+};
+
+/// The refusals that name a limit.
+const LIMITS: [&str; 5] = [
+    "queue_full",
+    "room_full",
+    "server_full",
+    "draft_full",
+    "message_too_long",
+];
+
+/// Whether the two decisions differ in how much of an append was cut.
+fn cuts_differ(difference: &Difference) -> bool {
+    decision(difference).is_some_and(|(_, owed, said)| {
+        matches!(
+            (owed, said),
+            (Ok(Answer::Draft { truncated: owed, .. }), Ok(Answer::Draft { truncated: said, .. }))
+                if owed != said
+        )
+    })
+}

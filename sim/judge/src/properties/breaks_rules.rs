@@ -1,0 +1,24 @@
+//! `breaks_rules`: stress rises by one a minute and falls with a break; the boss notices and calms
+//! down; a break under a fully alert boss is answered 20 s later, every other at once.
+
+use sim_model::protocol::Op;
+
+use super::{Rule, op};
+use crate::compared::Compared;
+use crate::difference::{Difference, Due};
+use crate::findings::Property;
+
+pub(super) const RULE: Rule = Rule {
+    property: Property::BreaksRules,
+    counts: &[Compared::Break, Compared::Mood],
+    breaks: |difference, _| {
+        matches!(op(difference), Some(Op::Break { .. } | Op::Mood))
+            || matches!(
+                difference,
+                Difference::Late {
+                    due: Due::Answer("break"),
+                    ..
+                }
+            )
+    },
+};

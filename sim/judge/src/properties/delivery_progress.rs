@@ -1,0 +1,26 @@
+//! `delivery_progress`: every call is answered, a waiting check as soon as its inbox grows or its wait
+//! is over, an open stream carries new events at once, and what reads imply is committed in time.
+
+use super::{Rule, refuses};
+use crate::compared::Compared;
+use crate::difference::Difference;
+use crate::findings::Property;
+
+pub(super) const RULE: Rule = Rule {
+    property: Property::DeliveryProgress,
+    counts: &[Compared::InTime, Compared::Answer],
+    breaks: |difference, _| {
+        matches!(
+            difference,
+            Difference::Late { .. } | Difference::Unasked { .. }
+        ) || RETRYABLE.iter().any(|code| refuses(difference, code))
+    },
+};
+
+/// The refusals that ask the client to come again.
+const RETRYABLE: [&str; 4] = [
+    "rate_limited",
+    "overloaded",
+    "storage_unavailable",
+    "shutting_down",
+];

@@ -1,0 +1,18 @@
+//! `durability`: an answer leaves after its entry is committed, and what was committed before a
+//! crash is there after it.
+
+use super::Rule;
+use crate::compared::Compared;
+use crate::difference::Difference;
+use crate::findings::Property;
+
+pub(super) const RULE: Rule = Rule {
+    property: Property::Durability,
+    counts: &[Compared::Recovered],
+    breaks: |difference, _| {
+        matches!(
+            difference,
+            Difference::Uncommitted { said: Ok(_), .. } | Difference::Position { .. }
+        )
+    },
+};

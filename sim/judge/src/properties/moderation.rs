@@ -1,0 +1,21 @@
+//! `moderation`: blocks, reports, mutes, kicks, closings and bans do what they say, and members
+//! receive the events of it.
+
+use sim_model::protocol::Op;
+use sim_model::server::Entry;
+
+use super::{Rule, concerns, decision, op, refuses};
+use crate::compared::Compared;
+use crate::findings::Property;
+
+pub(super) const RULE: Rule = Rule {
+    property: Property::Moderation,
+    counts: &[Compared::Moderation, Compared::Moderated],
+    breaks: |difference, _| {
+        refuses(difference, "muted")
+            || refuses(difference, "blocked")
+            || concerns(difference, Compared::Moderated)
+            || matches!(op(difference), Some(Op::Block { .. } | Op::Report { .. }))
+            || decision(difference).is_some_and(|(entry, _, _)| matches!(entry, Entry::Operate(_)))
+    },
+};

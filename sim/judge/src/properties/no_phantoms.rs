@@ -1,0 +1,27 @@
+//! `no_phantoms`: an inbox holds no message that was not said, or was refused, or was said in a room
+//! of which the reader is no member, or under another name, or by a participant that is blocked.
+
+use sim_model::protocol::Op;
+
+use super::{Rule, events, op, refuses};
+use crate::compared::Compared;
+use crate::findings::Property;
+use crate::model::What;
+
+pub(super) const RULE: Rule = Rule {
+    property: Property::NoPhantoms,
+    counts: &[Compared::Message, Compared::Speech],
+    breaks: |difference, _| {
+        let (owed, seen) = events(difference);
+        let said = |what: Option<&What>| match what {
+            Some(What::Message { sender, text, .. }) => Some((*sender, text.clone())),
+            _ => None,
+        };
+        let seen = said(seen);
+        seen.is_some() && seen != said(owed)
+            || refuses(difference, "not_in_room")
+            || refuses(difference, "message_empty")
+            || refuses(difference, "draft_empty")
+            || matches!(op(difference), Some(Op::Append { .. } | Op::Undo { .. }))
+    },
+};

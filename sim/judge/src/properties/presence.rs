@@ -1,0 +1,37 @@
+//! `presence`: a participant goes away, comes back and is forgotten at its deadline, neither before
+//! nor after, and streams count from their opening to their end.
+
+use sim_model::server::Entry;
+
+use super::{Rule, concerns, decision, refuses};
+use crate::compared::Compared;
+use crate::difference::{Difference, Due};
+use crate::findings::Property;
+use crate::model::Deadline;
+
+pub(super) const RULE: Rule = Rule {
+    property: Property::Presence,
+    counts: &[
+        Compared::There,
+        Compared::Presence,
+        Compared::PresenceDeadline,
+    ],
+    breaks: |difference, _| {
+        concerns(difference, Compared::There)
+            || refuses(difference, "unknown_handle")
+            || matches!(difference, Difference::Implied { .. })
+            || matches!(
+                difference,
+                Difference::Late {
+                    due: Due::Deadline(Deadline::Presence(_)) | Due::Close(_) | Due::Seen(_),
+                    ..
+                }
+            )
+            || decision(difference).is_some_and(|(entry, _, _)| {
+                matches!(
+                    entry,
+                    Entry::OpenStream { .. } | Entry::CloseStream { .. } | Entry::Seen { .. }
+                )
+            })
+    },
+};

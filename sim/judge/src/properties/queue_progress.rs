@@ -1,0 +1,27 @@
+//! `queue_progress`: two participants that can be matched are matched as soon as the protocol looks
+//! at the line.
+
+use sim_model::protocol::Op;
+
+use super::{Rule, events, op};
+use crate::compared::Compared;
+use crate::difference::{Difference, Due};
+use crate::findings::Property;
+use crate::model::{Deadline, What};
+
+pub(super) const RULE: Rule = Rule {
+    property: Property::QueueProgress,
+    counts: &[Compared::Queue, Compared::Patience],
+    breaks: |difference, _| {
+        let (owed, _) = events(difference);
+        matches!(owed, Some(What::Found { .. }))
+            || matches!(op(difference), Some(Op::EnterQueue { .. } | Op::LeaveQueue))
+            || matches!(
+                difference,
+                Difference::Late {
+                    due: Due::Deadline(Deadline::Patience(_)),
+                    ..
+                }
+            )
+    },
+};

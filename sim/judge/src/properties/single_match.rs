@@ -1,0 +1,29 @@
+//! `single_match`: a match joins two who wait, neither with itself, nor with one it blocks, nor twice
+//! at once, nor after it left the line.
+
+use sim_model::protocol::{Answer, Outcome};
+
+use super::{Rule, decision, events, refuses};
+use crate::compared::Compared;
+use crate::findings::Property;
+use crate::model::What;
+
+pub(super) const RULE: Rule = Rule {
+    property: Property::SingleMatch,
+    counts: &[Compared::Queue, Compared::Found],
+    breaks: |difference, _| {
+        let (owed, seen) = events(difference);
+        let found = |what: Option<&What>| matches!(what, Some(What::Found { .. }));
+        let matched = |outcome: &Outcome| matches!(outcome, Ok(Answer::Matched { .. }));
+        (found(seen) && !(found(owed) && owed == seen))
+            || decision(difference).is_some_and(|(_, owed, said)| {
+                matched(said)
+                    || matches!(
+                        (owed, said),
+                        (Ok(Answer::LeftQueue { .. }), Ok(Answer::LeftQueue { .. }))
+                    )
+                    || (refuses(difference, "already_chatting") && !matched(owed))
+            })
+            || refuses(difference, "already_waiting")
+    },
+};

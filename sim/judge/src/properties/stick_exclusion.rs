@@ -1,0 +1,58 @@
+//! `stick_exclusion`: at most one member holds the stick; speech in a stick room carries the epoch
+//! of the holder's grant; epochs count up by one; a lease ends when it must, neither before nor
+//! after.
+
+use sim_model::protocol::{Answer, Outcome, StickChange};
+
+use super::{Rule, concerns, decision, events, refuses};
+use crate::compared::Compared;
+use crate::difference::Difference;
+use crate::findings::Property;
+use crate::model::What;
+
+pub(super) const RULE: Rule = Rule {
+    property: Property::StickExclusion,
+    counts: &[Compared::Granted, Compared::StickEnded, Compared::Speech],
+    breaks: |difference, _| {
+        refuses(difference, "stick_required")
+            || holds_wrongly(difference)
+            || concerns(difference, Compared::StickEnded)
+            || grants_differ(difference)
+            || epochs_differ(difference)
+    },
+};
+
+/// Whether one of the two decisions gives the stick where the other does not, or under another
+/// epoch.
+fn holds_wrongly(difference: &Difference) -> bool {
+    let grant = |outcome: &Outcome| match outcome {
+        Ok(Answer::Stick { place, epoch, .. }) => Some((*place == 0, *epoch)),
+        _ => None,
+    };
+    decision(difference).is_some_and(|(_, owed, said)| grant(owed) != grant(said))
+}
+
+/// Whether a grant was seen that is not owed: of another epoch or lease, or at another moment. The
+/// right grant to another member is a matter of order.
+fn grants_differ(difference: &Difference) -> bool {
+    let grant = |what: Option<&What>| match what {
+        Some(What::Stick {
+            change: StickChange::Granted { epoch, lease },
+            ..
+        }) => Some((*epoch, *lease)),
+        _ => None,
+    };
+    let (owed, seen) = events(difference);
+    grant(seen).is_some() && grant(owed) != grant(seen)
+}
+
+fn epochs_differ(difference: &Difference) -> bool {
+    let epoch = |what: Option<&What>| match what {
+        Some(What::Message { epoch, .. }) => Some(*epoch),
+        _ => None,
+    };
+    let (owed, seen) = events(difference);
+    epoch(owed)
+        .zip(epoch(seen))
+        .is_some_and(|(owed, seen)| owed != seen)
+}

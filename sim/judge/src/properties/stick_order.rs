@@ -1,0 +1,19 @@
+//! `stick_order`: claims are granted in the order in which they were made.
+
+use sim_model::protocol::Op;
+
+use super::{Rule, concerns, op};
+use crate::compared::Compared;
+use crate::findings::Property;
+
+pub(super) const RULE: Rule = Rule {
+    property: Property::StickOrder,
+    counts: &[Compared::Claim, Compared::Claimed],
+    breaks: |difference, _| {
+        matches!(
+            op(difference),
+            Some(Op::TalkingStick { .. } | Op::Reset { .. })
+        ) || concerns(difference, Compared::Claimed)
+            || concerns(difference, Compared::Granted)
+    },
+};

@@ -1,0 +1,140 @@
+//! A recipe: where a run left the history of its seed, and for which branch.
+//!
+//! A world draws all of its chance from keyed generators. At each turn of a recipe these are keyed
+//! again, from the key so far, the step and the branch's number: up to that step the run is the
+//! one without the turn, and behind it another. Seed and recipe together name one history.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// One place where a run branches off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Turn {
+    /// The number of the last step before it.
+    pub step: u64,
+    /// Which of the branches that begin there, from 1. Branch 0 is to go on, which is no turn.
+    pub branch: u32,
+}
+
+/// The turns of a run, at growing steps. An empty recipe is the plain run of the seed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Recipe(Vec<Turn>);
+
+/// What a recipe is, for messages about a text that is none.
+pub const EXAMPLE: &str = "s123:2,s990:1 (after step 123 branch 2, after step 990 branch 1)";
+
+/// Turns of a recipe at most, so that a text is no way to a world that never ends.
+const MAX_TURNS: usize = 64;
+
+impl Recipe {
+    /// The turns, in order.
+    #[must_use]
+    pub fn turns(&self) -> &[Turn] {
+        &self.0
+    }
+
+    /// Whether it is the plain run of its seed.
+    #[must_use]
+    pub const fn is_plain(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The recipe of its first turns alone.
+    #[must_use]
+    pub fn first(&self, turns: usize) -> Self {
+        Self(self.0.iter().take(turns).copied().collect())
+    }
+
+    /// The recipe with one more turn, which must lie behind the others.
+    #[must_use]
+    pub fn then(&self, turn: Turn) -> Self {
+        let mut turns = self.0.clone();
+        turns.push(turn);
+        Self(turns)
+    }
+
+    /// How many turns a recipe may still get.
+    #[must_use]
+    pub const fn room_left(&self) -> usize {
+        MAX_TURNS.saturating_sub(self.0.len())
+    }
+}
+
+/// `s123:2,s990:1`; nothing at all for the plain run.
+impl fmt::Display for Recipe {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, Turn { step, branch }) in self.0.iter().enumerate() {
+            let comma = if index > 0 { "," } else { "" };
+            write!(f, "{comma}s{step}:{branch}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Why a text is no recipe.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RecipeError {
+    /// A part that is not a turn.
+    #[error("`{0}` is no turn of a recipe; expected one such as s123:2")]
+    Turn(String),
+    /// A turn at or before the one before it.
+    #[error("the turns of a recipe lie at growing steps, and s{0} does not")]
+    Order(u64),
+    /// Too many turns.
+    #[error("a recipe has at most {MAX_TURNS} turns")]
+    Length,
+}
+
+impl FromStr for Recipe {
+    type Err = RecipeError;
+
+    fn from_str(text: &str) -> Result<Self, RecipeError> {
+        let mut turns: Vec<Turn> = Vec::new();
+        for part in text.split(',').filter(|_| !text.is_empty()) {
+            let turn = turn(part).ok_or_else(|| RecipeError::Turn(part.to_owned()))?;
+            if turns.last().is_some_and(|last| last.step >= turn.step) {
+                return Err(RecipeError::Order(turn.step));
+            }
+            turns.push(turn);
+        }
+        if turns.len() > MAX_TURNS {
+            return Err(RecipeError::Length);
+        }
+        Ok(Self(turns))
+    }
+}
+
+fn turn(text: &str) -> Option<Turn> {
+    let (step, branch) = text.trim().strip_prefix('s')?.split_once(':')?;
+    let (step, branch) = (step.parse().ok()?, branch.parse().ok()?);
+    (branch > 0).then_some(Turn { step, branch })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_recipe_is_read_as_it_is_written() {
+        for text in ["", "s1:1", "s123:2,s990:1", "s0:4294967295"] {
+            let recipe: Recipe = text.parse().unwrap();
+            assert_eq!(recipe.to_string(), text);
+            assert_eq!(recipe.is_plain(), text.is_empty());
+        }
+        let turn = Turn { step: 7, branch: 3 };
+        let recipe: Recipe = "s2:1".parse().unwrap();
+        assert_eq!(recipe.then(turn).to_string(), "s2:1,s7:3");
+    }
+
+    #[test]
+    fn what_is_no_recipe_is_refused() {
+        for text in ["123:2", "s12", "s1:0", "s1:2,", "s-1:2", "s1:x"] {
+            assert!(text.parse::<Recipe>().is_err(), "{text}");
+        }
+        let order = "s9:1,s9:2".parse::<Recipe>();
+        assert_eq!(order, Err(RecipeError::Order(9)));
+        let long: Vec<String> = (0..65).map(|step| format!("s{step}:1")).collect();
+        let long = long.join(",").parse::<Recipe>();
+        assert_eq!(long, Err(RecipeError::Length));
+    }
+}

@@ -1,0 +1,243 @@
+//! Branches: a world copied at a step, which goes on with chance of its own.
+//!
+//! All chance of a world comes from generators that are keyed by one number, its key. A turn of a
+//! recipe makes a new key from the old one, the step and the branch's number, and keys all of them
+//! again: the network, the clients' own choices and thinking times, service and commit times, whom
+//! faults strike, the race schedule, and as whom later users arrive. Only the Hub's own randomness
+//! and the swaps of the Hub are as before: the first belongs to the core, the second must change
+//! nothing.
+
+use chat_core::mix;
+
+use super::World;
+use super::arrivals::recast;
+use super::watch::Watch;
+use crate::draw::{Actor, Draw};
+use crate::recipe::{Recipe, Turn};
+
+/// What keys the generators of a world, and where that changes.
+#[derive(Clone, Debug)]
+pub(super) struct Chance {
+    key: u64,
+    /// The turns taken, and behind them those still to be taken.
+    recipe: Recipe,
+    taken: usize,
+    /// The step after which the next one is taken.
+    next: u64,
+}
+
+impl Chance {
+    pub(super) fn new(seed: u64, recipe: &Recipe) -> Self {
+        let mut chance = Self {
+            key: seed,
+            recipe: recipe.clone(),
+            taken: 0,
+            next: u64::MAX,
+        };
+        chance.look_ahead();
+        chance
+    }
+
+    /// The seed of generators that are made from here on.
+    pub(super) const fn key(&self) -> u64 {
+        self.key
+    }
+
+    /// The turns taken.
+    fn so_far(&self) -> Recipe {
+        self.recipe.first(self.taken)
+    }
+
+    fn look_ahead(&mut self) {
+        let turn = self.recipe.turns().get(self.taken);
+        self.next = turn.map_or(u64::MAX, |turn| turn.step);
+    }
+
+    /// Takes the next turn.
+    fn turn(&mut self) {
+        if let Some(Turn { step, branch }) = self.recipe.turns().get(self.taken) {
+            self.key = mix(mix(self.key, *step), u64::from(*branch));
+            self.taken += 1;
+            self.look_ahead();
+        }
+    }
+}
+
+impl<'a> World<'a, '_> {
+    /// Draws chance anew if the recipe has a turn after this step.
+    pub(super) fn take_turn(&mut self) {
+        if self.steps < self.chance.next {
+            return;
+        }
+        self.chance.turn();
+        let key = self.chance.key;
+        let draw = |actor| Draw::new(key, actor);
+        self.server.key_again(draw(Actor::Server));
+        self.weather.key_again(draw(Actor::Faults));
+        if let Some(race) = &mut self.race {
+            race.key_again(draw(Actor::Schedule));
+        }
+        for (agent, client) in (0..).zip(&mut self.clients) {
+            client.link = draw(Actor::Link(agent));
+            client.user.key_again(key);
+        }
+        let later = self.arrivals.as_mut_slice();
+        recast(self.plan, later, &mut draw(Actor::Arrivals));
+    }
+
+    /// A copy of the world in which chance is drawn anew from here; of branch 0, one that goes on
+    /// like this one. Nobody looks on but the judges.
+    pub(super) fn branch(&self, branch: u32) -> World<'a, 'static> {
+        let mut copy = World {
+            plan: self.plan,
+            seed: self.seed,
+            chance: self.chance.clone(),
+            agenda: self.agenda.clone(),
+            arrivals: self.arrivals.clone(),
+            next_arrival: self.next_arrival,
+            clients: self.clients.clone(),
+            busy: self.busy,
+            by_persona: self.by_persona.clone(),
+            server: self.server.clone(),
+            slots: self.slots.clone(),
+            weather: self.weather.clone(),
+            race: self.race.clone(),
+            watch: self.watch.unobserved(),
+            timeline: self.timeline.clone(),
+            swaps: self.swaps.clone(),
+            swap_every: self.swap_every,
+            next_swap: self.next_swap,
+            steps: self.steps,
+            hash: self.hash,
+            phase: self.phase,
+            drains: self.drains,
+        };
+        if branch > 0 {
+            let step = self.steps;
+            copy.chance.recipe = self.chance.so_far().then(Turn { step, branch });
+            copy.chance.look_ahead();
+            copy.take_turn();
+        }
+        copy
+    }
+
+    /// Where this run left the history of its seed.
+    pub(super) const fn recipe(&self) -> &Recipe {
+        &self.chance.recipe
+    }
+}
+
+impl Watch<'_> {
+    /// A copy for a branch: the judges go on, whoever else looked on does not.
+    fn unobserved(&self) -> Watch<'static> {
+        Watch {
+            judge: self.judge.clone(),
+            metrics: self.metrics.clone(),
+            sightings: self.sightings.clone(),
+            also: None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Phase, run};
+    use super::*;
+    use crate::plan::{Plan, Race, Schedule};
+    use crate::runner::Progress;
+    use crate::scenario::parse;
+
+    const CROWD: &str = "
+name: crowd
+duration: 6s
+server: { reconnect_grace: 1s, stick_lease: 1s, idle_timeout: 4s }
+phases: [{ duration: 2s, arrival_count: 20 }]
+scenarios:
+  - name: pair
+    habits: { abandon: 1/5, forget_handle: 1/20 }
+    flow: [enter_queue, { await: { event: chatroom.found, within: 5s } },
+           { loop: { count: 6, steps: [{ send: { length: 40 } }, { think: { min: 0s, max: 200ms } }, check] } }]
+  - name: speaker
+    flow: [{ login: { room: hall } }, talking_stick, { await: { event: stick.granted, within: 20s } },
+           { append: { length: 50 } }, push, leave_chat]
+network: { latency: { p50: 10ms, p99: 80ms }, loss: 1/30, duplicate: 1/50, stream_break: 1/40 }
+faults:
+  - { at: 2s, crash: server, down_for: 300ms, lose_unsynced: true }
+  - { at: 5s, partition: { share: 1/3, for: 700ms } }
+";
+
+    fn crowd() -> Plan {
+        parse("crowd.yaml", CROWD).unwrap()
+    }
+
+    fn begun(plan: &Plan, seed: u64, steps: u64) -> World<'_, 'static> {
+        let mut world = World::new(plan, seed, Watch::new(plan, None), Actor::Swaps);
+        world.begin();
+        while world.steps < steps {
+            world.step();
+        }
+        world
+    }
+
+    /// The hash of the whole run, and all that judges and metrics said of it.
+    fn to_the_end(mut world: World<'_, '_>) -> (u64, String) {
+        while world.phase != Phase::Over {
+            world.step();
+        }
+        let outcome = world.outcome();
+        (outcome.trace_hash, format!("{outcome:?}"))
+    }
+
+    #[test]
+    fn a_copy_goes_on_like_the_world_it_was_made_of() {
+        let mut plan = crowd();
+        for schedule in [Schedule::Plain, Schedule::Race(Race::default())] {
+            plan.schedule = schedule;
+            for step in [0, 1, 700, 1_500] {
+                let world = begun(&plan, 7, step);
+                let copy = world.branch(0);
+                assert_eq!(to_the_end(copy), to_the_end(world), "from step {step}");
+            }
+        }
+    }
+
+    #[test]
+    fn branches_differ_from_where_they_begin_and_leave_the_world_alone() {
+        let plan = crowd();
+        let world = begun(&plan, 7, 500);
+        let hashes: Vec<u64> = (0..4)
+            .map(|branch| to_the_end(world.branch(branch)).0)
+            .collect();
+        for (i, hash) in hashes.iter().enumerate() {
+            assert!(!hashes[i + 1..].contains(hash), "{hashes:?}");
+        }
+        assert_eq!(to_the_end(world).0, hashes[0]);
+    }
+
+    #[test]
+    fn a_recipe_replays_the_branch_that_it_names() {
+        let mut plan = crowd();
+        plan.schedule = Schedule::Race(Race::default());
+        let mut first = begun(&plan, 9, 300).branch(2);
+        while first.steps < 900 {
+            first.step();
+        }
+        let second = first.branch(1);
+        let recipe = second.recipe().clone();
+        assert_eq!(recipe.to_string(), "s300:2,s900:1");
+        let (hash, said) = to_the_end(second);
+        plan.recipe = recipe;
+        let again = run(&plan, 9, &Progress::default(), None);
+        assert_eq!((again.trace_hash, format!("{again:?}")), (hash, said));
+        plan.recipe = "s300:2,s900:2".parse().unwrap();
+        assert_ne!(run(&plan, 9, &Progress::default(), None).trace_hash, hash);
+    }
+
+    #[test]
+    fn a_run_over_before_a_turn_is_the_run_without_it() {
+        let mut plan = crowd();
+        let plain = run(&plan, 3, &Progress::default(), None).trace_hash;
+        plan.recipe = "s99999999:1".parse().unwrap();
+        assert_eq!(run(&plan, 3, &Progress::default(), None).trace_hash, plain);
+    }
+}

@@ -1,0 +1,328 @@
+//! Exploring by what is new: the number of threads changes nothing, a branch that fails is a recipe
+//! that fails again, a corpus goes on where it ended, and drawn flows can work.
+
+use std::collections::BTreeSet;
+use std::num::NonZeroUsize;
+use std::ops::ControlFlow;
+
+use sim::engine::{Engine, Splits};
+use sim::explore::{
+    Corpus, Exploration, Explored, Listener, Mix, Patience, Trial, blank, explore, vary,
+};
+use sim::metrics::Metrics;
+use sim::plan::{FaultKind, Plan, Step, Verb, Workload};
+use sim::recipe::Recipe;
+use sim::result::Violation;
+use sim::runner::{Progress, SeedOutcome};
+use sim::scenario::{load, parse, to_yaml};
+use sim::shrink::{Failure, Means, shrink};
+use sim::world;
+use sim::world::abstraction::Facet;
+
+struct Nobody;
+
+impl Listener for Nobody {
+    fn tried(&mut self, _: &Trial) {}
+
+    fn tick(&mut self, _: &Exploration) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+}
+
+fn engine() -> Engine<Metrics> {
+    Engine {
+        load: |path| load(path).map_err(miette::Report::new),
+        schema: sim::scenario::schema,
+        run: world::run,
+        begin: world::begin,
+        live: |_, _, _, _| unreachable!("no live run is asked for"),
+        start: world::START,
+    }
+}
+
+fn guided(plans: &[Plan], count: u64, jobs: usize, corpus: Corpus) -> Explored<'_> {
+    Explored {
+        plans,
+        first: 1,
+        count,
+        draw: None,
+        mix: Mix::Mixed,
+        jobs: NonZeroUsize::new(jobs).expect("some"),
+        properties: &[],
+        patience: Patience::KeepGoing,
+        seek: None,
+        recipe: Recipe::default(),
+        guided: Some(corpus),
+    }
+}
+
+fn begun_with(plans: &[Plan], count: u64, corpus: Corpus) -> Exploration {
+    explore(&guided(plans, count, 2, corpus), &engine(), &mut Nobody)
+}
+
+fn recipes(found: &Exploration) -> Vec<sim::explore::Entry> {
+    let corpus = found.guided.as_ref().expect("it was guided");
+    corpus.entries().cloned().collect()
+}
+
+#[test]
+fn the_number_of_threads_changes_nothing() {
+    let plans = [blank()];
+    let with = |jobs| {
+        let what = guided(&plans, 40, jobs, Corpus::default());
+        explore(&what, &engine(), &mut Nobody)
+    };
+    let (one, many) = (with(1), with(3));
+    assert_eq!(
+        (one.tried, one.runs, one.steps),
+        (40, many.runs, many.steps)
+    );
+    assert_eq!(one.tally, many.tally);
+    assert_eq!(recipes(&one), recipes(&many));
+    assert!(one.runs > 3 * one.tried, "runs split: {}", one.runs);
+    let branches = recipes(&one)
+        .iter()
+        .filter(|one| !one.recipe.is_empty())
+        .count();
+    assert!(branches > 10, "{branches} branches entered what was new");
+}
+
+#[test]
+fn a_corpus_goes_on_where_it_ended() {
+    let plans = [blank()];
+    let folder = tempfile::tempdir().expect("a folder");
+    let whole = begun_with(&plans, 64, Corpus::default());
+    let half = begun_with(&plans, 32, Corpus::default());
+    half.guided
+        .expect("guided")
+        .save(folder.path())
+        .expect("a corpus is written");
+    let read = Corpus::load(folder.path()).expect("what was written");
+    let rest = begun_with(&plans, 32, read);
+    assert_eq!(recipes(&rest), recipes(&whole));
+    let corpora = [&rest, &whole].map(|found| found.guided.as_ref().expect("guided"));
+    let said = corpora.map(|corpus| (corpus.facets(), corpus.families()));
+    assert_eq!(said[0], said[1]);
+    assert_eq!(half.steps + rest.steps, whole.steps);
+    std::fs::write(folder.path().join("coverage.txt"), "abstraction 0\n").expect("a file");
+    assert!(
+        Corpus::load(folder.path()).is_err(),
+        "of another abstraction"
+    );
+}
+
+/// A run in which a branch that comes to a second match is said to be wrong.
+struct Planted<'p>(Box<dyn Splits<'p, Metrics> + 'p>);
+
+impl<'p> Splits<'p, Metrics> for Planted<'p> {
+    fn step(&mut self) -> bool {
+        self.0.step()
+    }
+
+    fn steps(&self) -> u64 {
+        self.0.steps()
+    }
+
+    fn recipe(&self) -> &Recipe {
+        self.0.recipe()
+    }
+
+    fn look(&mut self, entered: &mut Vec<Facet>) {
+        self.0.look(entered);
+    }
+
+    fn branch(&self, branch: u32) -> Box<dyn Splits<'p, Metrics> + 'p> {
+        Box::new(Self(self.0.branch(branch)))
+    }
+
+    fn finish(self: Box<Self>) -> SeedOutcome<Metrics> {
+        let branched = !self.0.recipe().is_plain();
+        let mut outcome = self.0.finish();
+        if branched {
+            plant(&mut outcome);
+        }
+        outcome
+    }
+}
+
+fn plant(outcome: &mut SeedOutcome<Metrics>) {
+    use sim::sometimes::Point;
+    if outcome.tally.count(Point::Match) > 1 && outcome.tally.count(Point::Blocked) > 0 {
+        outcome.violations.push(Violation {
+            property: "room_lifecycle".to_owned(),
+            at_ms: 1.0,
+            users: Vec::new(),
+            detail: "a second match, and a block".to_owned(),
+            seed: outcome.seed,
+        });
+    }
+}
+
+#[test]
+fn a_failing_branch_is_a_recipe_that_fails_again_and_shrinks() {
+    let plans = [blank()];
+    let planted = Engine {
+        begin: |plan, seed| Box::new(Planted(world::begin(plan, seed))),
+        ..engine()
+    };
+    let what = Explored {
+        patience: Patience::FirstFailure,
+        ..guided(&plans, 400, 2, Corpus::default())
+    };
+    let found = explore(&what, &planted, &mut Nobody);
+    let failure = found.failures.iter().next().expect("a planted failure");
+    let effort = found.first_failure.expect("what it cost");
+    assert_eq!((effort.seeds, effort.steps), (found.tried, found.steps));
+    assert!(!failure.trial.recipe.is_plain());
+    let mut plan = what.varied(&failure.trial).plan;
+    plan.seed = failure.trial.seed;
+    let again = world::run(&plan, plan.seed, &Progress::default(), None);
+    assert_eq!(Some(again.trace_hash), failure.trace_hash);
+    let read = parse("drawn.yaml", &to_yaml(&plan)).expect("as it was drawn");
+    assert_eq!(read.recipe, failure.trial.recipe);
+    let reread = world::run(&read, read.seed, &Progress::default(), None);
+    assert_eq!(Some(reread.trace_hash), failure.trace_hash);
+    let failing = Failure {
+        plan: &plan,
+        seed: plan.seed,
+        property: "room_lifecycle",
+    };
+    let means = Means {
+        run: |plan, seed, progress, also| {
+            let mut outcome = world::run(plan, seed, progress, also);
+            plant(&mut outcome);
+            outcome
+        },
+        start: world::START,
+        time_left: &|| true,
+        tell: &mut |_, _| {},
+    };
+    let shrunk = shrink(&failing, means).expect("steps that fail in the same way");
+    assert!(shrunk.plan.recipe.is_plain(), "{}", shrunk.to_yaml());
+    assert!(shrunk.after.steps <= 9, "{}", shrunk.to_yaml());
+}
+
+/// What a user knows of itself while its flow goes on.
+#[derive(Default)]
+struct Walk {
+    verbs: BTreeSet<&'static str>,
+    in_room: bool,
+    spoke_outside: u32,
+}
+
+impl Walk {
+    fn steps(&mut self, steps: &[Step]) {
+        for step in steps {
+            match step {
+                Step::Call(verb) => self.verb(verb),
+                Step::Await { event, .. } => self.in_room |= *event == "chatroom.found",
+                Step::Choose(choices) => {
+                    let was = self.in_room;
+                    for choice in choices.iter() {
+                        self.in_room = was;
+                        self.steps(&choice.steps);
+                    }
+                    self.in_room = false;
+                }
+                Step::Loop { steps, .. } => self.steps(steps),
+                Step::Disconnect(_) => {
+                    self.verbs.insert("disconnect");
+                }
+                Step::Think(_) => {}
+            }
+        }
+    }
+
+    fn verb(&mut self, verb: &Verb) {
+        let name = match verb {
+            Verb::EnterQueue { .. } => "enter_queue",
+            Verb::LeaveQueue => "leave_queue",
+            Verb::Login { .. } => {
+                self.in_room = true;
+                "login"
+            }
+            Verb::Send(_) | Verb::Append(_) | Verb::Push | Verb::TalkingStick => {
+                self.spoke_outside += u32::from(!self.in_room);
+                "speech"
+            }
+            Verb::Check { .. } => "check",
+            Verb::Undo => "undo",
+            Verb::Reset => "reset",
+            Verb::LeaveChat => "leave_chat",
+            Verb::Typing => "typing",
+            Verb::Block => "block",
+            Verb::Report { .. } => "report",
+            Verb::Break { .. } => "break",
+            Verb::Mood => "mood",
+            Verb::History { .. } => "history",
+            Verb::ListUsers => "list_users",
+            Verb::Unregister => "unregister",
+        };
+        self.verbs.insert(name);
+    }
+}
+
+#[test]
+fn drawn_flows_can_work_and_use_every_everyday_verb() {
+    let mut walk = Walk::default();
+    let (mut faultless, mut with_stream) = (0, 0);
+    for seed in 0..400 {
+        let varied = vary(&blank(), seed, Mix::Mixed);
+        let plan = varied.plan;
+        plan.server
+            .check()
+            .expect("a server that can be configured");
+        faultless += u32::from(plan.faults.is_empty());
+        let read = parse("drawn.yaml", &to_yaml(&plan)).expect("a scenario");
+        assert_eq!(to_yaml(&read), to_yaml(&plan));
+        let Workload::Phases { personas, .. } = &plan.workload else {
+            panic!("no personas");
+        };
+        for persona in personas {
+            walk.in_room = false;
+            with_stream += u32::from(persona.stream);
+            walk.steps(&persona.flow);
+        }
+    }
+    assert_eq!(walk.spoke_outside, 0);
+    let all = [
+        "block",
+        "break",
+        "check",
+        "disconnect",
+        "enter_queue",
+        "leave_chat",
+        "leave_queue",
+        "login",
+        "report",
+        "reset",
+        "speech",
+        "typing",
+        "undo",
+    ];
+    assert_eq!(walk.verbs, BTreeSet::from(all));
+    assert!((100..350).contains(&faultless), "{faultless}");
+    assert!((100..700).contains(&with_stream), "{with_stream}");
+}
+
+#[test]
+fn faults_at_milestones_are_drawn_and_strike() {
+    let plans: Vec<Plan> = (0..4_000)
+        .map(|seed| vary(&blank(), seed, Mix::Mixed).plan)
+        .collect();
+    let waiting = |plan: &&Plan| plan.faults.iter().any(|fault| fault.milestone.is_some());
+    let waits: Vec<&Plan> = plans.iter().filter(waiting).collect();
+    assert!(waits.len() > 200, "{}", waits.len());
+    let crash = |plan: &&&Plan| {
+        let at_once = |fault: &sim::plan::Fault| {
+            fault.milestone.is_some() && matches!(fault.kind, FaultKind::Crash { .. })
+        };
+        plan.faults.len() == 1 && plan.faults.iter().all(at_once)
+    };
+    let crashes: Vec<_> = waits.iter().filter(crash).collect();
+    let crashed = crashes.iter().filter(|plan| {
+        let outcome = world::run(plan, 1, &Progress::default(), None);
+        outcome.tally.count(sim::sometimes::Point::Crash) > 0
+    });
+    assert!(crashed.count() > 0, "of {}", crashes.len());
+}

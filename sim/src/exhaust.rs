@@ -240,6 +240,8 @@ fn words(outcome: &Outcome) -> String {
             | Answer::Mood { stress, boss_alert },
         ) => format!("stress {stress}, boss {boss_alert}"),
         Ok(Answer::Done) => "done".into(),
+        Ok(Answer::History { messages, .. }) => format!("{} past messages", messages.len()),
+        Ok(Answer::Members { members, .. }) => format!("{} members", members.len()),
         Ok(Answer::Read { cursor, .. }) => format!("read up to {cursor}"),
         Err(refusal) => refusal.code.to_owned(),
     }

@@ -28,6 +28,7 @@ mod event;
 mod gauge;
 mod leave;
 mod listening;
+mod lists;
 mod names;
 mod pool;
 mod prepare;

@@ -224,6 +224,9 @@ impl Metrics {
             | Op::Report { .. }
             | Op::Break { .. }
             | Op::Mood
+            | Op::Unregister
+            | Op::History { .. }
+            | Op::ListUsers { .. }
             | Op::Check { .. } => {}
         }
     }
@@ -249,14 +252,14 @@ impl Metrics {
             // The answer to a break may be held back: `breaks_rules` judges how long.
             self.request_latency.record(at.since(intended).0);
         }
-        match *outcome {
+        match outcome {
             Ok(Answer::Waiting { .. }) => self.waits(agent).matches.asked += 1,
             Ok(Answer::Matched { room, .. }) => {
                 let waits = self.waits(agent);
                 waits.matches.asked += 1;
                 // The answer says that the match came of this very call.
                 waits.in_line_since.get_or_insert(intended);
-                if let Some(since) = waits.matched(room) {
+                if let Some(since) = waits.matched(*room) {
                     self.waited_in_line(agent, record.user, at.since(since));
                 } else {
                     waits.in_line_since = None;
@@ -269,18 +272,20 @@ impl Metrics {
                 if matches!(op, Op::Push { .. }) {
                     self.waits(agent).holds = false;
                 }
-                if let Some(took) = self.in_flight.sent(room, room_seq, intended) {
+                if let Some(took) = self.in_flight.sent(*room, *room_seq, intended) {
                     self.message_latency.record(took.0);
                 }
             }
-            Ok(Answer::Stick { room, place, epoch }) => {
+            Ok(Answer::Stick {
+                room, place, epoch, ..
+            }) => {
                 let waits = self.waits(agent);
                 if waits.claim.is_some() && !waits.asked {
                     waits.asked = true;
                     waits.turns.asked += 1;
                 }
-                if place == 0
-                    && let Some(since) = waits.granted(room, epoch)
+                if *place == 0
+                    && let Some(since) = waits.granted(*room, *epoch)
                 {
                     self.waited_for_stick(agent, record.user, at.since(since));
                 }
@@ -293,7 +298,9 @@ impl Metrics {
                 | Answer::OnBreak { .. }
                 | Answer::Mood { .. }
                 | Answer::Done
-                | Answer::Read { .. },
+                | Answer::Read { .. }
+                | Answer::History { .. }
+                | Answer::Members { .. },
             ) => {}
             Err(refusal) => {
                 if !(unsure && refusal.is_retryable()) {

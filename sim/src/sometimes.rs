@@ -121,6 +121,32 @@ points! {
     BreakHeld "break_held",
     /// Somebody was as stressed as can be.
     StressFull "stress_full",
+    /// A history listed past messages.
+    HistoryRead "history_read",
+    /// A room's members were listed.
+    UsersListed "users_listed",
+    /// A check brought a notice.
+    Noticed "noticed",
+    /// An inbox was read by its reader id.
+    ReadByReader "read_by_reader",
+    /// A client held two streams at once.
+    TwoStreams "two_streams",
+    /// A name was refused as not allowed.
+    NameRefused "name_refused",
+    /// A public id was refused because somebody has it.
+    IdTaken "user_id_taken",
+    /// A message was refused as too long.
+    MessageTooLong "message_too_long",
+    /// A message beyond ASCII arrived.
+    BeyondAscii "beyond_ascii",
+    /// Somebody unregistered.
+    Unregistered "unregistered",
+    /// Somebody reported somebody.
+    Reported "reported",
+    /// Somebody was banned.
+    Banned "banned",
+    /// A ban was lifted.
+    Unbanned "unbanned",
 }
 
 impl Point {

@@ -87,7 +87,9 @@ pub(crate) fn room_of(op: &Op) -> Option<Room> {
         | Op::Undo { room }
         | Op::Reset { room }
         | Op::Push { room, .. }
-        | Op::Typing { room } => *room,
+        | Op::Typing { room }
+        | Op::History { room, .. }
+        | Op::ListUsers { room } => *room,
         Op::EnterQueue { .. }
         | Op::LeaveQueue
         | Op::Login { .. }
@@ -95,6 +97,7 @@ pub(crate) fn room_of(op: &Op) -> Option<Room> {
         | Op::Report { .. }
         | Op::Break { .. }
         | Op::Mood
+        | Op::Unregister
         | Op::Check { .. } => None,
     }
 }

@@ -31,7 +31,9 @@ mod drain;
 mod flow;
 mod heard;
 mod inbox;
+mod letters;
 mod link;
+mod names;
 mod poll;
 mod registration;
 mod rooms;
@@ -46,8 +48,8 @@ use chat_core::Time;
 
 use crate::draw::{Actor, Draw};
 use crate::history::{Observer, Path, Record, What};
-use crate::plan::{Argument, Client, Habits, Persona, Step};
-use crate::protocol::{Agent, CallId, Outcome, Refusal, Room, Saw, User};
+use crate::plan::{Argument, Client, Habits, Manner, Persona, Step};
+use crate::protocol::{Agent, CallId, Outcome, ReadBy, Refusal, Room, Saw, User};
 
 pub use action::{Action, Credential};
 use awaiting::Awaiting;
@@ -56,7 +58,7 @@ use drain::Draining;
 use flow::{Cursor, Pace};
 use heard::{Heard, Kind};
 use inbox::Inbox;
-use link::{Link, Was};
+use link::{Link, Opened, Was};
 use rooms::Rooms;
 use steps::Patience;
 pub use waiting::Waiting;
@@ -123,6 +125,7 @@ pub struct VirtualUser {
     draw: Draw,
     client: Client,
     habits: Habits,
+    manner: Manner,
     /// Drawn once: it never passes `after` to a check.
     checks: Checks,
     /// Drawn once: whether its requests have keys.
@@ -162,16 +165,18 @@ impl VirtualUser {
     #[must_use]
     pub fn new(agent: Agent, script: Script, client: Client, seed: u64, name: Arc<str>) -> Self {
         let mut draw = Draw::new(seed, Actor::User(agent.0));
-        let habits = match &script {
-            Script::Flow(persona) => persona.habits,
-            Script::Manual { .. } => Habits::default(),
+        let (habits, manner) = match &script {
+            Script::Flow(persona) => (persona.habits, persona.manner),
+            Script::Manual { .. } => (Habits::default(), Manner::default()),
         };
         let bare = draw.chance(habits.bare_check);
         let keyless = draw.chance(habits.no_key);
+        let secret = draw.bits();
+        let called = names::drawn(manner.names, &name, &mut draw);
         Self {
             agent,
             user: None,
-            secret: draw.bits(),
+            secret,
             doing: Doing::Idle,
             suspended_until: Time(0),
             calls: Calls::default(),
@@ -185,10 +190,11 @@ impl VirtualUser {
             draw,
             client,
             habits,
+            manner,
             checks: if bare { Checks::Bare } else { Checks::Exact },
             keys: if keyless { Keys::None } else { Keys::Random },
             script,
-            name: name.clone(),
+            name: called,
             given_name: name,
             renamed: 0,
             forgot: 0,
@@ -197,6 +203,11 @@ impl VirtualUser {
             leave_out: Vec::new(),
             last_key: None,
         }
+    }
+
+    /// By which secret it opens its streams from now on.
+    pub fn stream_by(&mut self, by: ReadBy) {
+        self.manner.stream_by = by;
     }
 
     /// The user's choices come from another generator from here on, that of this seed. What it
@@ -295,10 +306,12 @@ impl VirtualUser {
 
     /// The stream of this opening is open.
     pub fn handle_stream_opened(&mut self, now: Time, stream: u32, o: &mut impl Observer) {
-        if self.link.opened(stream) {
-            self.record(now, What::StreamOpened, o);
-            self.go_on(now, o);
+        match self.link.opened(stream) {
+            Opened::No => return,
+            Opened::First | Opened::Second => self.record(now, What::StreamOpened, o),
         }
+        self.open_second(now);
+        self.go_on(now, o);
     }
 
     /// The stream of this opening broke, or was refused.
@@ -310,14 +323,22 @@ impl VirtualUser {
         o: &mut impl Observer,
     ) {
         let retry_after = refusal.and_then(|refusal| refusal.retry_after);
-        match (
-            self.link.broke(now, stream, &self.client, retry_after),
-            refusal,
-        ) {
+        let had_two = self.link.first();
+        let was = self.link.broke(now, stream, &self.client, retry_after);
+        if let (Some(first), Was::Opening | Was::Open) = (had_two, was) {
+            // Where the second one fails, a client begins anew.
+            self.actions
+                .push_back(Action::CloseStream { stream: first });
+            self.record(now, What::StreamClosed, o);
+        }
+        match (was, refusal) {
             (Was::Closed, _) => return,
             // The server never had it open.
             (Was::Opening, Some(_)) => {}
-            (Was::Opening, None) | (Was::Open, _) => self.record(now, What::StreamClosed, o),
+            (Was::Opening, None) | (Was::Open, _) if had_two.is_none() => {
+                self.record(now, What::StreamClosed, o);
+            }
+            (Was::Opening, None) | (Was::Open, _) => {}
         }
         if refusal.is_some_and(|refusal| refusal.code == "unknown_handle") {
             self.forget(now, o);
@@ -334,7 +355,10 @@ impl VirtualUser {
         while let Some((call, since)) = self.calls.overdue(now) {
             self.expire(now, call, since, o);
         }
-        if self.link.due() <= now {
+        if let Some(stream) = self.link.close_first(now) {
+            self.actions.push_back(Action::CloseStream { stream });
+        }
+        if self.link.renewal_due() <= now {
             self.renew_stream(now, o);
         }
         match self.doing {
@@ -471,7 +495,7 @@ impl VirtualUser {
                     self.record(now, What::Finished, o);
                     self.doing = Doing::Finished;
                 }
-                Doing::Finished if self.pace == Pace::Hurried => self.start_draining(now),
+                Doing::Finished if self.pace == Pace::Hurried => self.start_draining(now, o),
                 Doing::Draining(draining) => {
                     self.go_on_draining(now, draining, o);
                     return;

@@ -257,8 +257,8 @@ impl Auditor {
                     entry: entry.clone(),
                     caller: owed.caller,
                     repeated: owed.repeated,
-                    owed: owed.outcome,
-                    said: *said,
+                    owed: owed.outcome.clone(),
+                    said: said.clone(),
                 },
             );
         }
@@ -362,7 +362,9 @@ impl Auditor {
         user: Option<User>,
     ) -> Stage {
         let turned = self.admission.admit(at, from, ask, user);
-        if turned.is_some() && self.border.waits_already(ask) {
+        let unknown = |refusal: &Refusal| refusal.code == "unknown_handle";
+        let joins = turned.as_ref().is_some_and(|refusal| !unknown(refusal));
+        if joins && self.border.waits_already(ask) {
             // It joins an earlier attempt that waits for the journal, if there is room to.
             return Stage::Joining;
         }
@@ -370,7 +372,7 @@ impl Auditor {
             (_, Some(refusal), _) => Stage::Owed(Err(refusal), at),
             (
                 Ask::Call {
-                    op: Op::Check { after, wait },
+                    op: Op::Check { after, wait, .. },
                     ..
                 },
                 None,
@@ -381,6 +383,33 @@ impl Auditor {
                 let mood = self.model.mood(user, at);
                 let owed = mood.map(|(stress, boss_alert)| Answer::Mood { stress, boss_alert });
                 Stage::Owed(owed.ok_or_else(unknown_handle), at)
+            }
+            (
+                Ask::Call {
+                    op:
+                        Op::History {
+                            room,
+                            before,
+                            limit,
+                        },
+                    ..
+                },
+                None,
+                Some(user),
+            ) => {
+                self.implied.read(&self.model, at, user);
+                Stage::Owed(self.model.read_history(user, *room, *before, *limit), at)
+            }
+            (
+                Ask::Call {
+                    op: Op::ListUsers { room },
+                    ..
+                },
+                None,
+                Some(user),
+            ) => {
+                self.implied.read(&self.model, at, user);
+                Stage::Owed(self.model.list_users(user, *room), at)
             }
             (Ask::OpenStream { after, .. }, None, Some(user)) => {
                 let end = self.model.inbox(user).map_or(0, Inbox::end);
@@ -400,7 +429,7 @@ impl Auditor {
 impl Auditor {
     fn answered(&mut self, at: Time, ticket: Ticket, outcome: &Outcome, page: Option<&Page<'_>>) {
         let Some(call) = self.border.take(ticket) else {
-            let (op, said) = (None, *outcome);
+            let (op, said) = (None, outcome.clone());
             self.differ(at, Difference::Unasked { op, said });
             return;
         };
@@ -409,18 +438,18 @@ impl Auditor {
             self.tally.add(Compared::Recovered);
         }
         let op = call.op().cloned();
-        let said = *outcome;
+        let said = outcome.clone();
         match call.stage {
             Stage::Proposed | Stage::Joining => self.turned_away(at, &call, outcome),
             Stage::Owed(_, from) | Stage::Held(_, from) if from > at => {
                 self.differ(at, Difference::Unasked { op, said });
             }
             Stage::Owed(ref owed, _) => {
-                self.compare_answer(at, op, call.user, *owed, outcome);
+                self.compare_answer(at, op, call.user, owed.clone(), outcome);
             }
             Stage::Held(ref owed, _) => {
                 let user = call.user;
-                let mut owed = *owed;
+                let mut owed = owed.clone();
                 if let (
                     Ok(Answer::OnBreak {
                         stress, boss_alert, ..
@@ -455,7 +484,7 @@ impl Auditor {
             self.tally.add(Compared::Mood);
         }
         if !same(&owed, said) {
-            let said = *said;
+            let said = said.clone();
             self.differ(
                 at,
                 Difference::Answer {
@@ -471,7 +500,7 @@ impl Auditor {
     /// An answer left for a call of which no entry was committed: only a refusal may.
     fn turned_away(&mut self, at: Time, call: &Call, outcome: &Outcome) {
         let op = call.op().cloned();
-        let said = *outcome;
+        let said = outcome.clone();
         if let Some(owed) = self.earlier(at, call) {
             self.compare_answer(at, op, call.user, owed, outcome);
             return;
@@ -506,7 +535,7 @@ impl Auditor {
         let mut owed = match remembered {
             Some(remembered) => remembered.outcome,
             // A refused registration is remembered by nobody, but answers those that joined it.
-            None => *self.border.of_batch((caller.handle(), *key))?,
+            None => self.border.of_batch((caller.handle(), *key))?.clone(),
         };
         if let (
             Ok(Answer::OnBreak {
@@ -535,7 +564,7 @@ impl Auditor {
         };
         if owed.is_err() {
             let (op, said) = (call.op().cloned(), Ok(Answer::Done));
-            self.compare_answer(at, op, Some(user), *owed, &said);
+            self.compare_answer(at, op, Some(user), owed.clone(), &said);
             return;
         }
         let end = self.model.inbox(user).map_or(0, Inbox::end);

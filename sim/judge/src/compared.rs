@@ -109,6 +109,8 @@ impl Compared {
             Op::Break { .. } => Self::Break,
             Op::Mood => Self::Mood,
             Op::Check { .. } => Self::Page,
+            Op::Unregister => Self::Leave,
+            Op::History { .. } | Op::ListUsers { .. } => Self::Answer,
         }
     }
 

@@ -13,6 +13,7 @@ mod moderation;
 mod names;
 mod person;
 mod presence;
+mod reading;
 mod register;
 mod room;
 mod speech;
@@ -22,6 +23,7 @@ mod table;
 mod tests;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
 
 use chat_types::{Config, Time};
 use sim_model::protocol::{Answer, Earlier, Op, Outcome, Refusal, Room, User};
@@ -50,6 +52,8 @@ pub struct Model {
     handles: BTreeMap<Handle, User>,
     /// The participants by the folded forms of their display names. // 5.3
     names: BTreeMap<String, User>,
+    /// The public ids that participants chose. // 5.4
+    public_ids: BTreeSet<Arc<str>>,
     rooms: Table<RoomState>,
     /// The live named rooms by the folded forms of their names. // 5.3
     room_names: BTreeMap<String, Room>,
@@ -64,7 +68,7 @@ pub struct Model {
 }
 
 /// What is owed for one entry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Owed {
     /// The answer or the refusal.
     pub outcome: Outcome,
@@ -96,6 +100,7 @@ impl Model {
             people: Table::new(),
             handles: BTreeMap::new(),
             names: BTreeMap::new(),
+            public_ids: BTreeSet::new(),
             rooms: Table::new(),
             room_names: BTreeMap::new(),
             line: Line::default(),
@@ -219,8 +224,9 @@ impl Model {
                 (user, outcome, answer_at)
             }
         };
-        if let Some(key) = key {
-            self.remember(user, key, op, outcome, answer_at);
+        // One that unregistered remembers nothing. // 9.4
+        if let Some(key) = key.filter(|_| self.is_registered(user)) {
+            self.remember(user, key, op, outcome.clone(), answer_at);
         }
         Owed {
             outcome,
@@ -238,7 +244,7 @@ impl Model {
             return Some(self.owe(Some(user), Err(refuse("request_key_reused"))));
         }
         Some(Owed {
-            outcome: remembered.outcome,
+            outcome: remembered.outcome.clone(),
             caller: Some(user),
             answer_at: remembered.answer_at.max(self.now), // 10.5
             repeated: true,
@@ -247,7 +253,7 @@ impl Model {
 
     /// Remembers the first outcome under a key, unless it is a retryable refusal. // 3
     fn remember(&mut self, user: User, key: u128, op: &Op, outcome: Outcome, answer_at: Time) {
-        if outcome.is_err_and(|refusal| refusal.is_retryable()) {
+        if outcome.as_ref().is_err_and(Refusal::is_retryable) {
             return;
         }
         let remembered = Remembered {
@@ -270,7 +276,8 @@ impl Model {
             Op::EnterQueue {
                 display_name,
                 interests,
-            } => self.enter_queue(user, display_name, interests, said),
+                ..
+            } => self.enter_queue(user, display_name.as_ref(), interests, said),
             Op::LeaveQueue => self.leave_queue(user),
             Op::Login { username, room } => self.login(user, username, room),
             Op::Send { room, text, epoch } => self.send(user, *room, text, *epoch),
@@ -293,18 +300,18 @@ impl Model {
                 let (stress, boss_alert) = self.mood(user, self.now).unwrap_or((0, 0));
                 Ok(Answer::Mood { stress, boss_alert })
             }
-            Op::Check { .. } => Ok(Answer::Done), // Reads are no entries. // 9.5
+            Op::Unregister => {
+                self.forget(user); // 5.5
+                Ok(Answer::Done)
+            }
+            // Reads are no entries. // 9.5
+            Op::Check { .. } | Op::History { .. } | Op::ListUsers { .. } => Ok(Answer::Done),
         };
         (outcome, self.now)
     }
 
     /// `login` of a known caller. // 5.6
-    fn login(
-        &mut self,
-        user: User,
-        name: &std::sync::Arc<str>,
-        room: &std::sync::Arc<str>,
-    ) -> Outcome {
+    fn login(&mut self, user: User, name: &Arc<str>, room: &Arc<str>) -> Outcome {
         let naming = self.check_name(Some(user), name)?;
         self.check_join(Some(user), room)?;
         self.name(user, name, naming);

@@ -84,12 +84,12 @@ impl Witness {
             } => {
                 findings.leave_unjudged(Property::Outcomes, 1);
                 self.book.answer((record.agent, call), user, outcome, at);
-                let answered = Fact::Answered(user, op.verb(), *outcome);
+                let answered = Fact::Answered(user, op.verb(), outcome.clone());
                 if let (
                     Op::Check {
                         after: Some(after), ..
                     },
-                    Ok(Answer::Read { cursor, more }),
+                    Ok(Answer::Read { cursor, more, .. }),
                 ) = (op, outcome)
                 {
                     let left_at = (!more).then_some(called_at);

@@ -1,11 +1,16 @@
 //! A checked scenario: what `scenario.rs` makes of the YAML, and all that a world needs to know.
 
+mod persona;
+
+pub use persona::{Habits, Manner, Naming, Persona, Reads};
+
 use std::fmt;
 use std::sync::Arc;
 
 use chat_types::{BreakKind, Config, Span};
 
 use crate::draw::{Quantiles, Ratio};
+use crate::protocol::ReadBy;
 use crate::recipe::Recipe;
 
 /// A whole scenario, checked.
@@ -130,36 +135,6 @@ pub enum ArrivalMode {
     Poisson,
 }
 
-/// A kind of user.
-#[derive(Clone, Debug)]
-pub struct Persona {
-    /// Its name.
-    pub name: String,
-    /// How often it is drawn, against the others.
-    pub weight: u32,
-    /// What it does that a perfect client would not.
-    pub habits: Habits,
-    /// Whether it holds an event stream.
-    pub stream: bool,
-    /// What it does.
-    pub flow: Arc<[Step]>,
-}
-
-/// What real clients do. Drawn per call, but `bare_check` and `no_key` once per user.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Habits {
-    /// Never passes `after` to `check`.
-    pub bare_check: Ratio,
-    /// Forgets its handle and registers again (drawn before each step of the flow).
-    pub forget_handle: Ratio,
-    /// Gives a call up after 60 s, or at the first timeout if that is earlier.
-    pub abandon: Ratio,
-    /// Sends the next step's call without waiting for this one's answer.
-    pub parallel: Ratio,
-    /// Retries without a request key.
-    pub no_key: Ratio,
-}
-
 /// A text to say.
 #[derive(Clone, Debug)]
 pub enum Text {
@@ -167,6 +142,17 @@ pub enum Text {
     Words(Arc<str>),
     /// So many characters.
     Length(Arc<Quantiles>),
+    /// So many characters of an alphabet beyond ASCII.
+    Letters(Alphabet, Arc<Quantiles>),
+}
+
+/// What a drawn text is made of, beyond ASCII.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Alphabet {
+    /// Words of many scripts.
+    Words,
+    /// Any characters: combining marks, emoji, directions, the astral planes, controls.
+    Unicode,
 }
 
 /// One step of a flow.
@@ -209,8 +195,12 @@ pub struct Choice {
 /// A call as a flow writes it. Rooms are the user's current room unless named.
 #[derive(Clone, Debug)]
 pub enum Verb {
-    /// `enter_queue: { interests: [rust, chess] }`
+    /// `enter_queue: { interests: [rust, chess], name: Ann, user_id: ann }`
     EnterQueue {
+        /// The display name; the user's own unless given.
+        name: Option<Arc<str>>,
+        /// The public id to be known by; only a registration carries one.
+        user_id: Option<Arc<str>>,
         /// What one would talk about.
         interests: Arc<[Arc<str>]>,
     },
@@ -222,14 +212,29 @@ pub enum Verb {
         room: Arc<str>,
         /// 1: that very room. More: the user draws one of so many, `hall-0` to `hall-499`.
         rooms: u32,
+        /// The display name; the user's own unless given.
+        name: Option<Arc<str>>,
     },
     /// `send: { text: "hello" }` or `send: { length: { min: 5, max: 400 } }`
     Send(Text),
-    /// `check: { wait: 5s }`
+    /// `check: { wait: 5s, as: reader }`
     Check {
         /// How long to wait for something to come.
         wait: Span,
+        /// By which secret.
+        by: ReadBy,
     },
+    /// `history: { before: 12, limit: 20 }`
+    History {
+        /// Only messages before this place of the room.
+        before: Option<u64>,
+        /// At most so many.
+        limit: u32,
+    },
+    /// `list_users`
+    ListUsers,
+    /// `unregister`: leave everything, and be forgotten. Other calls need a registration first.
+    Unregister,
     /// `talking_stick`
     TalkingStick,
     /// `append: { length: 120 }`
@@ -281,6 +286,9 @@ impl Verb {
             | Self::Typing
             | Self::Block
             | Self::Report { .. }
+            | Self::History { .. }
+            | Self::ListUsers
+            | Self::Unregister
             | Self::Mood => false,
         }
     }
@@ -293,6 +301,8 @@ pub struct ScriptUser {
     pub name: String,
     /// Whether it holds an event stream.
     pub stream: bool,
+    /// By which secret it opens its stream.
+    pub stream_by: ReadBy,
     /// What the network does to each opening of its stream in turn: to the request, and to the word
     /// that it is open (the `reply`, which does not get lost).
     pub opens: Vec<Net>,
@@ -529,6 +539,8 @@ pub enum OperatorAct {
     Close { user: Option<u32> },
     /// Put somebody out for good, by name.
     Ban { user: Option<u32> },
+    /// Lift a ban; that of the user who was banned last unless named.
+    Unban { user: Option<u32> },
 }
 
 /// What a figure must keep to.

@@ -173,14 +173,35 @@ pub enum Entry {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the variant says what its fields are")]
 pub enum Act {
-    Mute { user: User },
-    Unmute { user: User },
-    Kick { user: User, room: Room },
-    Close { room: Room },
-    BanUser { user: User },
-    Unban { name: Arc<str> },
-    BanAddress { address: u64 },
-    UnbanAddress { address: u64 },
+    Mute {
+        user: User,
+        reason: Arc<str>,
+    },
+    Unmute {
+        user: User,
+    },
+    Kick {
+        user: User,
+        room: Room,
+        reason: Arc<str>,
+    },
+    Close {
+        room: Room,
+        reason: Arc<str>,
+    },
+    BanUser {
+        user: User,
+        reason: Arc<str>,
+    },
+    Unban {
+        name: Arc<str>,
+    },
+    BanAddress {
+        address: u64,
+    },
+    UnbanAddress {
+        address: u64,
+    },
 }
 
 /// Events of one inbox that left the server at once.

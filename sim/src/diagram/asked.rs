@@ -29,7 +29,7 @@ pub(super) fn asked(op: &Op, keyed: bool) -> Asked {
         } => {
             facts.push(("epoch", epoch.to_string()));
         }
-        Op::Check { after, wait } => {
+        Op::Check { after, wait, .. } => {
             let after = after.map_or_else(
                 || "the server's own cursor".to_owned(),
                 |after| after.to_string(),
@@ -51,9 +51,12 @@ pub(super) fn asked(op: &Op, keyed: bool) -> Asked {
         | Op::Block { .. }
         | Op::Report { .. }
         | Op::Break { .. }
-        | Op::Mood => {}
+        | Op::Mood
+        | Op::Unregister
+        | Op::History { .. }
+        | Op::ListUsers { .. } => {}
     }
-    if !keyed && !matches!(op, Op::Check { .. } | Op::Mood) {
+    if !keyed && !op.is_read() {
         facts.push(("request key", "none".to_owned()));
     }
     Asked {
@@ -77,7 +80,9 @@ pub(super) fn place_of(answer: &Answer) -> Option<(Room, u64)> {
         | Answer::OnBreak { .. }
         | Answer::Mood { .. }
         | Answer::Done
-        | Answer::Read { .. } => None,
+        | Answer::Read { .. }
+        | Answer::History { .. }
+        | Answer::Members { .. } => None,
     }
 }
 

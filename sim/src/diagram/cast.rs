@@ -218,7 +218,8 @@ impl Observer for CastObserver {
             What::Called {
                 op:
                     Op::EnterQueue {
-                        display_name: name, ..
+                        display_name: Some(name),
+                        ..
                     }
                     | Op::Login { username: name, .. },
                 ..
@@ -244,7 +245,9 @@ impl Observer for CastObserver {
                 | Answer::OnBreak { .. }
                 | Answer::Mood { .. }
                 | Answer::Done
-                | Answer::Read { .. } => {}
+                | Answer::Read { .. }
+                | Answer::History { .. }
+                | Answer::Members { .. } => {}
             },
             What::Received { saw, .. } => {
                 if let Some((room, seq)) = saw.place() {

@@ -6,7 +6,7 @@ use chat_core::{Ticket, Time};
 
 use super::action::Ask;
 use super::print::{Base, Reader, print_shown};
-use crate::protocol::{Answer, CallId, Op, Outcome, Room, Saw, StickChange, User};
+use crate::protocol::{Answer, CallId, Op, Outcome, ReadBy, Room, Saw, StickChange, User};
 
 /// A call whose answer was lost.
 #[derive(Clone, Debug)]
@@ -72,7 +72,8 @@ impl Client {
         let room = self.room;
         match ask {
             Ask::Enter => Op::EnterQueue {
-                display_name: given_name(self.number),
+                user_id: None,
+                display_name: Some(given_name(self.number)),
                 interests: Arc::from([]),
             },
             Ask::LeaveQueue => Op::LeaveQueue,
@@ -103,44 +104,48 @@ impl Client {
             Ask::Check => Op::Check {
                 after: Some(self.cursor),
                 wait: chat_core::Span::ZERO,
+                by: ReadBy::Handle,
             },
         }
     }
 
     /// Learns from an answer.
     pub(super) fn learn(&mut self, outcome: &Outcome) {
-        match *outcome {
+        match outcome {
             Ok(Answer::Waiting { user, .. }) => {
-                self.user = Some(user);
+                self.user = Some(*user);
                 self.waits = true;
             }
             Ok(Answer::Matched {
                 user,
                 room,
                 partner,
+                ..
             }) => {
-                self.user = Some(user);
-                self.meet(room, partner);
+                self.user = Some(*user);
+                self.meet(*room, *partner);
             }
             Ok(Answer::LoggedIn { user, room }) => {
-                self.user = Some(user);
-                self.enter(room);
+                self.user = Some(*user);
+                self.enter(*room);
             }
             Ok(Answer::LeftQueue { .. }) => self.waits = false,
             Ok(Answer::LeftChat) => self.leave(),
             Ok(Answer::Stick { place, epoch, .. }) => {
-                self.waits = place > 0;
-                if place == 0 {
-                    self.epoch = Some(epoch);
+                self.waits = *place > 0;
+                if *place == 0 {
+                    self.epoch = Some(*epoch);
                 }
             }
-            Ok(Answer::OnBreak { user, .. }) => self.user = Some(user),
+            Ok(Answer::OnBreak { user, .. }) => self.user = Some(*user),
             Ok(
                 Answer::Draft { .. }
                 | Answer::Sent { .. }
                 | Answer::Mood { .. }
                 | Answer::Done
-                | Answer::Read { .. },
+                | Answer::Read { .. }
+                | Answer::History { .. }
+                | Answer::Members { .. },
             )
             | Err(_) => {}
         }
@@ -238,13 +243,16 @@ fn asked(op: &Op, base: &Base) -> (&'static str, Option<u32>, Option<u64>) {
         | Op::TalkingStick { room }
         | Op::Undo { room }
         | Op::Reset { room }
-        | Op::Typing { room } => (behind(room), None),
+        | Op::Typing { room }
+        | Op::History { room, .. }
+        | Op::ListUsers { room } => (behind(room), None),
         Op::Block { user } | Op::Report { user, .. } => (None, Some(user.0.into())),
         Op::EnterQueue { .. }
         | Op::LeaveQueue
         | Op::Login { .. }
         | Op::Break { .. }
         | Op::Mood
+        | Op::Unregister
         | Op::Check { .. } => (None, None),
     };
     (op.verb(), room, number)

@@ -23,6 +23,7 @@ use crate::plan::{
     Argument, Client, Delivery, Fault, FaultKind, Need, Net, Plan, ScriptStep, ScriptUser, Step,
     Text, Verb, Workload,
 };
+use crate::protocol::ReadBy;
 
 /// How long each step of a path takes.
 const STEP: Span = Span::millis(10);
@@ -82,6 +83,7 @@ impl Writer {
         let user = |number| ScriptUser {
             name: name(number).to_string(),
             stream: true,
+            stream_by: ReadBy::Handle,
             opens: Vec::new(),
         };
         Self {
@@ -194,10 +196,13 @@ impl Writer {
 fn verb(ask: Ask) -> Verb {
     match ask {
         Ask::Enter => Verb::EnterQueue {
+            name: None,
+            user_id: None,
             interests: Arc::default(),
         },
         Ask::LeaveQueue => Verb::LeaveQueue,
         Ask::Login => Verb::Login {
+            name: None,
             room: "lobby".into(),
             rooms: 1,
         },
@@ -208,7 +213,10 @@ fn verb(ask: Ask) -> Verb {
         Ask::Reset => Verb::Reset,
         Ask::Send => Verb::Send(Text::Words("hi".into())),
         Ask::Block => Verb::Block,
-        Ask::Check => Verb::Check { wait: Span::ZERO },
+        Ask::Check => Verb::Check {
+            wait: Span::ZERO,
+            by: ReadBy::Handle,
+        },
     }
 }
 

@@ -14,7 +14,7 @@ use super::client::{Client, Unanswered};
 use super::print::{Base, Reader, print, print_shown};
 use crate::history::{Observer as _, Path, Record, Retry, What, WorldRecord};
 use crate::plan::Plan;
-use crate::protocol::{Agent, Answer, CallId, Op, Outcome, Saw, StickChange, User};
+use crate::protocol::{Agent, Answer, CallId, Op, Outcome, ReadBy, Saw, StickChange, User};
 use crate::translate::{self, judged};
 use crate::user::Credential;
 use sim_judge::{Judge, Judgement};
@@ -268,7 +268,10 @@ impl Tiny {
                 outcome: &outcome,
             },
         );
-        if outcome.is_err_and(|refusal| refusal.code == "unknown_handle") {
+        if outcome
+            .as_ref()
+            .is_err_and(|refusal| refusal.code == "unknown_handle")
+        {
             self.forget(user);
         }
         outcome
@@ -297,7 +300,8 @@ impl Tiny {
         let ticket = self.ticket();
         let client = &self.clients[usize::from(user)];
         let secret = client.secret();
-        let call = translate::open_stream(Credential::Handle { secret }, client.cursor);
+        let call =
+            translate::open_stream(Credential::Handle { secret }, ReadBy::Handle, client.cursor);
         self.clients[usize::from(user)].stream = Some(ticket);
         self.submit(user, ticket, call);
         let told = self.answers.iter().position(|told| told.0 == ticket);
@@ -491,7 +495,7 @@ impl Tiny {
                 .is_registered(user)
                 .then(|| self.call(user, Ask::Check));
             match outcome.flatten() {
-                Some(Ok(Answer::Read { cursor, more })) if more || cursor > before => {}
+                Some(Ok(Answer::Read { cursor, more, .. })) if more || cursor > before => {}
                 Some(Ok(_)) => {
                     self.record(user, What::Drained);
                     return;

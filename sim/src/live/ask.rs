@@ -58,6 +58,10 @@ pub(super) struct Arguments<'a> {
     /// What plain HTTP calls the wait.
     #[serde(skip_serializing_if = "Option::is_none")]
     delay: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    before: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    limit: Option<u32>,
 }
 
 impl<'a> Arguments<'a> {
@@ -89,10 +93,12 @@ impl Ask {
         };
         match &self.op {
             Op::EnterQueue {
+                user_id,
                 display_name,
                 interests,
             } => Arguments {
-                display_name: Some(display_name),
+                user_id: user_id.as_deref().map(|id| names.of_run(id)),
+                display_name: display_name.as_deref(),
                 interests: Some(interests.iter().map(|one| &**one).collect()),
                 ..base
             },
@@ -139,15 +145,44 @@ impl Ask {
                 excuse: excuse.as_deref(),
                 ..base
             },
-            Op::Check { after, wait } => Arguments {
-                after: *after,
-                wait_seconds: Some(wait.as_secs()),
-                ..Arguments::default()
-            },
-            Op::LeaveQueue => base,
-            Op::Mood => Arguments::default(),
+            Op::LeaveQueue | Op::Unregister => base,
+            Op::Check { .. } | Op::History { .. } | Op::ListUsers { .. } | Op::Mood => {
+                of_read(&self.op, names)
+            }
         }
     }
+}
+
+/// The arguments of a call that reads; none of any other.
+fn of_read<'a>(op: &Op, names: &Names) -> Arguments<'a> {
+    let room_text = |room: &Option<Room>| room.map(|room| names.room_text(room));
+    if let Op::Check { after, wait, .. } = op {
+        return Arguments {
+            after: *after,
+            wait_seconds: Some(wait.as_secs()),
+            ..Arguments::default()
+        };
+    }
+    if let Op::History {
+        room,
+        before,
+        limit,
+    } = op
+    {
+        return Arguments {
+            room_id: room_text(room),
+            before: *before,
+            limit: Some(*limit),
+            ..Arguments::default()
+        };
+    }
+    if let Op::ListUsers { room } = op {
+        return Arguments {
+            room_id: room_text(room),
+            ..Arguments::default()
+        };
+    }
+    Arguments::default()
 }
 
 /// The tool that a call is.
@@ -168,7 +203,10 @@ pub(super) fn tool(op: &Op) -> &'static str {
         Op::Report { .. } => "report_user",
         Op::Break { kind, .. } => kind.name(),
         Op::Mood => "check_stress_status",
+        Op::Unregister => "unregister",
         Op::Check { .. } => "check",
+        Op::History { .. } => "history",
+        Op::ListUsers { .. } => "list_users",
     }
 }
 
@@ -196,7 +234,10 @@ pub(super) fn route(ask: &Ask) -> Cow<'static, str> {
         | Op::Block { .. }
         | Op::Report { .. }
         | Op::Break { .. }
-        | Op::Mood => format!("/tools/{}", ask.tool()).into(),
+        | Op::Mood
+        | Op::Unregister
+        | Op::History { .. }
+        | Op::ListUsers { .. } => format!("/tools/{}", ask.tool()).into(),
     }
 }
 
@@ -206,6 +247,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::protocol::ReadBy;
 
     fn ask(op: Op) -> Ask {
         Ask {
@@ -229,6 +271,7 @@ mod tests {
         let check = ask(Op::Check {
             after: Some(3),
             wait: Span::millis(2_900),
+            by: ReadBy::Handle,
         });
         assert_eq!(of(&check), json!({ "after": 3, "wait_seconds": 2 }));
         let renamed = serde_json::to_value(check.arguments(&names).with_delay()).unwrap();

@@ -1,6 +1,7 @@
 //! Events of an inbox as servers write them, and as clients see them.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use chat_core::{Span, Time};
 use serde::Deserialize;
@@ -8,7 +9,8 @@ use serde::Deserialize;
 use super::clock::{Clock, timestamp};
 use super::names::Names;
 use crate::protocol::{
-    EndReason, LostRange, Membership, Moderated, Presence, Room, Saw, StickChange, StickLoss, User,
+    EndReason, LostRange, Membership, Moderated, Presence, Room, Saw, Shown, StickChange,
+    StickLoss, User,
 };
 
 /// An event as it is written.
@@ -49,6 +51,8 @@ pub(super) struct EventJson<'a> {
 pub(super) struct WhoJson<'a> {
     #[serde(borrow)]
     pub(super) user_id: Cow<'a, str>,
+    #[serde(borrow)]
+    pub(super) display_name: Cow<'a, str>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -80,6 +84,9 @@ pub(super) struct Event {
     /// All but what is borrowed.
     shape: Saw<'static>,
     text: Box<str>,
+    reason: Box<str>,
+    /// The participant that it names.
+    shown: Shown<Arc<str>>,
     rooms: Box<[LostRange]>,
 }
 
@@ -100,44 +107,47 @@ impl Event {
                 rooms: &[],
             }),
             text: json.message.as_deref().unwrap_or_default().into(),
+            reason: json.reason.as_deref().unwrap_or_default().into(),
+            shown: json.who().map(|who| names.shown(who)).unwrap_or_default(),
             rooms: rooms.collect(),
         })
     }
 
     /// What the client sees.
     pub(super) fn saw(&self) -> Saw<'_> {
-        match self.shape {
-            Saw::Message {
-                room,
-                room_seq,
-                sender,
-                epoch,
-                ..
-            } => Saw::Message {
-                room,
-                room_seq,
-                sender,
-                text: &self.text,
-                epoch,
-            },
-            Saw::Gap { from, to, lost, .. } => Saw::Gap {
-                from,
-                to,
-                lost,
-                rooms: &self.rooms,
-            },
-            Saw::Found { .. }
-            | Saw::Ended { .. }
-            | Saw::PartnerAway { .. }
-            | Saw::PartnerBack { .. }
-            | Saw::Member { .. }
-            | Saw::Stick { .. }
-            | Saw::Moderation { .. } => self.shape,
+        let mut saw: Saw<'_> = self.shape;
+        match &mut saw {
+            Saw::Found { shown, .. }
+            | Saw::PartnerAway { shown, .. }
+            | Saw::PartnerBack { shown, .. }
+            | Saw::Member { shown, .. }
+            | Saw::Stick { shown, .. } => *shown = self.shown.as_ref(),
+            Saw::Message { shown, text, .. } => {
+                *shown = self.shown.as_ref();
+                *text = &self.text;
+            }
+            Saw::Moderation { shown, reason, .. } => {
+                *shown = self.shown.as_ref();
+                *reason = &self.reason;
+            }
+            Saw::Gap { rooms, .. } => *rooms = &self.rooms,
+            Saw::Ended { .. } => {}
         }
+        saw
     }
 }
 
-/// What it says besides a message's text and a gap's rooms. None if that is not complete.
+impl<'a> EventJson<'a> {
+    /// The participant that it names.
+    fn who(&self) -> Option<&WhoJson<'a>> {
+        self.partner
+            .as_ref()
+            .or(self.sender.as_ref())
+            .or(self.user.as_ref())
+    }
+}
+
+/// What it says besides names, texts and a gap's rooms. None if that is not complete.
 fn shape(json: &EventJson<'_>, names: &Names) -> Option<Saw<'static>> {
     if json.kind == "gap" {
         let (from, to) = (json.from_seq?, json.to_seq?);
@@ -155,11 +165,13 @@ fn shape(json: &EventJson<'_>, names: &Names) -> Option<Saw<'static>> {
             room,
             room_seq,
             partner: who(&json.partner)?,
+            shown: Shown::NAMELESS,
         }),
         "message.received" => Some(Saw::Message {
             room,
             room_seq,
             sender: who(&json.sender)?,
+            shown: Shown::NAMELESS,
             text: "",
             epoch: json.epoch,
         }),
@@ -168,8 +180,18 @@ fn shape(json: &EventJson<'_>, names: &Names) -> Option<Saw<'static>> {
             room_seq,
             reason: reason(json.reason.as_deref()?)?,
         }),
-        "partner.away" => Some(Saw::PartnerAway { room, room_seq }),
-        "partner.reconnected" => Some(Saw::PartnerBack { room, room_seq }),
+        "partner.away" => Some(Saw::PartnerAway {
+            room,
+            room_seq,
+            partner: who(&json.partner)?,
+            shown: Shown::NAMELESS,
+        }),
+        "partner.reconnected" => Some(Saw::PartnerBack {
+            room,
+            room_seq,
+            partner: who(&json.partner)?,
+            shown: Shown::NAMELESS,
+        }),
         kind => {
             let user = who(&json.user);
             of_member(kind, (room, room_seq), user)
@@ -232,6 +254,7 @@ fn of_member(
         room,
         room_seq,
         user: user?,
+        shown: Shown::NAMELESS,
         change,
     })
 }
@@ -256,6 +279,7 @@ fn of_stick(
         room,
         room_seq,
         user,
+        shown: Shown::NAMELESS,
         change,
     })
 }
@@ -275,7 +299,9 @@ fn of_moderation(
         room,
         room_seq,
         user,
+        shown: Shown::NAMELESS,
         act,
+        reason: "",
     })
 }
 
@@ -303,6 +329,10 @@ mod tests {
             room: Room(3),
             room_seq: 4,
             sender: User(2),
+            shown: Shown {
+                chosen_id: None,
+                name: "Ben",
+            },
             text: "a\nb",
             epoch: Some(7),
         };

@@ -4,11 +4,12 @@
 //! else it writes gets a number of its own, from the upper half, in the order of first sight.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use chat_core::{Reject, mix};
 
-use crate::protocol::{Room, User};
+use super::event::WhoJson;
+use crate::protocol::{Room, Shown, User};
 
 /// From here on, numbers stand for ids that hold no number.
 const OTHERS: u32 = 1 << 31;
@@ -101,6 +102,11 @@ impl Names {
 
     /// The name of a room as this run has it.
     pub(super) fn room_name(&self, name: &str) -> String {
+        self.of_run(name)
+    }
+
+    /// An id or a name as this run has it.
+    pub(super) fn of_run(&self, name: &str) -> String {
         format!("{name}{}", self.suffix)
     }
 
@@ -111,6 +117,15 @@ impl Names {
 
     pub(super) fn user(&self, text: &str) -> User {
         User(self.users.number(text))
+    }
+
+    /// How a participant is shown, as the server writes it.
+    pub(super) fn shown(&self, who: &WhoJson<'_>) -> Shown<Arc<str>> {
+        let id = &*who.user_id;
+        Shown {
+            chosen_id: self.users.written(id).is_none().then(|| id.into()),
+            name: (*who.display_name).into(),
+        }
     }
 
     pub(super) fn room(&self, text: &str) -> Room {

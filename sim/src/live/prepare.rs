@@ -272,6 +272,9 @@ fn tools_of(verb: &Verb) -> Vec<&'static str> {
         Verb::Break {
             kind: Some(kind), ..
         } => vec![kind.name(), "check_stress_status"],
+        Verb::History { .. } => vec!["history"],
+        Verb::ListUsers => vec!["list_users"],
+        Verb::Unregister => vec!["unregister"],
         Verb::Mood => vec!["check_stress_status"],
     }
 }

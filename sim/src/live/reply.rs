@@ -8,8 +8,9 @@ use serde::Deserialize;
 
 use super::clock::{Clock, timestamp};
 use super::event::{Event, EventJson, WhoJson};
+use super::lists::{MemberJson, NoticeJson, PastJson};
 use super::names::{Names, code};
-use crate::protocol::{Answer, Earlier, Op, Outcome, Refusal};
+use crate::protocol::{Answer, Earlier, Op, Outcome, Refusal, Room};
 
 /// What the results of all tools are together; each has some of it.
 #[derive(Debug, Default, Deserialize)]
@@ -47,6 +48,19 @@ pub(super) struct ReplyJson<'a> {
     events: Option<Vec<EventJson<'a>>>,
     cursor: Option<u64>,
     more: Option<bool>,
+    unread: Option<u64>,
+    estimated_wait_seconds: Option<u64>,
+    #[serde(borrow)]
+    holder: Option<WhoJson<'a>>,
+    lease_expires_in_seconds: Option<u64>,
+    #[serde(borrow)]
+    draft_suffix: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    pub(super) notices: Option<Vec<NoticeJson<'a>>>,
+    #[serde(borrow)]
+    pub(super) messages: Option<Vec<PastJson<'a>>>,
+    #[serde(borrow)]
+    pub(super) users: Option<Vec<MemberJson<'a>>>,
 }
 
 /// A refusal as it is written.
@@ -152,10 +166,12 @@ impl Reader<'_> {
                 user: user()?,
                 room: room()?,
                 partner: self.names.user(&json.partner.as_ref()?.user_id),
+                shown: self.names.shown(json.partner.as_ref()?),
             },
             Op::EnterQueue { .. } => Answer::Waiting {
                 user: user()?,
                 position: json.position?,
+                estimated_wait: json.estimated_wait_seconds.map(Span::secs),
             },
             Op::LeaveQueue => Answer::LeftQueue { left: json.left? },
             Op::Login { .. } => Answer::LoggedIn {
@@ -169,19 +185,18 @@ impl Reader<'_> {
                 turns_left: json.turns_left,
             },
             Op::LeaveChat { .. } => Answer::LeftChat,
-            Op::TalkingStick { room: asked } => Answer::Stick {
-                room: room().or(*asked)?,
-                place: json.place?,
-                epoch: json.epoch?,
-            },
+            Op::TalkingStick { room: asked } => self.stick(room().or(*asked)?, json)?,
             Op::Append { .. } | Op::Undo { .. } | Op::Reset { .. } => match json.draft_length {
                 Some(length) => Answer::Draft {
                     length,
                     truncated: json.truncated.unwrap_or(0),
+                    suffix: json.draft_suffix.as_deref().map(Into::into),
                 },
                 None => Answer::Done,
             },
-            Op::Typing { .. } | Op::Block { .. } | Op::Report { .. } => Answer::Done,
+            Op::Typing { .. } | Op::Block { .. } | Op::Report { .. } | Op::Unregister => {
+                Answer::Done
+            }
             Op::Break { .. } => Answer::OnBreak {
                 // Who has a handle is not told who it is again.
                 user: user().unwrap_or_default(),
@@ -196,11 +211,34 @@ impl Reader<'_> {
             Op::Check { .. } => Answer::Read {
                 cursor: json.cursor?,
                 more: json.more?,
+                unread: json.unread.unwrap_or_default(),
+                notices: self.notices(json),
+            },
+            Op::History { room: asked, .. } => Answer::History {
+                room: room().or(*asked)?,
+                messages: self.messages(json),
+            },
+            Op::ListUsers { room: asked } => Answer::Members {
+                room: room().or(*asked)?,
+                members: self.members(json),
             },
         })
     }
 
-    fn time(&self, text: Option<&str>) -> Time {
+    fn stick(&self, room: Room, json: &ReplyJson<'_>) -> Option<Answer> {
+        let holder = json.holder.as_ref();
+        let lease = json.lease_expires_in_seconds.map(Span::secs);
+        Some(Answer::Stick {
+            room,
+            place: json.place?,
+            epoch: json.epoch?,
+            holder: holder.map(|who| self.names.user(&who.user_id)),
+            lease_until: self.clock.now() + lease.unwrap_or_default(),
+        })
+    }
+
+    /// A server's timestamp by this client's clock; the moment of reading where there is none.
+    pub(super) fn time(&self, text: Option<&str>) -> Time {
         let at = text.and_then(timestamp);
         at.map_or_else(|| self.clock.now(), |at| self.clock.of_server(at))
     }
@@ -238,7 +276,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::protocol::{Room, User};
+    use crate::protocol::{ReadBy, User};
 
     fn reply(op: &Op, value: &Value) -> Option<Reply> {
         let (names, clock) = (Names::new(0), Clock::start());
@@ -251,7 +289,8 @@ mod tests {
 
     fn enter() -> Op {
         Op::EnterQueue {
-            display_name: "Ann".into(),
+            user_id: None,
+            display_name: Some("Ann".into()),
             interests: [].into(),
         }
     }
@@ -267,6 +306,7 @@ mod tests {
         let expected = Answer::Waiting {
             user: User(7),
             position: 2,
+            estimated_wait: None,
         };
         assert_eq!(reply.outcome, Ok(expected));
         let credentials = reply.credentials.unwrap();
@@ -279,6 +319,7 @@ mod tests {
         let op = Op::Check {
             after: None,
             wait: Span::ZERO,
+            by: ReadBy::Handle,
         };
         let page = json!({
             "events": [{ "seq": 1, "type": "user.joined", "timestamp": "2026-01-01T00:00:00.000Z",
@@ -289,6 +330,8 @@ mod tests {
         let expected = Answer::Read {
             cursor: 1,
             more: false,
+            unread: 0,
+            notices: Box::default(),
         };
         assert_eq!(reply.outcome, Ok(expected));
         assert_eq!(reply.events.len(), 1);

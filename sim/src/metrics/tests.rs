@@ -64,7 +64,8 @@ fn end(metrics: &mut Metrics, at: u64) {
 
 fn enter() -> Op {
     Op::EnterQueue {
-        display_name: Arc::from("ann"),
+        user_id: None,
+        display_name: Some(Arc::from("ann")),
         interests: Arc::default(),
     }
 }
@@ -80,6 +81,7 @@ fn a_wait_that_never_ends_counts_with_the_length_it_has_reached() {
         call(&mut metrics, 1, Agent(agent), &enter());
     }
     let found = Saw::Found {
+        shown: crate::protocol::Shown::default(),
         room: LOBBY,
         room_seq: 1,
         partner: User(11),
@@ -107,6 +109,7 @@ fn a_claim_that_ended_otherwise_is_no_wait() {
     type Then = fn(&mut Metrics);
     let back = |metrics: &mut Metrics| {
         let saw = Saw::Member {
+            shown: crate::protocol::Shown::default(),
             room: LOBBY,
             room_seq: 9,
             user: User(10),
@@ -128,6 +131,8 @@ fn a_claim_that_ended_otherwise_is_no_wait() {
             "closed",
             |m| {
                 let saw = Saw::Moderation {
+                    reason: "",
+                    shown: crate::protocol::Shown::default(),
                     room: LOBBY,
                     room_seq: 9,
                     user: None,

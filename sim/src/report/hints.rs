@@ -50,5 +50,18 @@ pub(super) const fn hint(point: Point) -> &'static str {
         Point::BossAlarmed | Point::BreakHeld => "a higher boss_alertness, or breaks in a row",
         Point::BossCalmed => "a shorter boss_alertness_cooldown, or a longer run",
         Point::StressFull => "two hours of think between breaks",
+        Point::HistoryRead => "history steps, after others spoke",
+        Point::UsersListed => "list_users steps, by users who are in a room",
+        Point::Noticed => "check steps, while others are typing or wait in a check",
+        Point::ReadByReader => "check: { as: reader } steps",
+        Point::TwoStreams => "the second_stream habit",
+        Point::NameRefused => "personas with names: odd",
+        Point::IdTaken => "several users who enter_queue with one user_id",
+        Point::MessageTooLong => "a lower max_message, or longer texts",
+        Point::BeyondAscii => "an alphabet under the lengths of texts",
+        Point::Unregistered => "unregister steps",
+        Point::Reported => "report steps, after a message or a match",
+        Point::Banned => "operator: ban under faults",
+        Point::Unbanned => "operator: unban under faults, after a ban",
     }
 }

@@ -28,6 +28,7 @@ pub(crate) const FILE: &str = "scenarios/burst.yaml";
 
 fn persona(name: &str, weight: u32) -> Arc<Persona> {
     Arc::new(Persona {
+        manner: crate::plan::Manner::default(),
         name: name.to_owned(),
         weight,
         habits: Habits::default(),

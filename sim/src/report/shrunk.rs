@@ -187,18 +187,18 @@ fn step_words(step: &Step) -> String {
 fn verb_words(verb: &Verb) -> String {
     let said = |verb: &str, text: &Text| match text {
         Text::Words(words) => format!("{verb} {words:?}"),
-        Text::Length(length) => {
+        Text::Length(length) | Text::Letters(_, length) => {
             format!("{verb} {}", plural(length.max(), "character", "characters"))
         }
     };
     match verb {
-        Verb::EnterQueue { interests } if interests.is_empty() => "enter_queue".to_owned(),
-        Verb::EnterQueue { interests } => format!("enter_queue {}", interests.join(", ")),
+        Verb::EnterQueue { interests, .. } if interests.is_empty() => "enter_queue".to_owned(),
+        Verb::EnterQueue { interests, .. } => format!("enter_queue {}", interests.join(", ")),
         Verb::LeaveQueue => "leave_queue".to_owned(),
         Verb::Login { room, .. } => format!("login {room}"),
         Verb::Send(text) => said("send", text),
-        Verb::Check { wait } if *wait == Span::ZERO => "check".to_owned(),
-        Verb::Check { wait } => format!("check, waits {wait}"),
+        Verb::Check { wait, .. } if *wait == Span::ZERO => "check".to_owned(),
+        Verb::Check { wait, .. } => format!("check, waits {wait}"),
         Verb::TalkingStick => "talking_stick".to_owned(),
         Verb::Append(text) => said("append", text),
         Verb::Undo => "undo".to_owned(),
@@ -212,6 +212,9 @@ fn verb_words(verb: &Verb) -> String {
         Verb::Break {
             kind: Some(kind), ..
         } => format!("break: {}", kind.name()),
+        Verb::History { .. } => "history".to_owned(),
+        Verb::ListUsers => "list_users".to_owned(),
+        Verb::Unregister => "unregister".to_owned(),
         Verb::Mood => "look at one's stress".to_owned(),
     }
 }
@@ -290,6 +293,7 @@ fn fault_words(kind: &FaultKind, users: &[ScriptUser]) -> String {
                 OperatorAct::Kick { user } => ("kicks", user),
                 OperatorAct::Close { user } => ("closes the room of", user),
                 OperatorAct::Ban { user } => ("bans", user),
+                OperatorAct::Unban { user } => ("lifts the ban of", user),
             };
             let whom = user.map_or_else(|| "somebody".to_owned(), |user| name(users, user));
             format!("operator {verb} {whom}")

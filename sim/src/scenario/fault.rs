@@ -46,7 +46,7 @@ pub(super) const MAX_COUNT: u32 = 1_000_000;
 pub(super) const VICTIM_KEYS: [&str; 3] = ["share", "users", "for"];
 pub(super) const SLOW_DISK_KEYS: [&str; 2] = ["factor", "for"];
 pub(super) const FAIL_DISK_KEYS: [&str; 2] = ["for", "unknown"];
-pub(super) const ACTS: [&str; 5] = ["mute", "unmute", "kick", "close", "ban"];
+pub(super) const ACTS: [&str; 6] = ["mute", "unmute", "kick", "close", "ban", "unban"];
 pub(super) const ACT_KEYS: [&str; 1] = ["user"];
 
 /// The faults in the order of their moments, and for each where it is written and when it ends.
@@ -206,7 +206,8 @@ fn operator(node: &Node, users: Users<'_>) -> Read<OperatorAct> {
         "unmute" => OperatorAct::Unmute { user },
         "kick" => OperatorAct::Kick { user },
         "close" => OperatorAct::Close { user },
-        _ => OperatorAct::Ban { user },
+        "ban" => OperatorAct::Ban { user },
+        _ => OperatorAct::Unban { user },
     })
 }
 

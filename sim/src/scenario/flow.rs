@@ -6,18 +6,35 @@ use chat_core::{BreakKind, Config, Span};
 
 use super::error::{Problem, Read};
 use super::fields::Fields;
-use super::forms::{count, expected, list, listed, name, some_time, span, text};
+use super::forms::{count, expected, list, listed, name, some_time, span, text, word};
 use super::node::{Node, Value};
 use super::possible::refuse_impossible;
 use super::tables::Tables;
 use super::written::{CALLS, OTHERS, WITHOUT_VALUE, Written, unknown_verb, verbs};
 use crate::names;
-use crate::plan::{Choice, Step, Text, Verb};
+use crate::plan::{Alphabet, Choice, Step, Text, Verb};
+use crate::protocol::ReadBy;
 
-pub(super) const ENTER_QUEUE_KEYS: [&str; 1] = ["interests"];
-pub(super) const LOGIN_KEYS: [&str; 2] = ["room", "rooms"];
-pub(super) const TEXT_KEYS: [&str; 2] = ["text", "length"];
-pub(super) const CHECK_KEYS: [&str; 1] = ["wait"];
+pub(super) const ENTER_QUEUE_KEYS: [&str; 3] = ["interests", "name", "user_id"];
+pub(super) const LOGIN_KEYS: [&str; 3] = ["room", "rooms", "name"];
+pub(super) const TEXT_KEYS: [&str; 3] = ["text", "length", "alphabet"];
+/// What a drawn text is made of.
+pub(super) const ALPHABETS: [(&str, Option<Alphabet>); 3] = [
+    ("ascii", None),
+    ("words", Some(Alphabet::Words)),
+    ("unicode", Some(Alphabet::Unicode)),
+];
+pub(super) const CHECK_KEYS: [&str; 2] = ["wait", "as"];
+pub(super) const HISTORY_KEYS: [&str; 2] = ["before", "limit"];
+/// The secrets by which an inbox can be read.
+pub(super) const READ_BY: [(&str, ReadBy); 2] =
+    [("handle", ReadBy::Handle), ("reader", ReadBy::ReaderId)];
+/// How many past messages a `history` asks for unless told otherwise.
+const HISTORY_LIMIT: u32 = 50;
+/// The most that it may ask for.
+pub(super) const MOST_HISTORY: u32 = 500;
+/// The last place of a room that a `history` may name.
+pub(super) const LAST_PLACE: u32 = 1_000_000_000;
 pub(super) const REPORT_KEYS: [&str; 1] = ["reason"];
 pub(super) const BREAK_KEYS: [&str; 2] = ["kind", "excuse"];
 pub(super) const AWAIT_KEYS: [&str; 2] = ["event", "within"];
@@ -159,9 +176,7 @@ impl<'a> Flows<'a> {
             written.take_nothing()?;
         }
         Ok(match written.verb {
-            "enter_queue" => Verb::EnterQueue {
-                interests: interests(written)?,
-            },
+            "enter_queue" => enter_queue(written)?,
             "leave_queue" => Verb::LeaveQueue,
             "login" => login(written)?,
             "send" => Verb::Send(self.words(written, "`send`")?),
@@ -176,6 +191,9 @@ impl<'a> Flows<'a> {
             "block" => Verb::Block,
             "report" => report(written)?,
             "break" => resting(written)?,
+            "history" => history(written)?,
+            "list_users" => Verb::ListUsers,
+            "unregister" => Verb::Unregister,
             // `Written::read` lets only listed verbs through; the callers handle the rest.
             other => return Err(unknown_verb(written.place, other)),
         })
@@ -184,19 +202,29 @@ impl<'a> Flows<'a> {
     fn words(&mut self, written: &Written<'_>, what: &'static str) -> Read<Text> {
         const EXAMPLE: &str = "{ text: \"hello\" }";
         let fields = Fields::read(written.need(EXAMPLE)?, what, &TEXT_KEYS)?;
-        let (key, node) = fields.one_of(&TEXT_KEYS, EXAMPLE)?;
-        Ok(if key == "length" {
-            Text::Length(self.tables.drawn_length(node)?)
-        } else {
-            Text::Words(bounded_text(node)?)
+        let (key, node) = fields.one_of(&["text", "length"], EXAMPLE)?;
+        if key == "text" {
+            fields.refuse(&["alphabet"], "a written text has its own letters")?;
+            return Ok(Text::Words(bounded_text(node)?));
+        }
+        let length = self.tables.drawn_length(node)?;
+        let alphabet = fields
+            .get("alphabet")
+            .map_or(Ok(None), |node| word(node, "an alphabet", &ALPHABETS))?;
+        Ok(match alphabet {
+            None => Text::Length(length),
+            Some(alphabet) => Text::Letters(alphabet, length),
         })
     }
 
     fn check(&self, written: &Written<'_>) -> Read<Verb> {
         let mut wait = Span::ZERO;
-        if let Some(fields) = written.fields("`check`", &CHECK_KEYS)?
-            && let Some(node) = fields.get("wait")
-        {
+        let fields = written.fields("`check`", &CHECK_KEYS)?;
+        let get = |key| fields.and_then(|fields| fields.get(key));
+        let by = get("as").map_or(Ok(ReadBy::Handle), |node| {
+            word(node, "a secret to read by", &READ_BY)
+        })?;
+        if let Some(node) = get("wait") {
             wait = span(node)?;
             if wait > self.server.max_wait {
                 return Err(Problem::new(
@@ -206,7 +234,7 @@ impl<'a> Flows<'a> {
                 ));
             }
         }
-        Ok(Verb::Check { wait })
+        Ok(Verb::Check { wait, by })
     }
 }
 
@@ -215,23 +243,39 @@ pub(super) fn weight(node: &Node) -> Read<u32> {
     count(node, 1..=MAX_WEIGHT)
 }
 
-fn interests(written: &Written<'_>) -> Read<Arc<[Arc<str>]>> {
+fn enter_queue(written: &Written<'_>) -> Read<Verb> {
     let fields = written.fields("`enter_queue`", &ENTER_QUEUE_KEYS)?;
-    let Some(node) = fields.and_then(|fields| fields.get("interests")) else {
-        return Ok(Arc::default());
-    };
-    list(node, "interests")?
-        .iter()
-        .map(|item| name(item, "an interest"))
-        .collect()
+    let get = |key| fields.and_then(|fields| fields.get(key));
+    let interest = |item: &Node| name(item, "an interest");
+    let interests = get("interests").map_or_else(
+        || Ok(Arc::default()),
+        |node| list(node, "interests")?.iter().map(interest).collect(),
+    )?;
+    Ok(Verb::EnterQueue {
+        name: get("name").map(bounded_text).transpose()?,
+        user_id: get("user_id").map(bounded_text).transpose()?,
+        interests,
+    })
 }
 
 fn login(written: &Written<'_>) -> Read<Verb> {
     let fields = written.fields("`login`", &LOGIN_KEYS)?;
     let get = |key| fields.and_then(|fields| fields.get(key));
     let rooms = get("rooms").map_or(Ok(1), |node| count(node, 1..=MAX_ROOMS))?;
-    let room = get("room").map_or_else(|| Ok(Arc::from("lobby")), |node| name(node, "a room"))?;
-    Ok(Verb::Login { room, rooms })
+    let room = get("room").map_or_else(|| Ok(Arc::from("lobby")), bounded_text)?;
+    let name = get("name").map(bounded_text).transpose()?;
+    Ok(Verb::Login { room, rooms, name })
+}
+
+fn history(written: &Written<'_>) -> Read<Verb> {
+    let fields = written.fields("`history`", &HISTORY_KEYS)?;
+    let get = |key| fields.and_then(|fields| fields.get(key));
+    let before = get("before").map(|node| count(node, 1..=LAST_PLACE));
+    let limit = get("limit").map_or(Ok(HISTORY_LIMIT), |node| count(node, 1..=MOST_HISTORY))?;
+    Ok(Verb::History {
+        before: before.transpose()?.map(u64::from),
+        limit,
+    })
 }
 
 fn report(written: &Written<'_>) -> Read<Verb> {

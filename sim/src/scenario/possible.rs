@@ -86,6 +86,7 @@ impl Possible {
             }
             Verb::Login { .. } => self.room = Has::Perhaps,
             Verb::TalkingStick => self.claim = Has::Perhaps,
+            Verb::Unregister => return Self::default(),
             Verb::LeaveQueue
             | Verb::Send(_)
             | Verb::Check { .. }
@@ -98,6 +99,8 @@ impl Possible {
             | Verb::Block
             | Verb::Report { .. }
             | Verb::Break { .. }
+            | Verb::History { .. }
+            | Verb::ListUsers
             | Verb::Mood => {}
         }
         self
@@ -108,7 +111,7 @@ impl Possible {
 fn needs(verb: &Verb) -> Need {
     match verb {
         Verb::EnterQueue { .. } | Verb::Login { .. } | Verb::Break { .. } => Need::Nothing,
-        Verb::Check { .. } | Verb::Mood => Need::Handle,
+        Verb::Check { .. } | Verb::Mood | Verb::Unregister => Need::Handle,
         Verb::LeaveQueue => Need::PlaceInQueue,
         Verb::Send(_)
         | Verb::TalkingStick
@@ -119,7 +122,9 @@ fn needs(verb: &Verb) -> Need {
         | Verb::LeaveChat
         | Verb::Typing
         | Verb::Block
-        | Verb::Report { .. } => Need::Room,
+        | Verb::Report { .. }
+        | Verb::History { .. }
+        | Verb::ListUsers => Need::Room,
     }
 }
 

@@ -10,8 +10,9 @@ use super::flow::Flows;
 use super::forms::{expected, list, name, span, text, word};
 use super::node::{Entry, Node, Place, Value, shortened};
 use super::tables::Tables;
-use super::workload::STREAMS;
+use super::workload::stream;
 use crate::plan::{Argument, Delivery, Net, ScriptStep, ScriptUser, Step};
+use crate::protocol::ReadBy;
 
 pub(super) const USER_KEYS: [&str; 3] = ["name", "stream", "opens"];
 pub(super) const STEP_KEYS: [&str; 5] = ["at", "user", "do", "leave_out", "net"];
@@ -96,15 +97,16 @@ fn user(node: &Node) -> Read<ScriptUser> {
         return Ok(ScriptUser {
             name,
             stream: true,
+            stream_by: ReadBy::Handle,
             opens: Vec::new(),
         });
     }
     let fields = Fields::read(node, "a user", &USER_KEYS)?;
+    let stream = stream(fields.get("stream"))?;
     Ok(ScriptUser {
         name: name(fields.need("name", "name: a")?, WHAT)?.to_string(),
-        stream: fields.get("stream").map_or(Ok(true), |node| {
-            word(node, "an answer to which stream a user holds", &STREAMS)
-        })?,
+        stream: stream.is_some(),
+        stream_by: stream.unwrap_or_default(),
         opens: fields.get("opens").map_or(Ok(Vec::new()), openings)?,
     })
 }

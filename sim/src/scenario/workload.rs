@@ -12,7 +12,8 @@ use super::flow::{Flows, weight};
 use super::forms::{count, expected, list, name, ratio, some_time, thousandths, word};
 use super::node::Node;
 use super::tables::Tables;
-use crate::plan::{ArrivalMode, Arrivals, Habits, Persona, Phase};
+use crate::plan::{ArrivalMode, Arrivals, Habits, Manner, Naming, Persona, Phase, Reads};
+use crate::protocol::ReadBy;
 
 pub(super) const PHASE_KEYS: [&str; 8] = [
     "name",
@@ -24,21 +25,38 @@ pub(super) const PHASE_KEYS: [&str; 8] = [
     "max_users",
     "pause",
 ];
-pub(super) const PERSONA_KEYS: [&str; 5] = ["name", "weight", "habits", "stream", "flow"];
-pub(super) const HABIT_KEYS: [&str; 5] = [
+pub(super) const PERSONA_KEYS: [&str; 7] = [
+    "name", "weight", "habits", "stream", "reads", "names", "flow",
+];
+pub(super) const HABIT_KEYS: [&str; 6] = [
     "bare_check",
     "forget_handle",
     "abandon",
     "parallel",
     "no_key",
+    "second_stream",
 ];
 /// How arrivals are spread.
 pub(super) const MODES: [(&str, ArrivalMode); 2] = [
     ("uniform", ArrivalMode::Uniform),
     ("poisson", ArrivalMode::Poisson),
 ];
-/// Whether a user holds an event stream.
-pub(super) const STREAMS: [(&str, bool); 2] = [("none", false), ("events", true)];
+/// Whether a user holds an event stream, and by which secret it opens it.
+pub(super) const STREAMS: [(&str, Option<ReadBy>); 3] = [
+    ("none", None),
+    ("events", Some(ReadBy::Handle)),
+    ("reader", Some(ReadBy::ReaderId)),
+];
+/// How a user reads its inbox.
+pub(super) const READS: [(&str, Reads); 2] =
+    [("exactly", Reads::Exactly), ("stream", Reads::ByStream)];
+/// What a user calls itself.
+pub(super) const NAMINGS: [(&str, Naming); 4] = [
+    ("given", Naming::Given),
+    ("scripts", Naming::Scripts),
+    ("alike", Naming::Alike),
+    ("odd", Naming::Odd),
+];
 /// How many users may come in all.
 pub(super) const MAX_USERS: u64 = 1_000_000;
 
@@ -196,15 +214,38 @@ pub(super) fn personas(
 
 fn persona(node: &Node, server: &Config, tables: &mut Tables) -> Read<Persona> {
     let fields = Fields::read(node, "a persona", &PERSONA_KEYS)?;
-    let stream = fields.get("stream").map_or(Ok(true), |node| {
-        word(node, "an answer to which stream a user holds", &STREAMS)
+    let stream = stream(fields.get("stream"))?;
+    let reads = fields.get("reads").map_or(Ok(Reads::default()), |node| {
+        word(node, "a way to read an inbox", &READS)
     })?;
+    let names = fields.get("names").map_or(Ok(Naming::default()), |node| {
+        word(node, "a kind of names", &NAMINGS)
+    })?;
+    if let (Reads::ByStream, None, Some(node)) = (reads, stream, fields.get("reads")) {
+        return Err(Problem::new(
+            node.place,
+            "a user without a stream cannot read by it",
+            "`reads: exactly`, or a `stream`",
+        ));
+    }
     Ok(Persona {
         name: name(fields.need("name", "name: penpal")?, "a name")?.to_string(),
         weight: fields.get("weight").map_or(Ok(1), weight)?,
         habits: fields.get("habits").map_or(Ok(Habits::default()), habits)?,
-        stream,
+        stream: stream.is_some(),
+        manner: Manner {
+            stream_by: stream.unwrap_or_default(),
+            reads,
+            names,
+        },
         flow: Flows::new(server, tables).flow(fields.need("flow", "flow: [enter_queue]")?)?,
+    })
+}
+
+/// Which stream a user holds.
+pub(super) fn stream(node: Option<&Node>) -> Read<Option<ReadBy>> {
+    node.map_or(Ok(Some(ReadBy::Handle)), |node| {
+        word(node, "an answer to which stream a user holds", &STREAMS)
     })
 }
 
@@ -217,5 +258,6 @@ fn habits(node: &Node) -> Read<Habits> {
         abandon: chance("abandon")?.unwrap_or_default(),
         parallel: chance("parallel")?.unwrap_or_default(),
         no_key: chance("no_key")?.unwrap_or_default(),
+        second_stream: chance("second_stream")?.unwrap_or_default(),
     })
 }

@@ -1,22 +1,26 @@
 //! A plan as a scenario file: the other way round, so that what was drawn or shrunk can be run,
 //! read and kept. What is as by default is left out.
 
+mod steps;
+
 use std::fmt::{self, Write as _};
 
 use chat_core::{Config, Span};
 use serde_json::Value as Json;
 
-use super::flow::STATUS;
 use super::script::ARGUMENTS;
 use super::surroundings;
-use super::workload::MODES;
+use super::workload::{MODES, NAMINGS, READS};
 use crate::draw::{Quantiles, Ratio, Shape};
 use crate::names::PROPERTIES;
 use crate::plan::{
-    ArrivalMode, Arrivals, Capacity, Client, Delivery, Fault, FaultKind, Habits, Need, Net,
-    Network, OperatorAct, Persona, Phase, Plan, Race, Schedule, ScriptStep, ScriptUser, Step, Text,
-    Threshold, Verb, Victims, Workload,
+    ArrivalMode, Arrivals, Capacity, Client, Delivery, Fault, FaultKind, Habits, Naming, Need, Net,
+    Network, OperatorAct, Persona, Phase, Plan, Race, Reads, Schedule, ScriptStep, ScriptUser,
+    Threshold, Victims, Workload,
 };
+use crate::protocol::ReadBy;
+
+use steps::flow_step;
 
 /// Columns of a line of comment.
 const COLUMNS: usize = 98;
@@ -139,8 +143,22 @@ fn quoted(text: &str) -> String {
     if plain {
         text.to_owned()
     } else {
-        Json::from(text).to_string()
+        in_quotes(text)
     }
+}
+
+/// A text between quotes, with escapes for what a reader of YAML or a person cannot see.
+fn in_quotes(text: &str) -> String {
+    let mut quoted = String::with_capacity(text.len() + 2);
+    for c in Json::from(text).to_string().chars() {
+        if (c.is_ascii() && c != '\u{7f}') || c.is_alphanumeric() {
+            quoted.push(c);
+        } else {
+            // Writing to a string cannot fail.
+            let _ = write!(quoted, "\\U{:08X}", u32::from(c));
+        }
+    }
+    quoted
 }
 
 /// Words that some reader of YAML takes for something else than text.
@@ -156,6 +174,11 @@ fn section(file: &mut String, key: &str, parts: &[Option<String>]) {
     if let Some(map) = map(parts) {
         line(file, format_args!("{key}: {map}"));
     }
+}
+
+/// A text under a key, if it is there.
+fn text_part(key: &str, text: Option<&str>) -> Option<String> {
+    part(key, quoted(text?))
 }
 
 fn part(key: &str, value: impl fmt::Display) -> Option<String> {
@@ -317,13 +340,36 @@ fn persona(file: &mut String, persona: &Persona) {
     if let Some(habits) = habits(persona.habits) {
         line(file, format_args!("    habits: {habits}"));
     }
-    if !persona.stream {
-        line(file, format_args!("    stream: none"));
+    if let Some(word) = stream_word(persona.stream, persona.manner.stream_by) {
+        line(file, format_args!("    stream: {word}"));
+    }
+    if persona.manner.reads != Reads::default() {
+        let word = word_of(&READS, persona.manner.reads);
+        line(file, format_args!("    reads: {word}"));
+    }
+    if persona.manner.names != Naming::default() {
+        let word = word_of(&NAMINGS, persona.manner.names);
+        line(file, format_args!("    names: {word}"));
     }
     line(file, format_args!("    flow:"));
     for step in persona.flow.iter() {
         line(file, format_args!("      - {}", flow_step(step)));
     }
+}
+
+/// Which stream a user holds; none for the usual one.
+fn stream_word(stream: bool, by: ReadBy) -> Option<&'static str> {
+    match (stream, by) {
+        (false, _) => Some("none"),
+        (true, ReadBy::Handle) => None,
+        (true, ReadBy::ReaderId) => Some("reader"),
+    }
+}
+
+/// The word of a value, which is in the table.
+fn word_of<T: Copy + PartialEq>(table: &[(&'static str, T)], value: T) -> &'static str {
+    let found = table.iter().find(|(_, of)| *of == value);
+    found.map_or("", |(word, _)| *word)
 }
 
 fn habits(habits: Habits) -> Option<String> {
@@ -334,83 +380,8 @@ fn habits(habits: Habits) -> Option<String> {
         chance("abandon", habits.abandon),
         chance("parallel", habits.parallel),
         chance("no_key", habits.no_key),
+        chance("second_stream", habits.second_stream),
     ])
-}
-
-/// One step of a flow, on one line.
-fn flow_step(step: &Step) -> String {
-    let several = |steps: &[Step]| {
-        let steps: Vec<String> = steps.iter().map(flow_step).collect();
-        format!("[{}]", steps.join(", "))
-    };
-    match step {
-        Step::Call(verb) => call(verb),
-        Step::Await { event, within } => {
-            format!("{{ await: {{ event: {event}, within: {within} }} }}")
-        }
-        Step::Think(length) => format!("{{ think: {} }}", spans(length)),
-        Step::Loop { count, steps } => {
-            format!(
-                "{{ loop: {{ count: {count}, steps: {} }} }}",
-                several(steps)
-            )
-        }
-        Step::Choose(choices) => {
-            let choices: Vec<String> = choices
-                .iter()
-                .map(|c| format!("{{ weight: {}, steps: {} }}", c.weight, several(&c.steps)))
-                .collect();
-            format!("{{ choose: [{}] }}", choices.join(", "))
-        }
-        Step::Disconnect(None) => "disconnect".to_owned(),
-        Step::Disconnect(Some(length)) => format!("{{ disconnect: {{ for: {length} }} }}"),
-    }
-}
-
-fn call(verb: &Verb) -> String {
-    let with = |name: &str, text: &Text| match text {
-        Text::Words(words) => format!("{{ {name}: {{ text: {} }} }}", Json::from(&**words)),
-        Text::Length(length) => format!("{{ {name}: {{ length: {} }} }}", lengths(length)),
-    };
-    match verb {
-        Verb::EnterQueue { interests } if interests.is_empty() => "enter_queue".to_owned(),
-        Verb::EnterQueue { interests } => {
-            let interests: Vec<String> = interests.iter().map(|i| quoted(i)).collect();
-            format!(
-                "{{ enter_queue: {{ interests: [{}] }} }}",
-                interests.join(", ")
-            )
-        }
-        Verb::LeaveQueue => "leave_queue".to_owned(),
-        Verb::Login { room, rooms } => {
-            let rooms = (*rooms > 1).then(|| format!("rooms: {rooms}"));
-            let keys = map(&[part("room", quoted(room)), rooms]);
-            format!("{{ login: {} }}", keys.unwrap_or_default())
-        }
-        Verb::Send(text) => with("send", text),
-        Verb::Check { wait } if *wait == Span::ZERO => "check".to_owned(),
-        Verb::Check { wait } => format!("{{ check: {{ wait: {wait} }} }}"),
-        Verb::TalkingStick => "talking_stick".to_owned(),
-        Verb::Append(text) => with("append", text),
-        Verb::Undo => "undo".to_owned(),
-        Verb::Reset => "reset".to_owned(),
-        Verb::Push => "push".to_owned(),
-        Verb::LeaveChat => "leave_chat".to_owned(),
-        Verb::Typing => "typing".to_owned(),
-        Verb::Block => "block".to_owned(),
-        Verb::Report { reason } => {
-            format!("{{ report: {{ reason: {} }} }}", Json::from(&**reason))
-        }
-        Verb::Break { kind, excuse } => {
-            let excuse = excuse.as_ref().map(|text| Json::from(&**text).to_string());
-            let keys = [
-                kind.and_then(|kind| part("kind", kind.name().to_owned())),
-                excuse.and_then(|text| part("excuse", text)),
-            ];
-            map(&keys).map_or_else(|| "break".to_owned(), |keys| format!("{{ break: {keys} }}"))
-        }
-        Verb::Mood => format!("{{ break: {{ kind: {STATUS} }} }}"),
-    }
 }
 
 fn user(user: &ScriptUser) -> String {
@@ -418,12 +389,13 @@ fn user(user: &ScriptUser) -> String {
     let opens: Vec<String> = opens
         .map(|net| net.unwrap_or_else(|| "{}".into()))
         .collect();
-    if user.stream && opens.is_empty() {
+    let stream = stream_word(user.stream, user.stream_by);
+    if stream.is_none() && opens.is_empty() {
         return quoted(&user.name);
     }
     let parts = [
         part("name", quoted(&user.name)),
-        (!user.stream).then(|| "stream: none".to_owned()),
+        stream.map(|word| format!("stream: {word}")),
         (!opens.is_empty()).then(|| format!("opens: [{}]", opens.join(", "))),
     ];
     map(&parts).unwrap_or_default()
@@ -546,6 +518,7 @@ fn operator(act: &OperatorAct, users: &[ScriptUser]) -> String {
         OperatorAct::Kick { user } => ("kick", user),
         OperatorAct::Close { user } => ("close", user),
         OperatorAct::Ban { user } => ("ban", user),
+        OperatorAct::Unban { user } => ("unban", user),
     };
     match user {
         None => name.to_owned(),

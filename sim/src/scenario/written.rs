@@ -6,7 +6,7 @@ use super::fields::Fields;
 use super::node::{Node, Place, Value, shortened};
 
 /// The verbs that call the server.
-pub(super) const CALLS: [&str; 15] = [
+pub(super) const CALLS: [&str; 18] = [
     "enter_queue",
     "leave_queue",
     "login",
@@ -22,11 +22,14 @@ pub(super) const CALLS: [&str; 15] = [
     "block",
     "report",
     "break",
+    "history",
+    "list_users",
+    "unregister",
 ];
 /// The verbs that do not.
 pub(super) const OTHERS: [&str; 5] = ["await", "think", "loop", "choose", "disconnect"];
 /// The verbs that mean something without a value.
-pub(super) const BARE: [&str; 14] = [
+pub(super) const BARE: [&str; 17] = [
     "enter_queue",
     "leave_queue",
     "login",
@@ -40,10 +43,13 @@ pub(super) const BARE: [&str; 14] = [
     "block",
     "report",
     "break",
+    "history",
+    "list_users",
+    "unregister",
     "disconnect",
 ];
 /// The verbs that never take a value.
-pub(super) const WITHOUT_VALUE: [&str; 8] = [
+pub(super) const WITHOUT_VALUE: [&str; 10] = [
     "leave_queue",
     "talking_stick",
     "undo",
@@ -52,6 +58,8 @@ pub(super) const WITHOUT_VALUE: [&str; 8] = [
     "leave_chat",
     "typing",
     "block",
+    "list_users",
+    "unregister",
 ];
 
 /// A verb as it is written, with its value if it has one.

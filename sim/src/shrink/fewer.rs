@@ -269,7 +269,8 @@ fn keep_fault(fault: &mut Fault, place: &dyn Fn(u32) -> Option<u32>) -> bool {
         | OperatorAct::Unmute { user }
         | OperatorAct::Kick { user }
         | OperatorAct::Close { user }
-        | OperatorAct::Ban { user } => user,
+        | OperatorAct::Ban { user }
+        | OperatorAct::Unban { user } => user,
     };
     let named = user.is_some();
     *user = user.and_then(place);

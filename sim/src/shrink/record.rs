@@ -13,7 +13,7 @@ use crate::plan::{
     Argument, Delivery, Fault, FaultKind, Net, Network, OperatorAct, Plan, Schedule, ScriptStep,
     ScriptUser, Step, Text, Verb, Victims, Workload,
 };
-use crate::protocol::{Agent, CallId, Op};
+use crate::protocol::{Agent, CallId, Op, ReadBy};
 use crate::recipe::Recipe;
 
 /// How long a packet takes that is not spelled out: the median of the scenario's network.
@@ -129,6 +129,7 @@ impl Scribe {
         self.users.push(ScriptUser {
             name: format!("u{index}"),
             stream: false,
+            stream_by: ReadBy::Handle,
             opens: Vec::new(),
         });
         index
@@ -153,7 +154,7 @@ impl Scribe {
         let index = self.step(at, agent, Step::Call(verb(op)));
         let step = &mut self.steps[index];
         step.leave_out = left_out(op);
-        if !keyed && !matches!(op, Op::Check { .. }) {
+        if !keyed && !op.is_read() {
             step.leave_out.push(Argument::Key);
         }
         self.calls.insert((agent, call), index);
@@ -239,18 +240,28 @@ impl Scribe {
 
 /// What the call asked for, as a step writes it.
 fn verb(op: &Op) -> Verb {
-    let drawn = |text: &str| {
+    let drawn = |text: &Arc<str>| {
+        if !text.is_ascii() {
+            return Text::Words(text.clone());
+        }
         let length = text.chars().count().max(1) as u64;
         Text::Length(Arc::new(Quantiles::new(Shape::Fixed(length))))
     };
     match op {
-        Op::EnterQueue { interests, .. } => Verb::EnterQueue {
+        Op::EnterQueue {
+            user_id,
+            display_name,
+            interests,
+        } => Verb::EnterQueue {
+            name: display_name.as_ref().and_then(telling),
+            user_id: user_id.clone(),
             interests: interests.clone(),
         },
         Op::LeaveQueue => Verb::LeaveQueue,
-        Op::Login { room, .. } => Verb::Login {
+        Op::Login { room, username } => Verb::Login {
             room: room.clone(),
             rooms: 1,
+            name: telling(username),
         },
         Op::Send { text, .. } => Verb::Send(drawn(text)),
         Op::LeaveChat { .. } => Verb::LeaveChat,
@@ -269,8 +280,25 @@ fn verb(op: &Op) -> Verb {
             excuse: excuse.clone(),
         },
         Op::Mood => Verb::Mood,
-        Op::Check { wait, .. } => Verb::Check { wait: *wait },
+        Op::Unregister => Verb::Unregister,
+        Op::Check { wait, by, .. } => Verb::Check {
+            wait: *wait,
+            by: *by,
+        },
+        Op::History { before, limit, .. } => Verb::History {
+            before: *before,
+            limit: *limit,
+        },
+        Op::ListUsers { .. } => Verb::ListUsers,
     }
+}
+
+/// The name, if it may matter: not one that the world gave (`penpal#7`), nor a plain word, which
+/// is what users of the steps form are called.
+fn telling(name: &Arc<str>) -> Option<Arc<str>> {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'#' | b'-' | b'_');
+    let given = !name.is_empty() && name.bytes().all(plain);
+    (!given).then(|| name.clone())
 }
 
 /// What the call went without.
@@ -284,14 +312,17 @@ fn left_out(op: &Op) -> Vec<Argument> {
         | Op::TalkingStick { room }
         | Op::Undo { room }
         | Op::Reset { room }
-        | Op::Typing { room } => (Some(room), None),
+        | Op::Typing { room }
+        | Op::History { room, .. }
+        | Op::ListUsers { room } => (Some(room), None),
         Op::EnterQueue { .. }
         | Op::LeaveQueue
         | Op::Login { .. }
         | Op::Block { .. }
         | Op::Report { .. }
         | Op::Break { .. }
-        | Op::Mood => (None, None),
+        | Op::Mood
+        | Op::Unregister => (None, None),
         Op::Check { after, .. } => {
             if after.is_none() {
                 left_out.push(Argument::After);
@@ -336,6 +367,7 @@ fn named(fault: &Fault, struck: Option<Vec<u32>>) -> Option<Fault> {
                 OperatorAct::Kick { .. } => OperatorAct::Kick { user },
                 OperatorAct::Close { .. } => OperatorAct::Close { user },
                 OperatorAct::Ban { .. } => OperatorAct::Ban { user },
+                OperatorAct::Unban { .. } => OperatorAct::Unban { user },
             })
         }
         // Each answer that got lost is spelled out.

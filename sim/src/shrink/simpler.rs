@@ -8,6 +8,7 @@ use serde_json::{Map, Value as Json};
 use super::lab::{Lab, steps};
 use crate::draw::{Quantiles, Shape};
 use crate::plan::{Net, Plan, Schedule, ScriptStep, Step, Text, Verb, Victims, Workload};
+use crate::protocol::ReadBy;
 use crate::runner::Measured;
 use crate::scenario::{USUAL_CLIENT, usual_capacity, usual_network};
 
@@ -62,7 +63,7 @@ fn reword(step: &mut ScriptStep, words: &Text) -> bool {
     };
     let length = |text: &Text| match text {
         Text::Words(words) => words.chars().count() as u64,
-        Text::Length(length) => length.max(),
+        Text::Length(length) | Text::Letters(_, length) => length.max(),
     };
     let longer = length(text) > length(words);
     if longer {
@@ -71,15 +72,19 @@ fn reword(step: &mut ScriptStep, words: &Text) -> bool {
     longer
 }
 
-/// No interests, no waiting, and the room that everybody knows.
+/// No interests, no chosen name or id, no waiting, and the handle to read by.
 fn plain_verb(step: &mut ScriptStep) -> bool {
-    if let Step::Call(Verb::EnterQueue { interests }) = &mut step.what {
-        let some = !interests.is_empty();
-        *interests = Arc::default();
-        return some;
+    if let Step::Call(Verb::EnterQueue {
+        name,
+        user_id,
+        interests,
+    }) = &mut step.what
+    {
+        let chosen = name.take().is_some() | user_id.take().is_some();
+        return !std::mem::take(interests).is_empty() || chosen;
     }
-    if let Step::Call(Verb::Check { wait }) = &mut step.what {
-        return replace(wait, chat_core::Span::ZERO);
+    if let Step::Call(Verb::Check { wait, by }) = &mut step.what {
+        return replace(wait, chat_core::Span::ZERO) | replace(by, ReadBy::Handle);
     }
     false
 }

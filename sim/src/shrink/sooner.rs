@@ -310,7 +310,7 @@ fn length_of(kind: &mut FaultKind) -> Option<&mut Span> {
 fn step_length(step: &mut Step) -> Option<&mut Span> {
     match step {
         Step::Disconnect(length) => length.as_mut(),
-        Step::Call(crate::plan::Verb::Check { wait }) if *wait > Span::ZERO => Some(wait),
+        Step::Call(crate::plan::Verb::Check { wait, .. }) if *wait > Span::ZERO => Some(wait),
         Step::Call(_)
         | Step::Await { .. }
         | Step::Think(_)

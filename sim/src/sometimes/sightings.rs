@@ -5,7 +5,7 @@ use chat_core::{Span, Time};
 use super::{Point, Tally};
 use crate::history::{Observer, Path, Record, What, WorldRecord};
 use crate::protocol::{
-    Agent, Answer, CallId, EndReason, Moderated, Op, Outcome, Presence, Refusal, Room, Saw,
+    Agent, Answer, CallId, EndReason, Moderated, Op, Outcome, Presence, ReadBy, Refusal, Room, Saw,
     StickChange, User,
 };
 
@@ -97,8 +97,12 @@ impl Observer for Sightings {
         match *record {
             WorldRecord::Crashed { .. } => self.tally.reach(Point::Crash),
             WorldRecord::ClockJumped { by, .. } => self.jumped = self.jumped + by,
+            WorldRecord::Operated { verb, .. } => match verb {
+                "ban" => self.tally.reach(Point::Banned),
+                "unban" => self.tally.reach(Point::Unbanned),
+                _ => {}
+            },
             WorldRecord::Restarted { .. }
-            | WorldRecord::Operated { .. }
             | WorldRecord::Healed { .. }
             | WorldRecord::Sizes { .. }
             | WorldRecord::Ended { .. } => {}
@@ -180,7 +184,13 @@ impl Sightings {
         }
         match outcome {
             Ok(answer) => {
-                if let Op::Check { wait, .. } = op {
+                if let Op::Check { wait, by, .. } = op {
+                    if *by == ReadBy::ReaderId {
+                        self.tally.reach(Point::ReadByReader);
+                    }
+                    if matches!(answer, Answer::Read { notices, .. } if !notices.is_empty()) {
+                        self.tally.reach(Point::Noticed);
+                    }
                     self.checked(record, (call, called_at), *wait);
                 } else {
                     if matches!(op, Op::Break { .. }) && record.at.since(called_at) >= HELD {
@@ -251,7 +261,9 @@ impl Sightings {
                     client.waits_for_stick = true;
                 }
             }
-            Answer::Draft { length, truncated } => {
+            Answer::Draft {
+                length, truncated, ..
+            } => {
                 if length == 0 {
                     client.draft_epoch = None;
                 } else if matches!(op, Op::Append { .. }) {
@@ -271,6 +283,14 @@ impl Sightings {
                 stress, boss_alert, ..
             }
             | Answer::Mood { stress, boss_alert } => self.rested(agent, stress, boss_alert),
+            Answer::History { ref messages, .. } => {
+                if !messages.is_empty() {
+                    self.tally.reach(Point::HistoryRead);
+                }
+            }
+            Answer::Members { .. } => self.tally.reach(Point::UsersListed),
+            Answer::Done if *op == Op::Unregister => self.tally.reach(Point::Unregistered),
+            Answer::Done if matches!(op, Op::Report { .. }) => self.tally.reach(Point::Reported),
             Answer::LeftQueue { left: false }
             | Answer::LoggedIn { .. }
             | Answer::Sent { .. }
@@ -289,6 +309,9 @@ impl Sightings {
             "unknown_handle" => Point::UnknownHandle,
             "name_taken" => Point::NameTaken,
             "room_full" => Point::RoomFull,
+            "name_not_allowed" => Point::NameRefused,
+            "user_id_taken" => Point::IdTaken,
+            "message_too_long" => Point::MessageTooLong,
             _ => return,
         };
         self.tally.reach(point);
@@ -325,6 +348,9 @@ impl Sightings {
         if !first {
             self.tally.reach(Point::Redelivered);
             return;
+        }
+        if matches!(saw, Saw::Message { text, .. } if !text.is_ascii()) {
+            self.tally.reach(Point::BeyondAscii);
         }
         if path == Path::Check {
             self.tally.reach(Point::ByCheck);

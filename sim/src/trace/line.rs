@@ -224,7 +224,10 @@ impl<'a> Line<'a> {
             | Op::Undo { .. }
             | Op::Reset { .. }
             | Op::Typing { .. }
-            | Op::Mood => {}
+            | Op::Mood
+            | Op::Unregister
+            | Op::History { .. }
+            | Op::ListUsers { .. } => {}
         }
     }
 
@@ -249,7 +252,9 @@ impl<'a> Line<'a> {
                 self.room = Some(show_room(room));
                 self.room_seq = Some(room_seq);
             }
-            Answer::Stick { room, place, epoch } => {
+            Answer::Stick {
+                room, place, epoch, ..
+            } => {
                 self.room = Some(show_room(room));
                 self.place = Some(place);
                 self.epoch = Some(epoch);
@@ -261,6 +266,9 @@ impl<'a> Line<'a> {
             | Answer::Mood { stress, boss_alert } => {
                 self.stress = Some(stress);
                 self.boss_alert = Some(boss_alert);
+            }
+            Answer::History { room, .. } | Answer::Members { room, .. } => {
+                self.room = Some(show_room(room));
             }
             Answer::LeftQueue { .. } | Answer::LeftChat | Answer::Draft { .. } | Answer::Done => {}
         }

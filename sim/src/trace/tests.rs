@@ -4,7 +4,7 @@ use chat_core::Span;
 
 use super::*;
 use crate::history::{Path, Retry};
-use crate::protocol::{Answer, Earlier, LostRange, Outcome, Refusal, Saw, StickChange};
+use crate::protocol::{Answer, Earlier, LostRange, Outcome, Refusal, Saw, Shown, StickChange};
 
 const START: Time = Time(1_000_000_000);
 
@@ -55,6 +55,7 @@ fn play(observer: &mut dyn Observer) {
 }
 
 const GRANTED: Saw<'static> = Saw::Stick {
+    shown: Shown::NAMELESS,
     room: Room(3),
     room_seq: 17,
     user: User(9),
@@ -78,6 +79,7 @@ fn crash(observer: &mut dyn Observer) {
 /// The other user sees a long message, and a gap.
 fn hear(observer: &mut dyn Observer) {
     let message = Saw::Message {
+        shown: Shown::NAMELESS,
         room: Room(3),
         room_seq: 18,
         sender: User(7),

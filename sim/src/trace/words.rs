@@ -70,6 +70,9 @@ pub(crate) fn called(op: &Op) -> String {
         | Op::Push { .. }
         | Op::Typing { .. }
         | Op::Mood
+        | Op::Unregister
+        | Op::History { .. }
+        | Op::ListUsers { .. }
         | Op::Check { .. } => verb.to_owned(),
     }
 }
@@ -100,6 +103,8 @@ pub(crate) fn answered(op: &Op, outcome: &Outcome) -> Option<String> {
         }
         | Answer::Mood { stress, boss_alert } => format!("stress {stress}, boss {boss_alert}"),
         Answer::Done => format!("{} done", op.verb()),
+        Answer::History { ref messages, .. } => format!("{} past messages", messages.len()),
+        Answer::Members { ref members, .. } => format!("{} members", members.len()),
         Answer::Read { .. } => return None,
     })
 }

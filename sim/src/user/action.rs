@@ -2,7 +2,7 @@
 
 use chat_core::Span;
 
-use crate::protocol::{CallId, Op};
+use crate::protocol::{CallId, Op, ReadBy};
 
 /// What a user asks its world to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,6 +34,8 @@ pub enum Action {
         stream: u32,
         /// In whose name.
         who: Credential,
+        /// By which secret.
+        by: ReadBy,
         /// Events from behind this place.
         after: u64,
     },

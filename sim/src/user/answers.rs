@@ -32,7 +32,10 @@ impl VirtualUser {
         self.learn_rooms(&call.op, outcome);
         match outcome {
             Err(refusal) if refusal.code == "unknown_handle" => self.forget(now, o),
-            Err(refusal) if refusal.code == "name_taken" => self.try_another_name(now, &call, o),
+            Err(refusal) if self.asks_under_another_name(refusal.code) => {
+                self.try_another_name(now, &call, refusal.code, o);
+            }
+            Ok(_) if call.op == Op::Unregister => self.forget(now, o),
             Ok(_) | Err(_) => {}
         }
         self.after_call(now, now, &call, Some(outcome), o);
@@ -128,18 +131,19 @@ impl VirtualUser {
 
     /// What an answer says of the rooms that one is in.
     fn learn_rooms(&mut self, op: &Op, outcome: &Outcome) {
-        match *outcome {
+        match outcome {
             Ok(Answer::Waiting { .. }) => self.rooms.wait(),
             Ok(Answer::Matched { room, partner, .. }) => {
-                self.rooms.find(room, partner, &mut self.heard);
+                self.rooms.find(*room, *partner, &mut self.heard);
             }
-            Ok(Answer::LoggedIn { room, .. }) => self.rooms.join(room),
+            Ok(Answer::LoggedIn { room, .. }) => self.rooms.join(*room),
             Ok(Answer::LeftChat) => self.leave(op),
             Ok(Answer::Stick {
                 room,
                 place: 0,
                 epoch,
-            }) => self.rooms.hold(room, epoch, &mut self.heard),
+                ..
+            }) => self.rooms.hold(*room, *epoch, &mut self.heard),
             Ok(
                 Answer::LeftQueue { .. }
                 | Answer::Sent { .. }
@@ -148,10 +152,12 @@ impl VirtualUser {
                 | Answer::OnBreak { .. }
                 | Answer::Mood { .. }
                 | Answer::Done
-                | Answer::Read { .. },
+                | Answer::Read { .. }
+                | Answer::History { .. }
+                | Answer::Members { .. },
             ) => {}
             Err(Refusal { code, .. }) => {
-                if matches!(code, "chat_ended" | "room_not_found" | "not_in_room") {
+                if matches!(*code, "chat_ended" | "room_not_found" | "not_in_room") {
                     self.leave(op);
                 }
                 if matches!(op, Op::TalkingStick { .. }) {
@@ -180,7 +186,9 @@ fn room_of(op: &Op) -> Option<Option<Room>> {
         | Op::Undo { room }
         | Op::Reset { room }
         | Op::Push { room, .. }
-        | Op::Typing { room } => Some(*room),
+        | Op::Typing { room }
+        | Op::History { room, .. }
+        | Op::ListUsers { room } => Some(*room),
         Op::EnterQueue { .. }
         | Op::LeaveQueue
         | Op::Login { .. }
@@ -188,6 +196,7 @@ fn room_of(op: &Op) -> Option<Option<Room>> {
         | Op::Report { .. }
         | Op::Break { .. }
         | Op::Mood
+        | Op::Unregister
         | Op::Check { .. } => None,
     }
 }

@@ -14,7 +14,8 @@
 use chat_core::{Span, Time};
 
 use crate::history::{Observer, What};
-use crate::protocol::Op;
+use crate::plan::Reads;
+use crate::protocol::{Op, ReadBy};
 
 use super::flow::Pace;
 use super::heard::Kind;
@@ -144,13 +145,13 @@ impl VirtualUser {
     }
 
     fn poll_for_it(&mut self, now: Time, awaiting: &mut Awaiting, o: &mut impl Observer) {
-        if self.link.is_up() {
+        if self.link.is_up() || self.manner.reads == Reads::ByStream {
             awaiting.poll.stop();
             return;
         }
         awaiting.poll.want(now);
         if awaiting.poll.due() <= now {
-            let op = self.check(awaiting.ends.since(now).min(LONGEST_CHECK));
+            let op = self.check(awaiting.ends.since(now).min(LONGEST_CHECK), ReadBy::Handle);
             let arrivals = self.inbox.arrivals();
             let check = self.begin_call(now, now, op, Patience::ByHabit, o);
             awaiting.poll.sent(check, arrivals);

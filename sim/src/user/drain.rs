@@ -3,12 +3,17 @@
 use chat_core::{Span, Time};
 
 use crate::history::{Observer, What};
-use crate::protocol::{Answer, Op, Outcome};
+use crate::plan::Reads;
+use crate::protocol::{Answer, Op, Outcome, ReadBy};
 
 use super::flow::Pace;
 use super::poll::Poll;
 use super::steps::Patience;
 use super::{Doing, VirtualUser};
+
+/// How long a client that reads by its stream alone listens to a fresh one before it asks, by a
+/// check from behind the last event it has, whether anything is left.
+const LISTENS: Span = Span::secs(5);
 
 /// Reading the inbox to its end.
 #[derive(Clone, Copy, Debug)]
@@ -42,7 +47,7 @@ impl VirtualUser {
                 self.calls.hurry(now);
                 self.come_back(now, now);
             }
-            Doing::Drained => self.start_draining(now),
+            Doing::Drained => self.start_draining(now, o),
             Doing::Ready { .. }
             | Doing::Calling { .. }
             | Doing::Settling
@@ -55,10 +60,16 @@ impl VirtualUser {
     }
 
     /// The flow is over.
-    pub(super) fn start_draining(&mut self, now: Time) {
+    pub(super) fn start_draining(&mut self, now: Time, o: &mut impl Observer) {
+        if self.user.is_some() && self.manner.reads == Reads::ByStream {
+            self.reopen_stream(now, o);
+        }
         self.doing = if self.user.is_some() {
             let mut poll = Poll::OFF;
-            poll.want(now);
+            match self.manner.reads {
+                Reads::Exactly => poll.want(now),
+                Reads::ByStream => poll.want(now + LISTENS),
+            }
             Doing::Draining(Draining { began: now, poll })
         } else {
             Doing::Drained
@@ -74,8 +85,9 @@ impl VirtualUser {
     ) {
         if draining.poll.due() <= now {
             let op = Op::Check {
-                after: Some(self.inbox.cursor()),
+                after: Some(self.read_from()),
                 wait: Span::ZERO,
+                by: ReadBy::Handle,
             };
             let arrivals = self.inbox.arrivals();
             let check = self.begin_call(now, now, op, Patience::Lasting, o);
@@ -92,6 +104,7 @@ impl VirtualUser {
         outcome: Option<&Outcome>,
         o: &mut impl Observer,
     ) {
+        let by_stream = self.manner.reads == Reads::ByStream;
         let Doing::Draining(draining) = &mut self.doing else {
             return;
         };
@@ -99,7 +112,7 @@ impl VirtualUser {
         let at_end = matches!(outcome, Some(Ok(Answer::Read { more: false, .. })));
         if news {
             draining.poll.go_on(now);
-        } else if at_end && !self.inbox.has_holes() {
+        } else if at_end && (by_stream || !self.inbox.has_holes()) {
             self.record(now, What::Drained, o);
             self.doing = Doing::Drained;
         } else {

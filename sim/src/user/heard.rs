@@ -109,20 +109,25 @@ mod tests {
     use chat_core::Span;
 
     use super::*;
-    use crate::protocol::{EndReason, Room};
+    use crate::protocol::{EndReason, Room, Shown};
 
-    fn one_of_each() -> Vec<Saw<'static>> {
-        let (room, room_seq, user) = (Room(1), 1, User(2));
-        let mut all = vec![
+    const ROOM: Room = Room(1);
+    const USER: User = User(2);
+
+    fn of_pairs() -> [Saw<'static>; 5] {
+        let (room, room_seq, shown) = (ROOM, 1, Shown::NAMELESS);
+        [
             Saw::Found {
                 room,
                 room_seq,
-                partner: user,
+                partner: USER,
+                shown,
             },
             Saw::Message {
                 room,
                 room_seq,
-                sender: user,
+                sender: USER,
+                shown,
                 text: "",
                 epoch: None,
             },
@@ -131,55 +136,80 @@ mod tests {
                 room_seq,
                 reason: EndReason::Left,
             },
-            Saw::PartnerAway { room, room_seq },
-            Saw::PartnerBack { room, room_seq },
+            Saw::PartnerAway {
+                room,
+                room_seq,
+                partner: USER,
+                shown,
+            },
+            Saw::PartnerBack {
+                room,
+                room_seq,
+                partner: USER,
+                shown,
+            },
+        ]
+    }
+
+    fn member(change: Presence) -> Saw<'static> {
+        Saw::Member {
+            room: ROOM,
+            room_seq: 1,
+            user: USER,
+            shown: Shown::NAMELESS,
+            change,
+        }
+    }
+
+    fn stick(change: StickChange) -> Saw<'static> {
+        Saw::Stick {
+            room: ROOM,
+            room_seq: 1,
+            user: USER,
+            shown: Shown::NAMELESS,
+            change,
+        }
+    }
+
+    fn moderation(act: Moderated) -> Saw<'static> {
+        Saw::Moderation {
+            room: ROOM,
+            room_seq: 1,
+            user: Some(USER),
+            shown: Shown::NAMELESS,
+            act,
+            reason: "",
+        }
+    }
+
+    fn one_of_each() -> Vec<Saw<'static>> {
+        let lease = Span::ZERO;
+        let changes = [
+            Presence::Joined,
+            Presence::Left,
+            Presence::Away,
+            Presence::Back,
         ];
-        all.extend(
-            [
-                Presence::Joined,
-                Presence::Left,
-                Presence::Away,
-                Presence::Back,
-            ]
-            .map(|change| Saw::Member {
-                room,
-                room_seq,
-                user,
-                change,
-            }),
-        );
-        all.extend(
-            [
-                StickChange::Claimed { place: 1 },
-                StickChange::Granted {
-                    epoch: 1,
-                    lease: Span::ZERO,
-                },
-                StickChange::Released { epoch: 1 },
-                StickChange::Expired { epoch: 1 },
-            ]
-            .map(|change| Saw::Stick {
-                room,
-                room_seq,
-                user,
-                change,
-            }),
-        );
-        all.extend(
-            [Moderated::Muted, Moderated::Kicked, Moderated::Closed].map(|act| Saw::Moderation {
-                room,
-                room_seq,
-                user: Some(user),
-                act,
-            }),
-        );
-        all.push(Saw::Gap {
+        let sticks = [
+            StickChange::Claimed { place: 1 },
+            StickChange::Granted { epoch: 1, lease },
+            StickChange::Released { epoch: 1 },
+            StickChange::Expired { epoch: 1 },
+        ];
+        let acts = [Moderated::Muted, Moderated::Kicked, Moderated::Closed];
+        let gap = Saw::Gap {
             from: 1,
             to: 2,
             lost: 1,
             rooms: &[],
-        });
-        all
+        };
+        of_pairs()
+            .into_iter()
+            .chain(changes.map(member))
+            .chain(sticks.map(stick))
+            .chain(acts.map(moderation))
+            .chain([gap])
+            .collect()
     }
 
     #[test]

@@ -18,6 +18,12 @@ impl Inbox {
         self.contiguous
     }
 
+    /// The last place that has been had; what is missing before it counts as had.
+    pub(super) fn last(&self) -> u64 {
+        let beyond = self.beyond.last().map_or(0, |(_, last)| *last);
+        self.contiguous.max(beyond)
+    }
+
     /// Whether something is missing before the last that has been had.
     pub(super) fn has_holes(&self) -> bool {
         !self.beyond.is_empty()

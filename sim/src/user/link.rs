@@ -29,6 +29,17 @@ pub(super) enum Was {
     Open,
 }
 
+/// What word of an opening says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Opened {
+    /// Nothing: it is word of an earlier opening.
+    No,
+    /// The client has a stream.
+    First,
+    /// The client has a second stream beside the first.
+    Second,
+}
+
 /// One client's stream. Each opening has a number of its own (its generation), so that word of
 /// an earlier one is not taken for word of this one.
 #[derive(Clone, Debug)]
@@ -38,6 +49,8 @@ pub(super) struct Link {
     /// Failures since it was open last.
     failures: u32,
     due: Time,
+    /// An earlier stream that is still open, and when it is closed.
+    first: Option<(u32, Time)>,
 }
 
 impl Default for Link {
@@ -47,6 +60,7 @@ impl Default for Link {
             generation: 0,
             failures: 0,
             due: Time::MAX,
+            first: None,
         }
     }
 }
@@ -54,6 +68,12 @@ impl Default for Link {
 impl Link {
     /// When something is to be done about it.
     pub(super) fn due(&self) -> Time {
+        let first = self.first.map_or(Time::MAX, |(_, until)| until);
+        self.due.min(first)
+    }
+
+    /// When an opening is given up, or begun anew.
+    pub(super) fn renewal_due(&self) -> Time {
         self.due
     }
 
@@ -61,9 +81,14 @@ impl Link {
     pub(super) fn is_up(&self) -> bool {
         match self.state {
             State::Open => true,
-            State::Opening => self.failures == 0,
+            State::Opening => self.failures == 0 || self.first.is_some(),
             State::Closed | State::Broken => false,
         }
+    }
+
+    /// The number of the latest opening.
+    pub(super) const fn generation(&self) -> u32 {
+        self.generation
     }
 
     /// Begins an opening, and gives its number.
@@ -74,15 +99,48 @@ impl Link {
         self.generation
     }
 
-    /// It is open. Whether that is word of the latest opening.
-    pub(super) fn opened(&mut self, stream: u32) -> bool {
-        let opened = self.state == State::Opening && stream == self.generation;
-        if opened {
-            self.state = State::Open;
-            self.failures = 0;
-            self.due = Time::MAX;
+    /// Keeps the stream that is open until then, while another one opens.
+    pub(super) fn keep_first(&mut self, until: Time) {
+        self.first = Some((self.generation, until));
+    }
+
+    /// An earlier stream that is still open.
+    pub(super) fn first(&self) -> Option<u32> {
+        self.first.map(|(stream, _)| stream)
+    }
+
+    /// Lets the earlier stream go, and gives its number.
+    pub(super) fn drop_first(&mut self) -> Option<u32> {
+        self.first.take().map(|(stream, _)| stream)
+    }
+
+    /// The earlier stream, if it is to be closed by now.
+    pub(super) fn close_first(&mut self, now: Time) -> Option<u32> {
+        let (stream, until) = self.first?;
+        if until > now {
+            return None;
         }
-        opened
+        if self.state == State::Opening {
+            // The first stays until the second is open or fails.
+            self.first = Some((stream, now + Span::millis(100)));
+            return None;
+        }
+        self.first = None;
+        Some(stream)
+    }
+
+    /// It is open. Whether that is word of the latest opening.
+    pub(super) fn opened(&mut self, stream: u32) -> Opened {
+        if self.state != State::Opening || stream != self.generation {
+            return Opened::No;
+        }
+        self.state = State::Open;
+        self.failures = 0;
+        self.due = Time::MAX;
+        match self.first {
+            None => Opened::First,
+            Some(_) => Opened::Second,
+        }
     }
 
     /// It broke or was refused, and is to be opened anew after `retry_after` or a pause.
@@ -93,9 +151,14 @@ impl Link {
         client: &Client,
         retry_after: Option<Span>,
     ) -> Was {
+        if self.first() == Some(stream) {
+            self.first = None;
+            return Was::Closed;
+        }
         if stream != self.generation {
             return Was::Closed;
         }
+        self.first = None;
         let was = self.was();
         if was != Was::Closed {
             let after = retry_after.unwrap_or(pause(client, self.failures));
@@ -165,7 +228,7 @@ mod tests {
         }
         assert_eq!(pauses, [500, 1_000, 2_000, 4_000, 8_000, 8_000]);
         let stream = link.open(now, &CLIENT);
-        assert!(!link.is_up() && link.opened(stream) && link.is_up());
+        assert!(!link.is_up() && link.opened(stream) == Opened::First && link.is_up());
         assert_eq!(link.broke(now, stream, &CLIENT, None), Was::Open);
         assert_eq!(link.due(), now + Span::millis(500));
     }
@@ -177,11 +240,11 @@ mod tests {
         assert_eq!(link.give_up_opening(Time(1)), None);
         assert_eq!(link.give_up_opening(Time(500_000)), Some(first));
         let second = link.open(Time(500_000), &CLIENT);
-        assert!(!link.opened(first));
+        assert!(link.opened(first) == Opened::No);
         assert_eq!(link.broke(Time(1), first, &CLIENT, None), Was::Closed);
-        assert!(link.opened(second) && !link.opened(second));
+        assert!(link.opened(second) == Opened::First && link.opened(second) == Opened::No);
         assert_eq!(link.close(), Was::Open);
-        assert!(!link.opened(second));
+        assert!(link.opened(second) == Opened::No);
         assert_eq!(link.due(), Time::MAX);
         assert!(link.open(Time(9), &CLIENT) > second);
     }

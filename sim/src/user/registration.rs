@@ -3,6 +3,7 @@
 use chat_core::{Span, Time};
 
 use crate::history::{Observer, What};
+use crate::plan::Reads;
 use crate::protocol::{Answer, Op, Outcome};
 
 use super::calls::Call;
@@ -12,10 +13,13 @@ use super::inbox::Inbox;
 use super::link::Was;
 use super::rooms::Rooms;
 use super::steps::Patience;
-use super::{Action, Credential, Doing, Script, VirtualUser, say};
+use super::{Action, Credential, Doing, Script, VirtualUser, names, say};
 
 /// How many other names a client tries in its life when its own is taken.
 const MOST_NAMES: u32 = 16;
+
+/// How long a client holds two streams at most.
+const LONGEST_OVERLAP: Span = Span::secs(4);
 
 impl VirtualUser {
     /// The answer may tell who one is. Whoever learns it opens the event stream.
@@ -35,7 +39,9 @@ impl VirtualUser {
                 | Answer::Draft { .. }
                 | Answer::Mood { .. }
                 | Answer::Done
-                | Answer::Read { .. },
+                | Answer::Read { .. }
+                | Answer::History { .. }
+                | Answer::Members { .. },
             )
             | Err(_) => return,
         };
@@ -47,16 +53,46 @@ impl VirtualUser {
         }
     }
 
-    /// Somebody else has the name: the same call again under another, as a new call, for which
-    /// the flow waits in place of the old one.
-    pub(super) fn try_another_name(&mut self, now: Time, call: &Call, o: &mut impl Observer) {
+    /// Whether a refusal says that the name or the public id cannot be had. A script by hand gives
+    /// up what is not allowed; who has a flow asks for another.
+    pub(super) fn asks_under_another_name(&self, code: &str) -> bool {
+        match code {
+            "name_taken" => true,
+            "name_not_allowed" | "user_id_taken" | "invalid_arguments" => {
+                matches!(self.script, Script::Flow(_))
+            }
+            _ => false,
+        }
+    }
+
+    /// The name or the public id cannot be had: the call again under another name and the
+    /// server's own id, as a new call, for which the flow waits in place of the old one.
+    pub(super) fn try_another_name(
+        &mut self,
+        now: Time,
+        call: &Call,
+        code: &str,
+        o: &mut impl Observer,
+    ) {
         if self.user.is_some() || self.renamed == MOST_NAMES {
             return;
         }
-        let name = say::other_name(&self.given_name, self.renamed + 2);
-        let op = if let Op::EnterQueue { interests, .. } = &call.op {
+        let name = match code {
+            "name_taken" => say::other_name(&self.given_name, self.renamed + 2),
+            "name_not_allowed" => names::plain(self.agent, self.renamed),
+            // The id was refused, not the name.
+            _ => self.name.clone(),
+        };
+        let op = if let Op::EnterQueue {
+            user_id, interests, ..
+        } = &call.op
+        {
+            if user_id.is_none() && name == self.name {
+                return;
+            }
             Op::EnterQueue {
-                display_name: name.clone(),
+                user_id: None,
+                display_name: Some(name.clone()),
                 interests: interests.clone(),
             }
         } else if let Op::Login { room, .. } = &call.op {
@@ -142,7 +178,40 @@ impl VirtualUser {
     pub(super) fn renew_stream(&mut self, now: Time, o: &mut impl Observer) {
         if let Some(stream) = self.link.give_up_opening(now) {
             self.record(now, What::StreamClosed, o);
-            self.actions.push_back(Action::CloseStream { stream });
+            let first = self.link.drop_first();
+            for stream in first.into_iter().chain([stream]) {
+                self.actions.push_back(Action::CloseStream { stream });
+            }
+        }
+        self.open_stream(now);
+    }
+
+    /// Now and then a client opens a second stream beside the one that has just opened, and
+    /// closes the first after up to `LONGEST_OVERLAP`.
+    pub(super) fn open_second(&mut self, now: Time) {
+        if self.link.first().is_none() && self.draw.chance(self.habits.second_stream) {
+            let overlap = Span(self.draw.below(LONGEST_OVERLAP.0));
+            self.link.keep_first(now + overlap);
+            self.open_stream(now);
+        }
+    }
+
+    /// Where the inbox is read on from.
+    pub(super) fn read_from(&self) -> u64 {
+        match self.manner.reads {
+            Reads::Exactly => self.inbox.cursor(),
+            Reads::ByStream => self.inbox.last(),
+        }
+    }
+
+    /// A client that reads by its stream alone opens a fresh one, to hear what is left.
+    pub(super) fn reopen_stream(&mut self, now: Time, o: &mut impl Observer) {
+        let stream = self.link.generation();
+        let first = self.link.drop_first();
+        if self.drop_link(now, o) != Was::Closed {
+            for stream in first.into_iter().chain([stream]) {
+                self.actions.push_back(Action::CloseStream { stream });
+            }
         }
         self.open_stream(now);
     }
@@ -158,7 +227,8 @@ impl VirtualUser {
             self.actions.push_back(Action::OpenStream {
                 stream,
                 who: Credential::Handle { secret },
-                after: self.inbox.cursor(),
+                by: self.manner.stream_by,
+                after: self.read_from(),
             });
         }
     }

@@ -6,11 +6,11 @@ use chat_core::{BreakKind, Span, Time};
 
 use crate::history::{Observer, Retry, What};
 use crate::plan::{Argument, Step, Text, Verb};
-use crate::protocol::{CallId, Op, Room};
+use crate::protocol::{CallId, Op, ReadBy, Room};
 
 use super::calls::{Call, Stage};
 use super::flow::Pace;
-use super::{Action, Checks, Credential, Doing, Keys, Script, VirtualUser, say};
+use super::{Action, Checks, Credential, Doing, Keys, Script, VirtualUser, letters, say};
 
 /// Calls that a client has in flight at once at most: with so many, even one with the habit of
 /// not waiting waits for the latest.
@@ -136,11 +136,13 @@ impl VirtualUser {
             | Op::Report { .. }
             | Op::Break { .. }
             | Op::Mood
+            | Op::Unregister
+            | Op::History { .. }
+            | Op::ListUsers { .. }
             | Op::Check { .. } => Credential::Handle { secret },
         };
-        let keyed = self.keys == Keys::Random
-            && !matches!(op, Op::Check { .. } | Op::Mood)
-            && !self.leave_out.contains(&Argument::Key);
+        let keyed =
+            self.keys == Keys::Random && !op.is_read() && !self.leave_out.contains(&Argument::Key);
         let mut key =
             keyed.then(|| (u128::from(self.draw.bits()) << 64) | u128::from(self.draw.bits()));
         if self.leave_out.contains(&Argument::FreshKey) {
@@ -189,13 +191,18 @@ impl VirtualUser {
     /// What the verb asks for here and now. None for a `block` or `report` of nobody.
     pub(super) fn op(&mut self, verb: &Verb) -> Option<Op> {
         Some(match verb {
-            Verb::EnterQueue { interests } => Op::EnterQueue {
-                display_name: self.name.clone(),
+            Verb::EnterQueue {
+                name,
+                user_id,
+                interests,
+            } => Op::EnterQueue {
+                user_id: user_id.clone(),
+                display_name: Some(self.called(name)),
                 interests: interests.clone(),
             },
             Verb::LeaveQueue => Op::LeaveQueue,
-            Verb::Login { room, rooms } => Op::Login {
-                username: self.name.clone(),
+            Verb::Login { room, rooms, name } => Op::Login {
+                username: self.called(name),
                 room: match rooms {
                     0 | 1 => room.clone(),
                     rooms => format!("{room}-{}", self.draw.below(u64::from(*rooms))).into(),
@@ -207,8 +214,15 @@ impl VirtualUser {
                 Op::Send { room, text, epoch }
             }
             // Waiting is a pause like another, except for those who are in a hurry.
-            Verb::Check { .. } if self.pace == Pace::Hurried => self.check(Span::ZERO),
-            Verb::Check { wait } => self.check(*wait),
+            Verb::Check { by, .. } if self.pace == Pace::Hurried => self.check(Span::ZERO, *by),
+            Verb::Check { wait, by } => self.check(*wait, *by),
+            Verb::History { before, limit } => Op::History {
+                room: self.room(),
+                before: *before,
+                limit: *limit,
+            },
+            Verb::ListUsers => Op::ListUsers { room: self.room() },
+            Verb::Unregister => Op::Unregister,
             Verb::TalkingStick => {
                 self.rooms.claim();
                 Op::TalkingStick { room: self.room() }
@@ -242,6 +256,11 @@ impl VirtualUser {
         })
     }
 
+    /// The name that a call gives: the one that its step writes, or the user's own.
+    fn called(&self, name: &Option<Arc<str>>) -> Arc<str> {
+        name.as_ref().unwrap_or(&self.name).clone()
+    }
+
     fn any_break(&mut self) -> BreakKind {
         let kinds = BreakKind::ALL;
         let drawn = usize::try_from(self.draw.below(kinds.len() as u64)).unwrap_or(0);
@@ -249,10 +268,10 @@ impl VirtualUser {
     }
 
     /// A check by somebody in the middle of a flow.
-    pub(super) fn check(&self, wait: Span) -> Op {
+    pub(super) fn check(&self, wait: Span, by: ReadBy) -> Op {
         let bare = self.checks == Checks::Bare || self.leave_out.contains(&Argument::After);
-        let after = (!bare).then(|| self.inbox.cursor());
-        Op::Check { after, wait }
+        let after = (!bare).then(|| self.read_from());
+        Op::Check { after, wait, by }
     }
 
     /// The room that a call names: the current one. In a flow now and then none, where the server
@@ -282,6 +301,12 @@ impl VirtualUser {
                 let length = usize::try_from(lengths.draw(&mut self.draw));
                 self.texts += 1;
                 say::text(self.agent, self.texts, length.unwrap_or(usize::MAX))
+            }
+            Text::Letters(alphabet, lengths) => {
+                let length = usize::try_from(lengths.draw(&mut self.draw));
+                self.texts += 1;
+                let text = (self.agent, self.texts, length.unwrap_or(usize::MAX));
+                letters::text(*alphabet, text)
             }
         }
     }

@@ -13,6 +13,7 @@ use crate::draw::Draw;
 use crate::history::{Observer as _, Path, Wire};
 use crate::plan::{Delivery, Net};
 use crate::protocol::{Agent, Answer, CallId, Saw};
+use crate::sometimes::Point;
 use crate::translate;
 use crate::user::{Action, VirtualUser};
 
@@ -37,6 +38,8 @@ pub(super) struct Client {
     pub(super) stream: Option<u32>,
     /// The server's end of the stream, or of its opening.
     pub(super) stream_slot: Option<Slot>,
+    /// Streams that it opened before that one and has not closed.
+    pub(super) older: Vec<(u32, Slot)>,
     /// Requests that the server has not answered.
     pub(super) in_flight: Vec<(CallId, u32, Slot)>,
     /// Attempts that it no longer waits for: their connections are gone, and with them the answers.
@@ -65,6 +68,7 @@ impl Client {
             slow_until: Time(0),
             stream: None,
             stream_slot: None,
+            older: Vec::new(),
             in_flight: Vec::new(),
             cancelled: VecDeque::new(),
             drops: 0,
@@ -91,6 +95,11 @@ impl Client {
     pub(super) fn look_whether_done(&mut self) -> bool {
         self.done = self.user.is_done();
         !self.done
+    }
+
+    /// Whether it reads from this stream.
+    pub(super) fn reads_from(&self, stream: u32) -> bool {
+        self.stream == Some(stream) || self.older.iter().any(|old| old.0 == stream)
     }
 
     /// Whether it has not come to its end.
@@ -168,40 +177,59 @@ impl World<'_, '_> {
                 self.send(whose, translate::call(who, key, &op));
             }
             Action::Cancel { call, attempt } => self.cancel(agent, call, attempt),
-            Action::OpenStream { stream, who, after } => {
+            Action::OpenStream {
+                stream,
+                who,
+                by,
+                after,
+            } => {
                 let client = &mut self.clients[agent as usize];
+                let older = client.stream.zip(client.stream_slot.take());
+                client.older.extend(older);
+                if older.is_some() {
+                    self.watch.reach(Point::TwoStreams);
+                }
                 client.stream = Some(stream);
                 client.net = client.opens.pop_front().map(Box::new);
                 self.send(
                     Whose::Stream { agent, stream },
-                    translate::open_stream(who, after),
+                    translate::open_stream(who, by, after),
                 );
             }
             Action::CloseStream { stream } => {
                 let client = &mut self.clients[agent as usize];
+                let mut slot = None;
                 if client.stream == Some(stream) {
                     client.stream = None;
-                    if let Some(slot) = client.stream_slot.take() {
-                        self.drop_connection(agent, slot);
-                    }
+                    slot = client.stream_slot.take();
+                } else if let Some(at) = client.older.iter().position(|old| old.0 == stream) {
+                    slot = Some(client.older.remove(at).1);
                 }
-            }
-            Action::DropAll { length } => {
-                let (at, who) = (self.now(), Agent(agent));
-                self.watch.observe_wire(&Wire::Disconnected {
-                    at,
-                    agent: who,
-                    length,
-                });
-                let client = &mut self.clients[agent as usize];
-                client.drops += 1;
-                client.stream = None;
-                let stream = client.stream_slot.take();
-                let requests = std::mem::take(&mut client.in_flight);
-                for slot in requests.into_iter().map(|entry| entry.2).chain(stream) {
+                if let Some(slot) = slot {
                     self.drop_connection(agent, slot);
                 }
             }
+            Action::DropAll { length } => self.drop_all(agent, length),
+        }
+    }
+
+    fn drop_all(&mut self, agent: u32, length: Option<Span>) {
+        let (at, who) = (self.now(), Agent(agent));
+        self.watch.observe_wire(&Wire::Disconnected {
+            at,
+            agent: who,
+            length,
+        });
+        let client = &mut self.clients[agent as usize];
+        client.drops += 1;
+        client.stream = None;
+        let older = std::mem::take(&mut client.older).into_iter();
+        let stream = client.stream_slot.take().into_iter();
+        let streams = stream.chain(older.map(|old| old.1));
+        let streams: Vec<Slot> = streams.collect();
+        let requests = std::mem::take(&mut client.in_flight);
+        for slot in requests.into_iter().map(|entry| entry.2).chain(streams) {
+            self.drop_connection(agent, slot);
         }
     }
 
@@ -358,6 +386,12 @@ fn outcome_word(outcome: &crate::protocol::Outcome) -> u64 {
         }
         Ok(Answer::Mood { stress, boss_alert }) => {
             (u64::from(*stress) << 16) ^ (u64::from(*boss_alert) << 8) ^ 11
+        }
+        Ok(Answer::History { room, messages }) => {
+            (u64::from(room.0) << 32) ^ ((messages.len() as u64) << 8) ^ 12
+        }
+        Ok(Answer::Members { room, members }) => {
+            (u64::from(room.0) << 32) ^ ((members.len() as u64) << 8) ^ 13
         }
         Err(refusal) => chat_core::mix_bytes(9, refusal.code.as_bytes()),
     }

@@ -29,6 +29,8 @@ pub(super) struct Weather {
     fail_disk: (Time, Unsynced),
     /// Who was muted, the latest last.
     muted: Vec<u32>,
+    /// Who was banned, and under which name, the latest last.
+    banned: Vec<(u32, User, Arc<str>)>,
 }
 
 /// A fault that waits for its milestone.
@@ -59,6 +61,7 @@ impl Weather {
             slow_disk: (START, 1),
             fail_disk: (START, Unsynced::Lost),
             muted: Vec::new(),
+            banned: Vec::new(),
         }
     }
 
@@ -283,12 +286,17 @@ impl World<'_, '_> {
 
     /// An operator's call goes straight to the door. Somebody is drawn unless named.
     fn operate(&mut self, index: u32, act: &OperatorAct) {
+        if let OperatorAct::Unban { user } = act {
+            self.unban(index, *user);
+            return;
+        }
         let (verb, named) = match act {
             OperatorAct::Mute { user } => ("mute", *user),
             OperatorAct::Unmute { user } => ("unmute", user.or_else(|| self.weather.muted.pop())),
             OperatorAct::Kick { user } => ("kick", *user),
             OperatorAct::Close { user } => ("close", *user),
             OperatorAct::Ban { user } => ("ban", *user),
+            OperatorAct::Unban { user } => ("unban", *user),
         };
         let Some(agent) = named.or_else(|| self.somebody(act)) else {
             return;
@@ -297,8 +305,7 @@ impl World<'_, '_> {
             return;
         };
         self.struck(index, &[agent]);
-        let now = self.server_now();
-        let Some(node) = self.server.node.as_mut() else {
+        let Some(node) = self.server.node.as_ref() else {
             return;
         };
         let user = UserId(number);
@@ -319,14 +326,40 @@ impl World<'_, '_> {
                 room: room.unwrap_or_default(),
                 reason,
             },
-            OperatorAct::Ban { .. } => Operate::BanUser { user, reason },
+            OperatorAct::Ban { .. } | OperatorAct::Unban { .. } => {
+                let name = node.hub().who_is(user).map(|who| (*who.name).into());
+                if let Some(name) = name {
+                    self.weather.banned.push((agent, User(number), name));
+                }
+                Operate::BanUser { user, reason }
+            }
         };
         let room = room.map(|RoomId(room)| room);
-        let slot = self.slots.put(Thing::Operator {
-            verb,
-            user: Some(number),
-            room,
-        });
+        self.submit_act((verb, number, room), act);
+    }
+
+    /// Lifts the ban of the user named, or the latest.
+    fn unban(&mut self, index: u32, named: Option<u32>) {
+        let banned = &mut self.weather.banned;
+        let place = match named {
+            Some(agent) => banned.iter().rposition(|(of, ..)| *of == agent),
+            None => banned.len().checked_sub(1),
+        };
+        let Some(place) = place else {
+            return;
+        };
+        let (agent, User(number), name) = banned.remove(place);
+        self.struck(index, &[agent]);
+        self.submit_act(("unban", number, None), Operate::Unban { name });
+    }
+
+    fn submit_act(&mut self, (verb, user, room): (&'static str, u32, Option<u32>), act: Operate) {
+        let now = self.server_now();
+        if self.server.node.is_none() {
+            return;
+        }
+        let user = Some(user);
+        let slot = self.slots.put(Thing::Operator { verb, user, room });
         let call = Call::Operate {
             operator: "operator".into(),
             act,

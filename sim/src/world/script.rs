@@ -16,6 +16,7 @@ impl World<'_, '_> {
             self.add_client(Script::Manual { stream }, user.name.as_str().into());
             if let Some(client) = self.clients.last_mut() {
                 client.opens = user.opens.iter().cloned().collect();
+                client.user.stream_by(user.stream_by);
             }
         }
         for (index, step) in steps.iter().enumerate() {

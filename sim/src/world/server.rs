@@ -305,15 +305,17 @@ impl World<'_, '_> {
 
     /// The reader reads again.
     pub(super) fn read_on(&mut self, agent: u32) {
-        let Some(slot) = self.clients[agent as usize].stream_slot else {
-            return;
-        };
-        if let Some(Thing::Stream { state, .. }) = self.slots.get_mut(slot)
-            && *state == Flow::Stalled
-        {
-            *state = Flow::Going;
-            self.writable(slot, true);
-            self.push(slot);
+        let client = &self.clients[agent as usize];
+        let older = client.older.iter().map(|old| old.1);
+        let streams: Vec<Slot> = client.stream_slot.into_iter().chain(older).collect();
+        for slot in streams {
+            if let Some(Thing::Stream { state, .. }) = self.slots.get_mut(slot)
+                && *state == Flow::Stalled
+            {
+                *state = Flow::Going;
+                self.writable(slot, true);
+                self.push(slot);
+            }
         }
     }
 

@@ -76,7 +76,7 @@ impl World<'_, '_> {
         let Some(Thing::Push { stream, page, .. }) = self.slots.take(slot) else {
             return;
         };
-        if self.clients[agent as usize].stream == Some(stream) {
+        if self.clients[agent as usize].reads_from(stream) {
             self.deliver(agent, &page, Path::Stream);
             self.settle(agent);
         }
@@ -88,6 +88,7 @@ impl World<'_, '_> {
         }
         let now = self.now();
         let client = &mut self.clients[agent as usize];
+        client.older.retain(|old| old.0 != stream);
         if client.stream == Some(stream) {
             client.stream = None;
             client
@@ -125,6 +126,7 @@ impl World<'_, '_> {
         );
         self.agenda.at(now + CUT_NOTICED, Event::GoneAtServer(slot));
         let client = &mut self.clients[agent as usize];
+        client.older.retain(|old| old.1 != slot);
         if client.stream_slot == Some(slot) {
             client.stream_slot = None;
         }
@@ -134,7 +136,9 @@ impl World<'_, '_> {
     pub(super) fn cut(&mut self, agent: u32, until: Time) {
         let client = &mut self.clients[agent as usize];
         client.cut_until = client.cut_until.max(until);
-        if let Some(slot) = client.stream_slot {
+        let older = client.older.iter().map(|old| old.1);
+        let streams: Vec<Slot> = client.stream_slot.into_iter().chain(older).collect();
+        for slot in streams {
             self.break_stream(slot);
         }
     }

@@ -118,7 +118,7 @@ fn check(plan: &Plan) {
 fn check_steps(steps: &[Step], plan: &Plan) {
     for step in steps {
         match step {
-            Step::Call(Verb::Check { wait }) => assert!(*wait <= plan.server.max_wait),
+            Step::Call(Verb::Check { wait, .. }) => assert!(*wait <= plan.server.max_wait),
             Step::Loop { count, steps } => {
                 assert!(*count > 0);
                 check_steps(steps, plan);
@@ -250,7 +250,14 @@ fn the_steps_form_keeps_its_steps() {
 
 #[test]
 fn the_core_as_it_is_holds_and_the_number_of_threads_changes_nothing() {
-    let plans: Vec<Plan> = ["churn", "stick_contention", "partition"].map(plan).into();
+    let plans = [
+        "churn",
+        "stick_contention",
+        "partition",
+        "lookups",
+        "alphabets",
+    ];
+    let plans: Vec<Plan> = plans.map(plan).into();
     let with = |jobs| {
         explore(
             &explored(&plans, 150, jobs),

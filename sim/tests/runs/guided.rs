@@ -254,6 +254,9 @@ impl Walk {
             Verb::Report { .. } => "report",
             Verb::Break { .. } => "break",
             Verb::Mood => "mood",
+            Verb::History { .. } => "history",
+            Verb::ListUsers => "list_users",
+            Verb::Unregister => "unregister",
         };
         self.verbs.insert(name);
     }

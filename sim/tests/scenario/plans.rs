@@ -143,6 +143,7 @@ fn text_in_words(text: &Text) -> String {
     match text {
         Text::Words(words) => format!("{words:?}"),
         Text::Length(length) => format!("{:?}", length.shape()),
+        Text::Letters(alphabet, length) => format!("{alphabet:?} {:?}", length.shape()),
     }
 }
 
@@ -154,7 +155,10 @@ fn steps_are_in_order_and_say_what_the_network_does() {
         panic!("steps");
     };
     let users: Vec<_> = users.iter().map(|u| (u.name.as_str(), u.stream)).collect();
-    assert_eq!(users, [("ann", true), ("bob", false), ("1", true)]);
+    assert_eq!(
+        users,
+        [("ann", true), ("bob", false), ("1", true), ("eve", true)]
+    );
     let order: Vec<(Span, u32)> = steps.iter().map(|step| (step.at, step.user)).collect();
     assert_eq!(
         order,
@@ -167,6 +171,10 @@ fn steps_are_in_order_and_say_what_the_network_does() {
             (Span::secs(7), 0),
             (Span::secs(8), 0),
             (Span::secs(9), 0),
+            (Span::secs(10), 0),
+            (Span::secs(11), 0),
+            (Span::secs(12), 3),
+            (Span::secs(13), 3),
             (Span::secs(35), 1),
         ]
     );
@@ -190,7 +198,43 @@ fn steps_are_in_order_and_say_what_the_network_does() {
         (last.request, last.duplicate, last.reply),
         (millis(1), millis(2), millis(3))
     );
-    assert!(matches!(steps[8].what, Step::Disconnect(None)));
+    assert!(matches!(steps[12].what, Step::Disconnect(None)));
+}
+
+#[test]
+fn what_is_looked_up_and_by_which_secret_is_as_written() {
+    use sim::plan::Verb;
+    use sim::protocol::ReadBy;
+    let Workload::Steps { users, steps } = good("every_step.yaml").workload else {
+        panic!("steps");
+    };
+    assert_eq!(users[3].stream_by, ReadBy::ReaderId);
+    let whats: Vec<String> = steps[8..12]
+        .iter()
+        .map(|s| format!("{:?}", s.what))
+        .collect();
+    assert_eq!(
+        whats,
+        [
+            "Call(History { before: Some(3), limit: 50 })",
+            "Call(ListUsers)",
+            "Call(Check { wait: Span(1000000), by: ReaderId })",
+            "Call(Unregister)",
+        ]
+    );
+    let Workload::Phases { personas, .. } = good("every_key.yaml").workload else {
+        panic!("phases");
+    };
+    let stranger = &personas[2];
+    assert_eq!(stranger.manner.stream_by, ReadBy::ReaderId);
+    assert_eq!(stranger.manner.reads, sim::plan::Reads::ByStream);
+    let Step::Call(Verb::EnterQueue { name, user_id, .. }) = &stranger.flow[0] else {
+        panic!("enter_queue");
+    };
+    assert_eq!(
+        (name.as_deref(), user_id.as_deref()),
+        (Some("Zoë 🦀"), Some("zoe"))
+    );
 }
 
 #[test]
@@ -221,7 +265,7 @@ fn a_break_is_any_or_a_named_one_or_just_a_look() {
 fn faults_are_in_order() {
     let plan = good("every_step.yaml");
     let at: Vec<u64> = plan.faults.iter().map(|fault| fault.at.as_secs()).collect();
-    assert_eq!(at, [3, 4, 5, 6]);
+    assert_eq!(at, [3, 4, 5, 6, 7]);
     assert!(matches!(
         &plan.faults[2].kind,
         FaultKind::Partition { victims: Victims::Users(users), .. } if users == &[1, 2]

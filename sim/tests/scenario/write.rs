@@ -1,5 +1,6 @@
 //! A plan that is written as a scenario reads back as the same plan.
 
+use sim::plan::{Step, Text, Verb, Workload};
 use sim::scenario::{Notes, load, parse, to_yaml};
 
 use crate::{shipped, yaml_files};
@@ -57,4 +58,30 @@ fn what_is_usual_is_left_out_and_notes_stand_beside() {
         format!("{:?}", parse("two.yaml", &written).unwrap()),
         format!("{plan:?}")
     );
+}
+
+#[test]
+fn any_character_survives_the_way_to_a_file_and_back() {
+    let mut plan = parse(
+        "odd.yaml",
+        "users: [a]\nsteps: [{ at: 0s, user: a, do: { send: { text: x } } }]\n",
+    )
+    .unwrap();
+    let odd = "Zoë 漢字 🦀 e\u{301} \u{202e}\u{200b}\u{feff}\u{7f}\u{1}\u{ffff}\u{10ffff} \t\n\"\\ \u{85}\u{2028}";
+    let Workload::Steps { steps, .. } = &mut plan.workload else {
+        panic!("steps");
+    };
+    let text: std::sync::Arc<str> = odd.into();
+    steps[0].what = Step::Call(Verb::Send(Text::Words(text.clone())));
+    let name = Some(text.clone());
+    let mut login = steps[0].clone();
+    login.what = Step::Call(Verb::Login {
+        room: text,
+        rooms: 1,
+        name,
+    });
+    steps.push(login);
+    let written = to_yaml(&plan);
+    let again = parse("odd.yaml", &written).unwrap_or_else(|error| panic!("{error}\n{written}"));
+    assert_eq!(format!("{again:?}"), format!("{plan:?}"));
 }

@@ -166,7 +166,13 @@ fn only_a_grant_to_oneself_is_awaited() {
     let mut desk = Desk::registered(flow(steps), logged_in(1));
     let place = |place, epoch| {
         let room = Room(1);
-        Ok(Answer::Stick { room, place, epoch })
+        Ok(Answer::Stick {
+            holder: None,
+            lease_until: chat_core::Time(0),
+            room,
+            place,
+            epoch,
+        })
     };
     desk.answer(1, 0, &place(1, 4));
     desk.streamed(1, &granted(User(8), 5));
@@ -194,6 +200,8 @@ fn who_claims_the_stick_that_it_holds_waits_for_nothing() {
     ];
     let mut desk = Desk::registered(flow(steps), logged_in(1));
     let holding = Ok(Answer::Stick {
+        holder: None,
+        lease_until: chat_core::Time(0),
         room: Room(1),
         place: 0,
         epoch: 6,
@@ -212,12 +220,15 @@ fn who_hears_that_it_was_away_claims_again() {
     let steps = vec![login("lobby"), stick(), granted_by(60_000)];
     let mut desk = Desk::registered(flow(steps), logged_in(1));
     let waits = Ok(Answer::Stick {
+        holder: None,
+        lease_until: chat_core::Time(0),
         room: Room(1),
         place: 2,
         epoch: 4,
     });
     desk.answer(1, 0, &waits);
     let back = |user| Saw::Member {
+        shown: sim::protocol::Shown::default(),
         room: Room(1),
         room_seq: 7,
         user,

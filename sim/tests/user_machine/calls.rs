@@ -202,6 +202,7 @@ fn habits_are_drawn_from_the_seed() {
         let mut persona = flow(vec![enter(), repeat(50, vec![send("hi"), think(10)])]);
         let one_in_two = sim::draw::Ratio::new(1, 2).unwrap();
         persona.habits = Habits {
+            second_stream: sim::draw::Ratio::NEVER,
             abandon: one_in_two,
             parallel: one_in_two,
             no_key: one_in_two,

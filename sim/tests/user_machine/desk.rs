@@ -5,9 +5,10 @@ use std::sync::Arc;
 use chat_core::{Span, Time};
 use sim::draw::{Quantiles, Ratio, Shape};
 use sim::history::{Observer, Path, Record, What, WorldRecord};
-use sim::plan::{Argument, Client, Habits, Persona, Step, Text, Verb};
+use sim::plan::{Argument, Client, Habits, Manner, Persona, Step, Text, Verb};
 use sim::protocol::{
-    Agent, Answer, CallId, Earlier, EndReason, Op, Outcome, Refusal, Room, Saw, StickChange, User,
+    Agent, Answer, CallId, Earlier, EndReason, Op, Outcome, ReadBy, Refusal, Room, Saw, Shown,
+    StickChange, User,
 };
 use sim::user::{Action, Credential, Script, VirtualUser};
 
@@ -25,6 +26,7 @@ pub(crate) fn always() -> Ratio {
 
 pub(crate) fn flow(steps: Vec<Step>) -> Persona {
     Persona {
+        manner: Manner::default(),
         name: "somebody".into(),
         weight: 1,
         habits: Habits::default(),
@@ -35,12 +37,15 @@ pub(crate) fn flow(steps: Vec<Step>) -> Persona {
 
 pub(crate) fn enter() -> Step {
     Step::Call(Verb::EnterQueue {
+        name: None,
+        user_id: None,
         interests: Vec::new().into(),
     })
 }
 
 pub(crate) fn login(room: &str) -> Step {
     Step::Call(Verb::Login {
+        name: None,
         room: room.into(),
         rooms: 1,
     })
@@ -52,6 +57,7 @@ pub(crate) fn send(text: &str) -> Step {
 
 pub(crate) fn check(wait_ms: u64) -> Step {
     Step::Call(Verb::Check {
+        by: ReadBy::Handle,
         wait: Span::millis(wait_ms),
     })
 }
@@ -79,6 +85,7 @@ pub(crate) const ME: User = User(7);
 
 pub(crate) fn waiting() -> Outcome {
     Ok(Answer::Waiting {
+        estimated_wait: None,
         user: ME,
         position: 1,
     })
@@ -86,6 +93,7 @@ pub(crate) fn waiting() -> Outcome {
 
 pub(crate) fn matched(room: u32) -> Outcome {
     Ok(Answer::Matched {
+        shown: Shown::default(),
         user: ME,
         room: Room(room),
         partner: User(8),
@@ -110,6 +118,8 @@ pub(crate) fn sent() -> Outcome {
 
 pub(crate) fn read(cursor: u64) -> Outcome {
     Ok(Answer::Read {
+        notices: Box::default(),
+        unread: 0,
         cursor,
         more: false,
     })
@@ -125,6 +135,7 @@ pub(crate) fn refused(code: &'static str) -> Outcome {
 
 pub(crate) fn found(room: u32) -> Saw<'static> {
     Saw::Found {
+        shown: Shown::default(),
         room: Room(room),
         room_seq: 1,
         partner: User(8),
@@ -133,6 +144,7 @@ pub(crate) fn found(room: u32) -> Saw<'static> {
 
 pub(crate) fn message() -> Saw<'static> {
     Saw::Message {
+        shown: Shown::default(),
         room: Room(1),
         room_seq: 2,
         sender: User(8),
@@ -151,6 +163,7 @@ pub(crate) fn ended(room: u32) -> Saw<'static> {
 
 pub(crate) fn granted(user: User, epoch: u64) -> Saw<'static> {
     Saw::Stick {
+        shown: Shown::default(),
         room: Room(1),
         room_seq: 3,
         user,
@@ -318,7 +331,9 @@ impl Log {
                 format!("request {}.{attempt} {}{who}{key}", call.0, show(op))
             }
             Action::Cancel { call, attempt } => format!("cancel {}.{attempt}", call.0),
-            Action::OpenStream { stream, who, after } => {
+            Action::OpenStream {
+                stream, who, after, ..
+            } => {
                 format!("open {stream} after {after}{}", self.name(*who))
             }
             Action::CloseStream { stream } => format!("close {stream}"),
@@ -347,11 +362,21 @@ fn number<T: PartialEq>(seen: &mut Vec<T>, value: T) -> usize {
 fn show(op: &Op) -> String {
     match op {
         Op::Check {
+            by: ReadBy::ReaderId,
+            ..
+        } => "check by reader".into(),
+        Op::Check {
             after: Some(after),
             wait,
+            ..
         } => format!("check after {after} wait {wait}"),
-        Op::Check { after: None, wait } => format!("check bare wait {wait}"),
-        Op::EnterQueue { display_name, .. } => format!("enter_queue {display_name}"),
+        Op::Check {
+            after: None, wait, ..
+        } => format!("check bare wait {wait}"),
+        Op::EnterQueue {
+            display_name: Some(display_name),
+            ..
+        } => format!("enter_queue {display_name}"),
         Op::Login { username, room } => format!("login {username} {room}"),
         other => other.verb().to_owned(),
     }
@@ -377,7 +402,9 @@ impl Observer for Log {
                 call, op, outcome, ..
             } => {
                 self.close(call);
-                let result = outcome.map_or_else(|refusal| refusal.code, |_| "ok");
+                let result = outcome
+                    .as_ref()
+                    .map_or_else(|refusal| refusal.code, |_| "ok");
                 format!("answered {} {} {result}", call.0, op.verb())
             }
             What::AnsweredAgain { call, op, .. } => {

@@ -66,6 +66,8 @@ fn it_ends_when_nothing_is_new_left_or_missing() {
         5,
         0,
         &Ok(sim::protocol::Answer::Read {
+            notices: Box::default(),
+            unread: 0,
             cursor: 5,
             more: true,
         }),

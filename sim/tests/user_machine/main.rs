@@ -10,6 +10,7 @@ mod calls;
 mod desk;
 mod draining;
 mod leaving;
+mod manners;
 mod reading;
 mod registering;
 mod speaking;

@@ -80,7 +80,15 @@ fn a_handle_that_is_unknown_is_given_up() {
     assert_eq!(desk.user.identity(), None);
     desk.until(100);
     let user = User(9);
-    desk.answer(2, 0, &Ok(Answer::Waiting { user, position: 1 }));
+    desk.answer(
+        2,
+        0,
+        &Ok(Answer::Waiting {
+            estimated_wait: None,
+            user,
+            position: 1,
+        }),
+    );
     assert_eq!(
         desk.take(),
         [

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use sim::draw::{Quantiles, Ratio, Shape};
 use sim::plan::{Choice, Habits, Persona, Step, Text, Verb};
 use sim::protocol::{
-    Answer, Earlier, EndReason, Outcome, Presence, Refusal, Room, Saw, StickChange, User,
+    Answer, Earlier, EndReason, Outcome, Presence, Refusal, Room, Saw, Shown, StickChange, User,
 };
 use sim::user::{Action, Script};
 
@@ -80,6 +80,7 @@ fn persona(habits: [u8; 5], stream: bool) -> Persona {
     Persona {
         stream,
         habits: Habits {
+            second_stream: sim::draw::Ratio::NEVER,
             bare_check: ratio(habits[0]),
             forget_handle: ratio(habits[1]),
             abandon: ratio(habits[2]),
@@ -104,12 +105,16 @@ fn outcome(how: u8, room: u32) -> Outcome {
         3 => logged_in(room),
         4 => Ok(Answer::LeftChat),
         5 => Ok(Answer::Stick {
+            holder: None,
+            lease_until: chat_core::Time(0),
             room: Room(room),
             place: room % 2,
             epoch: u64::from(room),
         }),
         6 | 7 => read(u64::from(room)),
         8 => Ok(Answer::Read {
+            notices: Box::default(),
+            unread: 0,
             cursor: 9,
             more: true,
         }),
@@ -121,6 +126,7 @@ fn outcome(how: u8, room: u32) -> Outcome {
         14 => refusal("shutting_down", Some(900)),
         15 => Ok(Answer::LeftQueue { left: true }),
         16 => Ok(Answer::Draft {
+            suffix: None,
             length: 1,
             truncated: 0,
         }),
@@ -138,12 +144,14 @@ fn saw(what: u8, seq: u64) -> Saw<'static> {
         5 => granted(ME, seq),
         6 => gap(seq.saturating_sub(4), seq),
         7 => Saw::Member {
+            shown: Shown::default(),
             room,
             room_seq: 1,
             user: User(8),
             change: Presence::Joined,
         },
         8 => Saw::Stick {
+            shown: Shown::default(),
             room,
             room_seq: 1,
             user: ME,

@@ -214,7 +214,7 @@ impl Border {
         outcome: &Outcome,
         (at, answer_at): (Time, Time),
     ) {
-        self.batch.push((name, *outcome));
+        self.batch.push((name, outcome.clone()));
         if answer_at <= at {
             return;
         }
@@ -223,7 +223,7 @@ impl Border {
             if let Some(call) = self.calls.get_mut(&ticket)
                 && call.name() == Some(name)
             {
-                call.stage = Stage::Held(*outcome, answer_at);
+                call.stage = Stage::Held(outcome.clone(), answer_at);
                 self.proposed.remove(&(asked_at, ticket));
                 self.ends.insert((answer_at, ticket));
             }
@@ -359,7 +359,7 @@ impl Border {
                 Stage::Reading { due_from: None, .. } | Stage::Held(..)
             );
             if call.user == Some(user) && is_waiting {
-                call.stage = Stage::Owed(*refusal, at);
+                call.stage = Stage::Owed(refusal.clone(), at);
                 self.due.push((at, *ticket));
             }
         }

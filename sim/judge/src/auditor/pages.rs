@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use chat_types::{Span, Time};
-use sim_model::protocol::{Answer, CHECK_MAX, Outcome, PUSH_MAX, Saw, User};
+use sim_model::protocol::{Answer, CHECK_MAX, Notice, Outcome, PUSH_MAX, Saw, User};
 use sim_model::server::{Page, Ticket};
 
 use super::border::{Call, Stage};
@@ -57,7 +57,16 @@ impl Auditor {
         page: Option<&Page<'_>>,
     ) {
         let user = call.user.unwrap_or_default();
-        let (Ok(Answer::Read { cursor, .. }), Some(page)) = (outcome, page) else {
+        let (
+            Ok(Answer::Read {
+                cursor,
+                unread,
+                notices,
+                ..
+            }),
+            Some(page),
+        ) = (outcome, page)
+        else {
             let owed = match self.model.inbox(user) {
                 Some(_) => Ok(Answer::Done),
                 None => Err(unknown_handle()),
@@ -70,6 +79,26 @@ impl Auditor {
         self.tally.add(Compared::Page);
         let most = (self.model.config().max_answer as usize).min(CHECK_MAX);
         self.compare_page(at, (user, Channel::Check), (start, most), page);
+        let mut seen = notices.to_vec();
+        // The protocol leaves the order within a room open.
+        let order = |notice: &Notice| {
+            let rooms = self.model.rooms_of(user);
+            let room = rooms.iter().position(|room| *room == notice.room);
+            (room, notice.user)
+        };
+        seen.sort_by_key(order);
+        let end = self.model.inbox(user).map_or(0, Inbox::end);
+        let owed = (end - (*cursor).min(end), self.model.notices_for(user, at));
+        if (*unread, seen) != owed {
+            let (unread, notices) = owed;
+            let owed = Ok(Answer::Read {
+                cursor: *cursor,
+                more: unread > 0,
+                unread,
+                notices: notices.into(),
+            });
+            self.compare_answer(at, call.op().cloned(), Some(user), owed, outcome);
+        }
     }
 
     /// Events leave on a stream.

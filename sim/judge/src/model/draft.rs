@@ -7,6 +7,9 @@ use sim_model::protocol::{Answer, Outcome, Room, User};
 use super::speech::count;
 use super::{Model, refuse};
 
+/// The characters of a draft's end that an append is answered when it was cut. // 7.7
+const SUFFIX: usize = 50;
+
 /// A member's draft: a sequence of appends.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Draft {
@@ -16,6 +19,13 @@ pub(super) struct Draft {
 }
 
 impl Draft {
+    /// The last characters. // 7.7
+    fn suffix(&self) -> Arc<str> {
+        let text = self.text();
+        let before = text.chars().count().saturating_sub(SUFFIX);
+        text.chars().skip(before).collect::<String>().into()
+    }
+
     fn text(&self) -> Arc<str> {
         match self.appends.as_slice() {
             [only] => Arc::clone(only),
@@ -60,6 +70,7 @@ impl Model {
         Ok(Answer::Draft {
             length: draft.length,
             truncated: given - added,
+            suffix: (added < given).then(|| draft.suffix()),
         })
     }
 
@@ -74,6 +85,7 @@ impl Model {
         Ok(Answer::Draft {
             length: draft.length,
             truncated: 0,
+            suffix: None,
         })
     }
 
@@ -86,6 +98,7 @@ impl Model {
         Ok(Answer::Draft {
             length: 0,
             truncated: 0,
+            suffix: None,
         })
     }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use chat_types::Time;
-use sim_model::protocol::{EndReason, Moderated, Presence, Room, Saw, StickChange, User};
+use sim_model::protocol::{EndReason, Moderated, Presence, Room, Saw, Shown, StickChange, User};
 
 /// An event of a room. All inboxes that have it share one.
 #[derive(Clone, Debug)]
@@ -16,7 +16,12 @@ pub struct Event {
     pub at: Time,
     /// What happened.
     pub what: What,
+    /// Those whom it names, and how each was shown when it was posted. // 5.3
+    pub named: Named,
 }
+
+/// The participants that an event names: the two of a match, or the one it is about.
+pub(super) type Named = [Option<(User, Shown<Arc<str>>)>; 2];
 
 /// What happened in a room. // 4.4
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,7 +46,11 @@ pub enum What {
     /// `stick.claimed`, `stick.granted`, `stick.released`, `stick.expired`.
     Stick { user: User, change: StickChange },
     /// `moderation.muted`, `moderation.kicked`, `moderation.closed`.
-    Moderation { user: Option<User>, act: Moderated },
+    Moderation {
+        user: Option<User>,
+        act: Moderated,
+        reason: Arc<str>,
+    },
 }
 
 impl Event {
@@ -49,12 +58,17 @@ impl Event {
     #[must_use]
     pub fn seen_by(&self, reader: User) -> Saw<'_> {
         let (room, room_seq) = (self.room, self.room_seq);
+        let (about, shown) = self.name(0);
         match self.what {
-            What::Found { pair: [one, other] } => Saw::Found {
-                room,
-                room_seq,
-                partner: if reader == one { other } else { one },
-            },
+            What::Found { pair: [one, _] } => {
+                let (partner, shown) = self.name(usize::from(reader == one));
+                Saw::Found {
+                    room,
+                    room_seq,
+                    partner,
+                    shown,
+                }
+            }
             What::Message {
                 sender,
                 ref text,
@@ -63,6 +77,7 @@ impl Event {
                 room,
                 room_seq,
                 sender,
+                shown,
                 text,
                 epoch,
             },
@@ -71,27 +86,53 @@ impl Event {
                 room_seq,
                 reason,
             },
-            What::PartnerAway => Saw::PartnerAway { room, room_seq },
-            What::PartnerBack => Saw::PartnerBack { room, room_seq },
+            What::PartnerAway => Saw::PartnerAway {
+                room,
+                room_seq,
+                partner: about,
+                shown,
+            },
+            What::PartnerBack => Saw::PartnerBack {
+                room,
+                room_seq,
+                partner: about,
+                shown,
+            },
             What::Member { user, change } => Saw::Member {
                 room,
                 room_seq,
                 user,
+                shown,
                 change,
             },
             What::Stick { user, change } => Saw::Stick {
                 room,
                 room_seq,
                 user,
+                shown,
                 change,
             },
-            What::Moderation { user, act } => Saw::Moderation {
+            What::Moderation {
+                user,
+                act,
+                ref reason,
+            } => Saw::Moderation {
                 room,
                 room_seq,
                 user,
+                shown,
                 act,
+                reason,
             },
         }
+    }
+
+    /// One of those whom it names.
+    fn name(&self, index: usize) -> (User, Shown<&str>) {
+        let named = self.named[index].as_ref();
+        named.map_or((User::default(), Shown::NAMELESS), |(user, shown)| {
+            (*user, shown.as_ref())
+        })
     }
 
     /// The owned form of what a reader saw: seen by that reader, or by any other, it is the same
@@ -99,10 +140,15 @@ impl Event {
     #[must_use]
     pub fn of(saw: &Saw<'_>, at: Time) -> Option<Self> {
         let (room, room_seq) = saw.place()?;
+        let named = saw.about().map(|(user, shown)| (user, shown.to_owned()));
+        let mut names = [named, None];
         let what = match *saw {
-            Saw::Found { partner, .. } => What::Found {
-                pair: [partner, partner],
-            },
+            Saw::Found { partner, .. } => {
+                names[1] = names[0].clone();
+                What::Found {
+                    pair: [partner, partner],
+                }
+            }
             Saw::Message {
                 sender,
                 text,
@@ -118,7 +164,13 @@ impl Event {
             Saw::PartnerBack { .. } => What::PartnerBack,
             Saw::Member { user, change, .. } => What::Member { user, change },
             Saw::Stick { user, change, .. } => What::Stick { user, change },
-            Saw::Moderation { user, act, .. } => What::Moderation { user, act },
+            Saw::Moderation {
+                user, act, reason, ..
+            } => What::Moderation {
+                user,
+                act,
+                reason: reason.into(),
+            },
             Saw::Gap { .. } => return None,
         };
         Some(Self {
@@ -126,6 +178,7 @@ impl Event {
             room_seq,
             at,
             what,
+            named: names,
         })
     }
 }

@@ -93,6 +93,7 @@ fn membership(what: &What, reader: User) -> Option<Membership> {
         What::Moderation {
             user: Some(user),
             act: Moderated::Kicked,
+            ..
         } if *user == reader => Some(Membership::Kicked),
         What::Member { .. }
         | What::Moderation { .. }
@@ -111,6 +112,7 @@ fn changes_others(what: &What, reader: User) -> bool {
         | What::Moderation {
             user: Some(user),
             act: Moderated::Kicked,
+            ..
         } => *user != reader,
         What::PartnerAway | What::PartnerBack => true,
         What::Found { .. }

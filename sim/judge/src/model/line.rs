@@ -162,7 +162,7 @@ impl Model {
     pub(super) fn enter_queue(
         &mut self,
         user: User,
-        name: &Arc<str>,
+        name: Option<&Arc<str>>,
         interests: &[Arc<str>],
         said: &Outcome,
     ) -> Outcome {
@@ -176,15 +176,15 @@ impl Model {
         if person.live.len() >= self.config.max_rooms_each as usize {
             return Err(refuse("room_full")); // 6.3 (3)
         }
-        let naming = match name.as_ref() {
-            "" => None,
-            given => Some(self.check_name(Some(user), given)?), // 6.3 (4)
+        let naming = match name {
+            None => None,
+            Some(given) => Some((given, self.check_name(Some(user), given)?)), // 6.3 (4)
         };
         let interests = self.read_interests(interests)?; // 6.3 (5)
         self.check_space_in_line(Some(user), &interests)?; // 6.3 (6)
         self.check_space_for_room()?; // 6.3 (7)
 
-        if let Some(naming) = naming {
+        if let Some((name, naming)) = naming {
             self.name(user, name, naming);
         }
         let insists = self.insists(&interests);
@@ -199,12 +199,14 @@ impl Model {
                 user,
                 room,
                 partner,
+                shown: self.person(partner).shown(),
             });
         }
         self.stand_in_line(user, interests, insists);
         Ok(Answer::Waiting {
             user,
             position: u32::try_from(self.line.len()).expect("the line has at most max_queue"),
+            estimated_wait: self.estimated_wait(),
         })
     }
 

@@ -90,18 +90,17 @@ impl Model {
         }
     }
 
-    /// An operator's act. Its reason is not among the words of the journal, and taken for a
-    /// line. // 11.3
+    /// An operator's act. // 11.3
     pub(super) fn operate(&mut self, act: &Act) -> Outcome {
         match act {
-            Act::Mute { user } => self.mute(*user)?,
+            Act::Mute { user, reason } => self.mute(*user, reason)?,
             Act::Unmute { user } => {
                 self.check_user(*user)?;
                 self.person_mut(*user).muted = false;
             }
-            Act::Kick { user, room } => self.kick(*user, *room)?,
-            Act::Close { room } => self.close(*room)?,
-            Act::BanUser { user } => {
+            Act::Kick { user, room, reason } => self.kick(*user, *room, reason)?,
+            Act::Close { room, reason } => self.close(*room, reason)?,
+            Act::BanUser { user, .. } => {
                 self.check_user(*user)?;
                 self.check_space_for_ban()?;
                 let folded = self.person(*user).folded.clone();
@@ -134,13 +133,14 @@ impl Model {
         }
     }
 
-    fn mute(&mut self, user: User) -> Result<(), Refusal> {
+    fn mute(&mut self, user: User, reason: &Arc<str>) -> Result<(), Refusal> {
         self.check_user(user)?;
         self.person_mut(user).muted = true;
         for room in self.person(user).live.clone() {
             let muted = What::Moderation {
                 user: Some(user),
                 act: Moderated::Muted,
+                reason: Arc::clone(reason),
             };
             self.post(room, muted, None);
             self.give_up_stick(room, user);
@@ -148,7 +148,7 @@ impl Model {
         Ok(())
     }
 
-    fn kick(&mut self, user: User, room: Room) -> Result<(), Refusal> {
+    fn kick(&mut self, user: User, room: Room, reason: &Arc<str>) -> Result<(), Refusal> {
         self.check_user(user)?;
         let Some(place) = self.rooms.get(room.0) else {
             return Err(refuse("room_not_found"));
@@ -156,6 +156,7 @@ impl Model {
         let moderation = What::Moderation {
             user: Some(user),
             act: Moderated::Kicked,
+            reason: Arc::clone(reason),
         };
         match &place.kind {
             Kind::Ended { remembered_by } if remembered_by.contains(&user) => {
@@ -178,7 +179,7 @@ impl Model {
         Ok(())
     }
 
-    fn close(&mut self, room: Room) -> Result<(), Refusal> {
+    fn close(&mut self, room: Room, reason: &Arc<str>) -> Result<(), Refusal> {
         let Some(place) = self.rooms.get(room.0) else {
             return Err(refuse("room_not_found"));
         };
@@ -187,8 +188,12 @@ impl Model {
             Kind::Pair { .. } => self.end_pair(room, EndReason::Closed, None),
             Kind::Named { .. } => {
                 let members: Vec<User> = place.members.keys().copied().collect();
-                let act = Moderated::Closed;
-                self.post(room, What::Moderation { user: None, act }, None);
+                let closed = What::Moderation {
+                    user: None,
+                    act: Moderated::Closed,
+                    reason: Arc::clone(reason),
+                };
+                self.post(room, closed, None);
                 for user in members {
                     self.remove_member(room, user);
                 }

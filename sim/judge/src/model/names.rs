@@ -76,7 +76,7 @@ pub(super) fn fold_other(name: &str) -> String {
 }
 
 /// Whether a folded name is of the form that the server gives. // 5.3
-fn is_servers_form(folded: &str) -> bool {
+pub(super) fn is_servers_form(folded: &str) -> bool {
     folded
         .strip_prefix("user_")
         .is_some_and(|n| !n.is_empty() && n.chars().all(|c| "ol23456789".contains(c)))

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use chat_types::{Span, Time};
-use sim_model::protocol::{Room, User};
+use sim_model::protocol::{Room, Shown, User};
 use sim_model::server::Handle;
 
 use super::breaks::Feelings;
@@ -19,6 +19,8 @@ pub(super) struct Person {
     pub(super) handle: Handle,
     pub(super) name: Arc<str>,
     pub(super) folded: String,
+    /// The public id, if the participant chose one. // 5.4
+    pub(super) public_id: Option<Arc<str>>,
     /// Whether the name was chosen, and not given by the server.
     pub(super) chosen: bool,
     pub(super) presence: Presence,
@@ -50,6 +52,7 @@ impl Person {
             handle,
             folded: super::names::fold(&name),
             name,
+            public_id: None,
             chosen: false,
             presence: Presence::registered(now + unused),
             live: Vec::new(),
@@ -64,6 +67,14 @@ impl Person {
             held: Vec::new(),
             ticket: None,
             grown: false,
+        }
+    }
+
+    /// How others see the participant from now on.
+    pub(super) fn shown(&self) -> Shown<Arc<str>> {
+        Shown {
+            chosen_id: self.public_id.clone(),
+            name: Arc::clone(&self.name),
         }
     }
 }

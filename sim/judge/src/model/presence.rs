@@ -192,6 +192,9 @@ impl Model {
             .replace(Deadline::Presence(user), before, None);
         self.handles.remove(&person.handle);
         self.names.remove(&person.folded);
+        if let Some(id) = &person.public_id {
+            self.public_ids.remove(id);
+        }
         self.forgotten.push(user);
     }
 

@@ -1,10 +1,13 @@
 //! Registration: which calls of a newcomer make a participant. // 5.1
 
+use std::sync::Arc;
+
 use chat_types::Time;
 use sim_model::protocol::{Op, Outcome, Refusal, User};
 use sim_model::server::Handle;
 
 use super::deadline::Deadline;
+use super::names::{MAX_NAME, fold, is_servers_form};
 use super::person::Person;
 use super::{Model, refuse};
 
@@ -22,7 +25,14 @@ impl Model {
             return Err(refuse("server_full"));
         }
         let number = User(self.people.next_number()); // 4.1
-        let person = Person::new(handle, number, self.now, self.config.unused_timeout);
+        let mut person = Person::new(handle, number, self.now, self.config.unused_timeout);
+        if let Op::EnterQueue {
+            user_id: Some(id), ..
+        } = op
+        {
+            person.public_id = Some(Arc::clone(id));
+            self.public_ids.insert(Arc::clone(id));
+        }
         let deadline = person.presence.deadline();
         self.deadlines
             .replace(Deadline::Presence(number), None, deadline);
@@ -33,19 +43,35 @@ impl Model {
         Ok((number, outcome, answer_at))
     }
 
+    /// Whether one that registers may have this public id. // 5.4
+    fn check_public_id(&self, id: &Arc<str>) -> Result<(), Refusal> {
+        let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
+        if !(1..=MAX_NAME).contains(&id.chars().count()) || !id.chars().all(plain) {
+            return Err(refuse("invalid_arguments"));
+        }
+        if is_servers_form(&fold(id)) || self.public_ids.contains(id) {
+            return Err(refuse("user_id_taken"));
+        }
+        Ok(())
+    }
+
     /// What is checked before there is a participant. // 5.1
     fn check_registration(&self, op: &Op) -> Result<(), Refusal> {
         match op {
             Op::EnterQueue {
+                user_id,
                 display_name,
                 interests,
             } => {
-                if !display_name.is_empty() {
-                    self.check_name(None, display_name)?;
+                if let Some(name) = display_name {
+                    self.check_name(None, name)?;
                 }
                 let interests = self.read_interests(interests)?;
                 self.check_space_in_line(None, &interests)?;
-                self.check_space_for_room()
+                self.check_space_for_room()?;
+                user_id
+                    .as_ref()
+                    .map_or(Ok(()), |id| self.check_public_id(id))
             }
             Op::Login { username, room } => {
                 self.check_name(None, username)?;
@@ -64,6 +90,9 @@ impl Model {
             | Op::Typing { .. }
             | Op::Block { .. }
             | Op::Report { .. }
+            | Op::Unregister
+            | Op::History { .. }
+            | Op::ListUsers { .. }
             | Op::Check { .. } => Err(refuse("handle_required")),
         }
     }

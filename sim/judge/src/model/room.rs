@@ -137,16 +137,15 @@ impl Model {
 
     /// Posts an event to the members of a room. // 4.3
     pub(super) fn post(&mut self, room: Room, what: What, skipping: Option<User>) -> Arc<Event> {
-        let author = match what {
-            What::Message { sender, .. } => Some(sender),
-            What::Found { .. }
-            | What::Ended { .. }
-            | What::PartnerAway
-            | What::PartnerBack
-            | What::Member { .. }
-            | What::Stick { .. }
-            | What::Moderation { .. } => None,
+        let (author, about) = match what {
+            What::Message { sender, .. } => (Some(sender), [Some(sender), None]),
+            What::Found { pair: [one, other] } => (None, [Some(one), Some(other)]),
+            What::PartnerAway | What::PartnerBack => (None, [skipping, None]),
+            What::Member { user, .. } | What::Stick { user, .. } => (None, [Some(user), None]),
+            What::Moderation { user, .. } => (None, [user, None]),
+            What::Ended { .. } => (None, [None, None]),
         };
+        let named = about.map(|user| user.map(|user| (user, self.person(user).shown())));
         let (at, limit) = (self.now, self.config.inbox_limit);
         let (rooms, people) = (&mut self.rooms, &mut self.people);
         let place = rooms.get_mut(room.0).expect("events are of live rooms");
@@ -156,6 +155,7 @@ impl Model {
             room_seq: place.last_seq,
             at,
             what,
+            named,
         });
         for &member in place.members.keys() {
             if Some(member) == skipping {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use chat_types::config::{Limit, StickRule};
 use chat_types::{Span, Time};
-use sim_model::protocol::{Answer, EndReason, Outcome, Refusal, Room, User};
+use sim_model::protocol::{Answer, EndReason, Outcome, Refusal, Room, Shown, User};
 
 use super::names::says_something;
 use super::room::Kind;
@@ -17,8 +17,10 @@ const FEW_TURNS: u32 = 10;
 const FRESH: Span = Span::secs(10);
 
 /// A passing remark. // 8.6
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Notice {
+    /// How its sender was shown then.
+    pub shown: Shown<Arc<str>>,
     /// When it was left.
     pub at: Time,
     /// How long its sender has waited in a `check`; none for one that is typing.
@@ -124,9 +126,9 @@ impl Model {
 
     fn leave_notice(&mut self, room: Room, user: User, waiting: Option<Span>) {
         let at = self.now;
-        self.place_mut(room)
-            .notices
-            .insert(user, Notice { at, waiting });
+        let shown = self.person(user).shown();
+        let notice = Notice { shown, at, waiting };
+        self.place_mut(room).notices.insert(user, notice);
     }
 
     /// The notices of a room that are shown to a reader at an instant, by sender. // 8.6
@@ -135,12 +137,12 @@ impl Model {
         room: Room,
         reader: User,
         at: Time,
-    ) -> impl Iterator<Item = (User, Notice)> {
+    ) -> impl Iterator<Item = (User, &Notice)> {
         let place = self.rooms.get(room.0);
         place
             .into_iter()
             .flat_map(|place| &place.notices)
-            .map(|(sender, notice)| (*sender, *notice))
+            .map(|(sender, notice)| (*sender, notice))
             .filter(move |(sender, notice)| *sender != reader && at.since(notice.at) <= FRESH)
     }
 

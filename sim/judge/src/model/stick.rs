@@ -107,11 +107,15 @@ impl Model {
                 0
             }
         };
-        let epoch = self.stick(room).map_or(0, |stick| stick.epoch);
+        let (holder, epoch, lease_until) = self
+            .holder_of(room)
+            .expect("the stick is held: the caller holds it or waits for it");
         Ok(Answer::Stick {
             room,
             place: u32::try_from(place).expect("a room has at most 65536 members"),
             epoch,
+            holder: Some(holder),
+            lease_until,
         })
     }
 

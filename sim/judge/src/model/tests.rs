@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use chat_types::config::{Limit, Matching};
 use chat_types::{BreakKind, Config, Span, Time};
-use sim_model::protocol::{Answer, LostRange, Membership, Op, Outcome, Room, User};
+use sim_model::protocol::{Answer, LostRange, Membership, Op, Outcome, Room, Shown, User};
 use sim_model::server::{Act, Caller, Entry, Handle};
 
 use super::names::{fold, fold_ascii, fold_other};
@@ -28,7 +28,8 @@ fn text(text: &str) -> Arc<str> {
 
 fn line(interests: &[&str]) -> Op {
     Op::EnterQueue {
-        display_name: text(""),
+        user_id: None,
+        display_name: None,
         interests: interests.iter().copied().map(text).collect(),
     }
 }
@@ -213,7 +214,10 @@ fn the_claim_line_shifts_and_a_grant_makes_no_claim() {
     s.call(2, 'b', Op::Reset { room: None }).unwrap();
     assert_eq!(place(&mut s, 'c'), (1, 1));
     // A muted holder gives up, and the next in line holds.
-    let mute = Entry::Operate(Act::Mute { user: User(1) });
+    let mute = Entry::Operate(Act::Mute {
+        reason: text("because"),
+        user: User(1),
+    });
     s.entry(3, &mute);
     assert_eq!(place(&mut s, 'c'), (0, 2));
     assert_eq!(place(&mut s, 'd'), (1, 2));
@@ -237,14 +241,17 @@ fn a_key_gives_the_first_outcome_and_renews_presence() {
     let first = s.keyed(0, 1, 'a', line(&[]));
     assert_eq!(first.caller, Some(User(1)));
     let again = s.keyed(50, 1, 'a', line(&[]));
-    assert_eq!((again.outcome, again.repeated), (first.outcome, true));
+    assert_eq!(
+        (again.outcome, again.repeated),
+        (first.outcome.clone(), true)
+    );
     assert_eq!(s.model.next_deadline().unwrap().0, secs(150));
     let other = s.keyed(51, 1, 'a', line(&["art"]));
     assert_eq!(other.outcome.unwrap_err().code, "request_key_reused");
     assert!(!other.repeated);
     // A refusal is remembered too, though by now the call would be accepted.
     let refused = s.keyed(52, 2, 'a', line(&[])).outcome;
-    assert_eq!(refused.unwrap_err().code, "already_waiting");
+    assert_eq!(refused.clone().unwrap_err().code, "already_waiting");
     s.call(53, 'a', Op::LeaveQueue).unwrap();
     assert_eq!(s.keyed(54, 2, 'a', line(&[])).outcome, refused);
     // A third key makes the oldest go: its call is decided anew.
@@ -266,8 +273,12 @@ fn a_random_choice_is_adopted_if_it_is_permitted() {
     s.call(0, 'b', line(&[])).unwrap();
     s.call(0, 'a', Op::Block { user: User(2) }).unwrap();
     s.call(0, 'a', line(&[])).unwrap();
-    let matched = |user, room, partner| {
+    let matched = |user, room, partner: u32| {
         Ok(Answer::Matched {
+            shown: Shown {
+                chosen_id: None,
+                name: format!("user_{partner}").into(),
+            },
             user: User(user),
             room: Room(room),
             partner: User(partner),
@@ -450,7 +461,13 @@ fn names_that_look_alike_are_one() {
     assert_eq!(s.model.display_name(User(2)), Some(("USER_2", true)));
     assert_eq!(s.refused(0, 'c', login("user_2")), "name_not_allowed");
     // A ban keeps the name from others, and an unban gives it back.
-    s.entry(1, &Entry::Operate(Act::BanUser { user: User(1) }));
+    s.entry(
+        1,
+        &Entry::Operate(Act::BanUser {
+            reason: text("because"),
+            user: User(1),
+        }),
+    );
     assert_eq!(s.refused(1, 'e', login("modem")), "name_not_allowed");
     let name = text("m0dern");
     s.entry(2, &Entry::Operate(Act::Unban { name }));

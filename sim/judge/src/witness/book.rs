@@ -194,7 +194,7 @@ impl Book {
         if let Some((text, index)) = &open
             && let Some(spoken) = self.texts.get_mut(text).and_then(|all| all.get_mut(*index))
         {
-            spoken.outcome = Some(*outcome);
+            spoken.outcome = Some(outcome.clone());
         }
         if let Ok(Answer::Sent { room, room_seq, .. }) = *outcome {
             let (sender, text) = (user, open.map(|(text, _)| text));

@@ -123,6 +123,7 @@ fn stay(what: &What, reader: User) -> Option<Stay> {
         What::Moderation {
             user: Some(user),
             act: Moderated::Kicked,
+            ..
         } if user == reader => Some(Stay::Ends),
         What::Moderation {
             act: Moderated::Closed,

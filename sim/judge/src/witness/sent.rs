@@ -93,7 +93,7 @@ fn is_phantom(
         findings.leave_unjudged(Property::NoPhantoms, 1);
         return false;
     }
-    let outcome = refused.and_then(|call| call.outcome);
+    let outcome = refused.and_then(|call| call.outcome.clone());
     let unsaid = Fact::Rule("no call of the sender says that");
     let said = outcome.map_or(unsaid, |outcome| Fact::Answered(sender, "send", outcome));
     blame(findings, Property::NoPhantoms, seen.at, [seen.fact(), said]);

@@ -134,6 +134,7 @@ impl<'a> Walk<'a> {
             | What::Moderation {
                 user: Some(user),
                 act: Moderated::Muted | Moderated::Kicked,
+                ..
             } => {
                 self.withdraw(user);
             }

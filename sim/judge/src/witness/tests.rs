@@ -10,8 +10,8 @@ use sim_model::history::{Observer as _, Path, Record, What};
 use sim_model::names::PROPERTIES;
 use sim_model::plan::{Capacity, Client, Network, Plan, Schedule, Workload};
 use sim_model::protocol::{
-    Agent, Answer, CallId, Earlier, EndReason, LostRange, Op, Outcome, Presence, Refusal, Room,
-    Saw, StickChange, User,
+    Agent, Answer, CallId, Earlier, EndReason, LostRange, Op, Outcome, Presence, ReadBy, Refusal,
+    Room, Saw, Shown, StickChange, User,
 };
 use sim_model::recipe::Recipe;
 
@@ -149,6 +149,7 @@ impl Story {
         self.sees(
             user,
             Saw::Found {
+                shown: Shown::NAMELESS,
                 room,
                 room_seq: 1,
                 partner,
@@ -193,6 +194,7 @@ impl Story {
     /// An exact check behind `after` ends at `cursor`, with nothing behind it.
     fn reads(&mut self, user: User, after: u64, cursor: u64) {
         let op = Op::Check {
+            by: ReadBy::Handle,
             after: Some(after),
             wait: Span::ZERO,
         };
@@ -200,6 +202,8 @@ impl Story {
             user,
             &op,
             Ok(Answer::Read {
+                unread: 0,
+                notices: [].into(),
                 cursor,
                 more: false,
             }),
@@ -254,6 +258,7 @@ fn sent(room: Room, room_seq: u64) -> Outcome {
 
 fn message(room: Room, room_seq: u64, sender: User, text: &str) -> Saw<'_> {
     Saw::Message {
+        shown: Shown::NAMELESS,
         room,
         room_seq,
         sender,
@@ -264,6 +269,7 @@ fn message(room: Room, room_seq: u64, sender: User, text: &str) -> Saw<'_> {
 
 fn speech(room_seq: u64, sender: User, text: &str, epoch: u64) -> Saw<'_> {
     Saw::Message {
+        shown: Shown::NAMELESS,
         room: LOBBY,
         room_seq,
         sender,
@@ -274,6 +280,7 @@ fn speech(room_seq: u64, sender: User, text: &str, epoch: u64) -> Saw<'_> {
 
 fn member(room_seq: u64, user: User, change: Presence) -> Saw<'static> {
     Saw::Member {
+        shown: Shown::NAMELESS,
         room: LOBBY,
         room_seq,
         user,
@@ -283,6 +290,7 @@ fn member(room_seq: u64, user: User, change: Presence) -> Saw<'static> {
 
 fn stick(room_seq: u64, user: User, change: StickChange) -> Saw<'static> {
     Saw::Stick {
+        shown: Shown::NAMELESS,
         room: LOBBY,
         room_seq,
         user,
@@ -398,6 +406,7 @@ fn a_redelivery_is_none_unless_it_shows_something_else() {
         BEN,
         1,
         Saw::Found {
+            shown: Shown::NAMELESS,
             room: PAIR,
             room_seq: 1,
             partner: ANN,

@@ -5,7 +5,7 @@ use sim_model::server::{Page, ServerRecord};
 
 use super::Tiny;
 use crate::exhaust::action::Ask;
-use crate::protocol::{Answer, Saw};
+use crate::protocol::{Answer, Saw, Shown};
 use crate::translate::{self, judged};
 use crate::user::Credential;
 
@@ -48,6 +48,7 @@ impl Tiny {
         };
         let (at, cursor) = (self.now, client.cursor + 1);
         let saw = Saw::Message {
+            shown: Shown::NAMELESS,
             room,
             room_seq: self.highest.ends[&room.0],
             sender: self.clients[0].user.unwrap_or_default(),

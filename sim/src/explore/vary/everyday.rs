@@ -16,8 +16,9 @@ use super::{limits, people, surroundings};
 use crate::draw::{Ratio, Shape};
 use crate::names::PROPERTIES;
 use crate::plan::{
-    Arrivals, Choice, Habits, Persona, Phase, Plan, Schedule, Step, Text, Verb, Workload,
+    Arrivals, Choice, Habits, Manner, Persona, Phase, Plan, Schedule, Step, Text, Verb, Workload,
 };
+use crate::protocol::ReadBy;
 use crate::recipe::Recipe;
 use crate::scenario::{USUAL_CLIENT, usual_capacity, usual_network};
 
@@ -113,6 +114,7 @@ fn persona(kind: u32, server: &Config, dice: &mut Dice) -> Persona {
         weight: dice.between(1, 3),
         habits: Habits::default(),
         stream: dice.coin(),
+        manner: Manner::default(),
         flow: flow.into(),
     };
     dice.say(if persona.stream {
@@ -133,6 +135,7 @@ fn room(server: &Config, dice: &mut Dice) -> Vec<Step> {
         Step::Call(Verb::Login {
             room: Arc::clone(&name),
             rooms: 1,
+            name: None,
         })
     };
     let mut steps = Vec::new();
@@ -241,6 +244,8 @@ fn enter(dice: &mut Dice) -> Step {
         _ => &[],
     };
     Step::Call(Verb::EnterQueue {
+        name: None,
+        user_id: None,
         interests: interests.into(),
     })
 }
@@ -266,7 +271,10 @@ fn maybe_read(steps: &mut Vec<Step>, server: &Config, dice: &mut Dice) {
     if dice.coin() {
         let wait = dice.pick(&[Span::ZERO, Span::ZERO, Span::millis(500)]);
         let wait = wait.min(server.max_wait);
-        steps.push(Step::Call(Verb::Check { wait }));
+        steps.push(Step::Call(Verb::Check {
+            wait,
+            by: ReadBy::Handle,
+        }));
     }
 }
 

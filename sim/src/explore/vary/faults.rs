@@ -214,6 +214,7 @@ fn words(kind: &FaultKind) -> String {
             OperatorAct::Kick { .. } => "kick",
             OperatorAct::Close { .. } => "close",
             OperatorAct::Ban { .. } => "ban",
+            OperatorAct::Unban { .. } => "unban",
         }
         .to_owned(),
     }

@@ -8,7 +8,8 @@ use chat_core::Span;
 
 use super::dice::{Dice, table, written};
 use crate::draw::Shape;
-use crate::plan::{Choice, Habits, Persona, Plan, Step, Text, Verb, Workload};
+use crate::plan::{Choice, Habits, Manner, Persona, Plan, Step, Text, Verb, Workload};
+use crate::protocol::ReadBy;
 
 /// Classes of operations that a seed may leave out. What a flow begins with is not among them.
 const CLASSES: [&str; 12] = [
@@ -174,20 +175,28 @@ impl Rewrite {
 
     fn verb(&self, verb: &Verb, dice: &mut Dice) -> Verb {
         match verb {
-            Verb::EnterQueue { interests } => Verb::EnterQueue {
+            Verb::EnterQueue {
+                name,
+                user_id,
+                interests,
+            } => Verb::EnterQueue {
+                name: name.clone(),
+                user_id: user_id.clone(),
                 interests: match self.topics {
                     None => Arc::clone(interests),
                     Some(most) => topics(most, dice),
                 },
             },
-            Verb::Login { room, rooms } => Verb::Login {
+            Verb::Login { room, rooms, name } => Verb::Login {
+                name: name.clone(),
                 room: Arc::clone(room),
                 rooms: self.rooms.unwrap_or((*rooms).min(3)),
             },
             Verb::Send(text) => Verb::Send(self.text(text, dice)),
             Verb::Append(text) => Verb::Append(self.text(text, dice)),
-            Verb::Check { wait } => Verb::Check {
+            Verb::Check { wait, by } => Verb::Check {
                 wait: (*wait).min(self.max_wait),
+                by: *by,
             },
             Verb::LeaveQueue
             | Verb::TalkingStick
@@ -199,6 +208,9 @@ impl Rewrite {
             | Verb::Block
             | Verb::Report { .. }
             | Verb::Break { .. }
+            | Verb::History { .. }
+            | Verb::ListUsers
+            | Verb::Unregister
             | Verb::Mood => verb.clone(),
         }
     }
@@ -239,6 +251,9 @@ fn class(step: &Step) -> &'static str {
             Verb::Block => "block",
             Verb::Report { .. } => "report",
             Verb::Append(_) => "append",
+            Verb::History { .. } => "history",
+            Verb::ListUsers => "list_users",
+            Verb::Unregister => "unregister",
             Verb::EnterQueue { .. }
             | Verb::Login { .. }
             | Verb::Send(_)
@@ -254,6 +269,8 @@ fn class(step: &Step) -> &'static str {
 pub(super) fn rambler(dice: &mut Dice) -> Persona {
     let queue = || {
         Step::Call(Verb::EnterQueue {
+            name: None,
+            user_id: None,
             interests: Arc::default(),
         })
     };
@@ -261,10 +278,16 @@ pub(super) fn rambler(dice: &mut Dice) -> Persona {
         Step::Call(Verb::Login {
             room: "lobby".into(),
             rooms: 1,
+            name: None,
         })
     };
     let say = || Text::Length(table(Shape::Uniform(1, 60)));
-    let check = |wait| Step::Call(Verb::Check { wait });
+    let check = |wait| {
+        Step::Call(Verb::Check {
+            wait,
+            by: ReadBy::Handle,
+        })
+    };
     let away = Step::Disconnect(Some(dice.pick(&[Span::millis(100), Span::millis(700)])));
     let pause = || Step::Think(table(Shape::Uniform(0, Span::millis(200).0)));
     let whole: [Vec<Step>; 17] = [
@@ -309,6 +332,7 @@ pub(super) fn rambler(dice: &mut Dice) -> Persona {
         weight: dice.between(1, 5),
         habits: Habits::default(),
         stream: !dice.one_in(4),
+        manner: Manner::default(),
         flow: [first, ramble].into(),
     }
 }

@@ -84,6 +84,7 @@ pub(super) fn habits(persona: &mut Persona, dice: &mut Dice) {
     }
     let before = persona.habits;
     persona.habits = Habits {
+        second_stream: before.second_stream,
         bare_check: habit(before.bare_check, &[(1, 2), (1, 1)], dice),
         forget_handle: habit(before.forget_handle, &[(1, 30), (1, 8)], dice),
         abandon: habit(before.abandon, &[(1, 10), (1, 3)], dice),

@@ -13,7 +13,7 @@ use crate::live::leave;
 use crate::live::pool::Pool;
 use crate::live::reply::Reply;
 use crate::live::survey::Tools;
-use crate::protocol::{Answer, Op, Refusal, Room};
+use crate::protocol::{Answer, Op, ReadBy, Refusal, Room};
 
 /// How long an answer may take.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -170,7 +170,8 @@ impl<'p> Guests<'p> {
         let interest = self.pool.net.writer.names.suffix().trim_start_matches('-');
         let op = Op::EnterQueue {
             interests: [interest.into()].into(),
-            display_name: self.name(who),
+            user_id: None,
+            display_name: Some(self.name(who)),
         };
         self.granted(who, op)
     }
@@ -265,5 +266,6 @@ fn read() -> Op {
     Op::Check {
         after: None,
         wait: Span::ZERO,
+        by: ReadBy::Handle,
     }
 }

@@ -102,7 +102,10 @@ impl Crowd<'_, '_> {
                 let ticket = client.take(call, attempt);
                 self.forget(ticket);
             }
-            Action::OpenStream { stream, who, after } => self.open(agent, stream, who, after),
+            // A live server's streams are all by the reader id behind the handle.
+            Action::OpenStream {
+                stream, who, after, ..
+            } => self.open(agent, stream, who, after),
             Action::CloseStream { stream } => {
                 if client.stream.as_ref().is_some_and(|s| s.number == stream) {
                     self.close(agent);

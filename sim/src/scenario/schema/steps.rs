@@ -5,10 +5,13 @@ use serde_json::{Map, Value, json};
 use super::forms::{closed, count, described, named, one_of, refer, some};
 use crate::names::EVENTS;
 use crate::scenario::flow::{
-    AWAIT_KEYS, BREAK_KEYS, CHECK_KEYS, CHOICE_KEYS, DISCONNECT_KEYS, ENTER_QUEUE_KEYS, LOGIN_KEYS,
-    LOOP_KEYS, MAX_ROOMS, MAX_WEIGHT, REPORT_KEYS, TEXT_KEYS, break_kinds,
+    ALPHABETS, AWAIT_KEYS, BREAK_KEYS, CHECK_KEYS, CHOICE_KEYS, DISCONNECT_KEYS, ENTER_QUEUE_KEYS,
+    HISTORY_KEYS, LAST_PLACE, LOGIN_KEYS, LOOP_KEYS, MAX_ROOMS, MAX_WEIGHT, MOST_HISTORY, READ_BY,
+    REPORT_KEYS, TEXT_KEYS, break_kinds,
 };
 use crate::scenario::written::{BARE, CALLS, OTHERS, WITHOUT_VALUE};
+
+const DISPLAY_NAME: &str = "The display name; by default the user's own.";
 
 /// A step of a flow.
 pub(super) fn step() -> Value {
@@ -55,38 +58,23 @@ fn taken_by(verb: &str) -> Value {
         return json!({ "type": "null" });
     }
     let value = match verb {
-        "enter_queue" => closed(
-            "Stand in the line.",
-            ENTER_QUEUE_KEYS,
-            [described(
-                json!({ "type": "array", "items": named() }),
-                "What one would talk about.",
-            )],
-            &[],
-        ),
+        "enter_queue" => enter_queue(),
         "login" => closed(
             "Register under a name and join a room; later, join another.",
             LOGIN_KEYS,
             [
-                described(named(), "The room; `lobby` by default."),
+                described(json!({ "type": "string" }), "The room; `lobby` by default."),
                 described(
                     count(1, u64::from(MAX_ROOMS)),
                     "More than 1: the user draws one of so many rooms, from `<room>-0` on.",
                 ),
+                described(json!({ "type": "string" }), DISPLAY_NAME),
             ],
             &[],
         ),
         "send" => words("Say something."),
         "append" => words("Add to the draft."),
-        "check" => closed(
-            "Read the inbox.",
-            CHECK_KEYS,
-            [described(
-                refer("Duration"),
-                "How long to wait for something to come; 0s by default, at most server.max_wait.",
-            )],
-            &[],
-        ),
+        "check" => check(),
         "report" => closed(
             "Report the partner, or whoever spoke last.",
             REPORT_KEYS,
@@ -111,6 +99,7 @@ fn taken_by(verb: &str) -> Value {
             ],
             &[],
         ),
+        "history" => history(),
         other => taken_by_other(other),
     };
     if BARE.contains(&verb) {
@@ -118,6 +107,61 @@ fn taken_by(verb: &str) -> Value {
     } else {
         value
     }
+}
+
+fn enter_queue() -> Value {
+    closed(
+        "Stand in the line.",
+        ENTER_QUEUE_KEYS,
+        [
+            described(
+                json!({ "type": "array", "items": named() }),
+                "What one would talk about.",
+            ),
+            described(json!({ "type": "string" }), DISPLAY_NAME),
+            described(
+                json!({ "type": "string" }),
+                "The public id to be known by; `user_7` and the like by default. Only a registration may carry one.",
+            ),
+        ],
+        &[],
+    )
+}
+
+fn check() -> Value {
+    closed(
+        "Read the inbox.",
+        CHECK_KEYS,
+        [
+            described(
+                refer("Duration"),
+                "How long to wait for something to come; 0s by default, at most server.max_wait.",
+            ),
+            described(
+                one_of(&READ_BY.map(|(word, _)| word)),
+                "By which secret: the handle, or the reader id, which can do nothing else.",
+            ),
+        ],
+        &[],
+    )
+}
+
+fn history() -> Value {
+    closed(
+        "Read the room's past messages.",
+        HISTORY_KEYS,
+        [
+            described(
+                count(1, u64::from(LAST_PLACE)),
+                "Only messages before this place of the room; the newest by default.",
+            ),
+            described(
+                count(1, u64::from(MOST_HISTORY)),
+                "At most so many; 50 by default.",
+            ),
+        ],
+        &[],
+    )
 }
 
 fn taken_by_other(verb: &str) -> Value {
@@ -167,11 +211,17 @@ fn words(about: &str) -> Value {
         [
             described(json!({ "type": "string" }), "These words."),
             described(refer("DrawnLength"), "So many characters."),
+            described(
+                one_of(&ALPHABETS.map(|(word, _)| word)),
+                "What they are drawn from; ascii by default.",
+            ),
         ],
         &[],
     );
-    object["minProperties"] = json!(1);
-    object["maxProperties"] = json!(1);
+    object["oneOf"] = json!([
+        { "required": ["text"], "properties": { "length": false, "alphabet": false } },
+        { "required": ["length"], "properties": { "text": false } }
+    ]);
     object
 }
 

@@ -7,7 +7,9 @@ use super::steps::weight;
 use crate::scenario::script::{
     ARGUMENTS, NET_KEYS, OPENING_KEYS, RETRY_KEYS, STEP_KEYS, USER_KEYS,
 };
-use crate::scenario::workload::{HABIT_KEYS, MAX_USERS, MODES, PERSONA_KEYS, PHASE_KEYS, STREAMS};
+use crate::scenario::workload::{
+    HABIT_KEYS, MAX_USERS, MODES, NAMINGS, PERSONA_KEYS, PHASE_KEYS, READS, STREAMS,
+};
 
 /// `phases`.
 pub(super) fn phases() -> Value {
@@ -44,7 +46,7 @@ pub(super) fn users() -> Value {
             described(named(), "Its name."),
             described(
                 one_of(&streams),
-                "Whether it holds an event stream; events by default.",
+                "Which event stream it holds: none, one by its handle (events), or one by its reader id; events by default.",
             ),
             described(
                 json!({ "type": "array", "items": opening }),
@@ -119,7 +121,15 @@ pub(super) fn persona() -> Value {
             refer("Habits"),
             described(
                 one_of(&streams),
-                "Whether it holds an event stream; events by default.",
+                "Which event stream it holds: none, one by its handle (events), or one by its reader id; events by default.",
+            ),
+            described(
+                one_of(&READS.map(|(word, _)| word)),
+                "How it reads its inbox: by the stream and by checks that fill its holes (exactly), or by the stream alone; exactly by default.",
+            ),
+            described(
+                one_of(&NAMINGS.map(|(word, _)| word)),
+                "What it calls itself: its given name, one behind a word of some script, one of few that look alike, or an odd one; given by default.",
             ),
             described(some(&refer("Step")), "What it does, step by step."),
         ],
@@ -152,6 +162,10 @@ pub(super) fn habits() -> Value {
             described(
                 refer("Ratio"),
                 "Retries without a request key; drawn once for each user.",
+            ),
+            described(
+                refer("Ratio"),
+                "Opens a second stream beside one that just opened, and closes the first within 4s.",
             ),
         ],
         &[],

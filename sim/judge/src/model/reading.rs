@@ -1,0 +1,85 @@
+//! What reads show: members, past messages, notices. // 8.5, 8.6, 12.5
+
+use chat_types::Time;
+use sim_model::protocol::{
+    Answer, Attendance, Member, Notice, Outcome, Passing, PastMessage, Room, User,
+};
+
+use super::{Event, Model, State, What};
+
+impl Model {
+    /// `list_users`. // 8.5
+    pub fn list_users(&self, reader: User, room: Option<Room>) -> Outcome {
+        let room = self.resolve(reader, room)?;
+        let members = self.members(room).map(|(user, since)| Member {
+            user,
+            shown: self.person(user).shown(),
+            since,
+            attendance: match self.person(user).presence.state {
+                State::Present => Attendance::Present,
+                State::Grace => Attendance::Reconnecting,
+                State::Away => Attendance::Away,
+            },
+        });
+        Ok(Answer::Members {
+            room,
+            members: members.collect(),
+        })
+    }
+
+    /// `history`. // 8.5
+    pub fn read_history(
+        &self,
+        reader: User,
+        room: Option<Room>,
+        before: Option<u64>,
+        limit: u32,
+    ) -> Outcome {
+        let room = self.resolve(reader, room)?;
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        let messages = self.history(room, reader, before, limit);
+        Ok(Answer::History {
+            room,
+            messages: messages.into_iter().filter_map(|it| past(it)).collect(),
+        })
+    }
+
+    /// The notices that come with the answer to a check: by room in the order of joining, and
+    /// within a room by sender. // 12.5
+    #[must_use]
+    pub fn notices_for(&self, reader: User, at: Time) -> Vec<Notice> {
+        let rooms = self.rooms_of(reader).iter();
+        let of_room = |room: Room| {
+            let notices = self.notices(room, reader, at);
+            notices.map(move |(user, notice)| Notice {
+                room,
+                user,
+                shown: notice.shown.clone(),
+                kind: notice.waiting.map_or(Passing::Typing, Passing::Waiting),
+                at: notice.at,
+            })
+        };
+        rooms.flat_map(|room| of_room(*room)).collect()
+    }
+}
+
+/// A message as `history` lists it; none for another event.
+fn past(event: &Event) -> Option<PastMessage> {
+    let What::Message {
+        sender,
+        text,
+        epoch,
+    } = &event.what
+    else {
+        return None;
+    };
+    let (_, shown) = event.named[0].clone()?;
+    Some(PastMessage {
+        room_seq: event.room_seq,
+        at: event.at,
+        sender: *sender,
+        shown,
+        text: text.clone(),
+        epoch: *epoch,
+    })
+}

@@ -46,7 +46,7 @@ fn a_message_that_the_server_never_had_is_found_at_once() {
     let held = found
         .tally
         .properties()
-        .find(|(name, _)| *name == "no_lost_messages");
+        .find(|(name, _)| *name == "durability");
     assert_eq!(held.unwrap().1.held, Some(false));
 }
 

@@ -38,8 +38,8 @@ fn shipped() -> Vec<Plan> {
     let mut plans = Vec::new();
     for folder in [folder.join("regressions"), folder] {
         let entries = fs::read_dir(folder)
-            .unwrap()
-            .map(|entry| entry.unwrap().path());
+            .expect("the scenarios are there")
+            .map(|entry| entry.expect("they can be listed").path());
         let mut paths: Vec<_> = entries.collect();
         paths.sort();
         paths.retain(|path| {
@@ -47,8 +47,8 @@ fn shipped() -> Vec<Plan> {
             name.ends_with(".yaml") && !["scale.yaml", "soak.yaml"].contains(&&*name)
         });
         for path in paths {
-            let text = fs::read_to_string(&path).unwrap();
-            plans.push(scenario::parse(&path.to_string_lossy(), &text).unwrap());
+            let text = fs::read_to_string(&path).expect("a file");
+            plans.push(scenario::parse(&path.to_string_lossy(), &text).expect("a scenario"));
         }
     }
     plans

@@ -64,7 +64,7 @@ impl Arrival<'_> {
             blame(findings, Property::NoDuplicates, at, [first, now]);
         } else if let Some(first) = book.seen(place) {
             findings.exercise(Property::RoomOrder, 1);
-            if first.event.seen_by(reader) != *self.saw {
+            if !is_same(first, &event, reader, self.saw) {
                 let now = Fact::Received(reader, seq, event);
                 blame(findings, Property::RoomOrder, at, [first.fact(), now]);
             }
@@ -81,6 +81,16 @@ impl Arrival<'_> {
             );
         }
     }
+}
+
+/// Whether two readers received one event. Of a match each is shown the other.
+fn is_same(first: &Seen, event: &Event, reader: User, saw: &Saw<'_>) -> bool {
+    if let (What::Found { pair: [a, b] }, What::Found { pair: [c, d] }) =
+        (&first.event.what, &event.what)
+    {
+        return (a.min(b), a.max(b)) == (c.min(d), c.max(d));
+    }
+    first.event.seen_by(reader) == *saw
 }
 
 /// The order of the rooms' places in every inbox, and of each room's timestamps.

@@ -64,7 +64,7 @@ impl Arrival<'_> {
             blame(findings, Property::NoDuplicates, at, [first, now]);
         } else if let Some(first) = book.seen(place) {
             findings.exercise(Property::RoomOrder, 1);
-            if !is_same(first, &event, reader, self.saw) {
+            if !is_same(first, reader, self.saw) {
                 let now = Fact::Received(reader, seq, event);
                 blame(findings, Property::RoomOrder, at, [first.fact(), now]);
             }
@@ -83,14 +83,12 @@ impl Arrival<'_> {
     }
 }
 
-/// Whether two readers received one event. Of a match each is shown the other.
-fn is_same(first: &Seen, event: &Event, reader: User, saw: &Saw<'_>) -> bool {
-    if let (What::Found { pair: [a, b] }, What::Found { pair: [c, d] }) =
-        (&first.event.what, &event.what)
-    {
-        return (a.min(b), a.max(b)) == (c.min(d), c.max(d));
+/// Whether two readers received one event. Of a match each is shown the other's name alone.
+fn is_same(first: &Seen, reader: User, saw: &Saw<'_>) -> bool {
+    match (first.event.seen_by(reader), saw) {
+        (Saw::Found { partner, .. }, Saw::Found { partner: now, .. }) => partner == *now,
+        (first, now) => first == *now,
     }
-    first.event.seen_by(reader) == *saw
 }
 
 /// The order of the rooms' places in every inbox, and of each room's timestamps.

@@ -83,12 +83,14 @@ impl Arrival<'_> {
     }
 }
 
-/// Whether two readers received one event. Of a match each is shown the other's name alone.
+/// Whether two readers received one event. Of a match each is shown the other alone.
 fn is_same(first: &Seen, reader: User, saw: &Saw<'_>) -> bool {
-    match (first.event.seen_by(reader), saw) {
-        (Saw::Found { partner, .. }, Saw::Found { partner: now, .. }) => partner == *now,
-        (first, now) => first == *now,
+    if let (What::Found { pair: [one, other] }, Saw::Found { partner, .. }) =
+        (&first.event.what, saw)
+    {
+        return partner == if *one == reader { other } else { one };
     }
+    first.event.seen_by(reader) == *saw
 }
 
 /// The order of the rooms' places in every inbox, and of each room's timestamps.

@@ -192,6 +192,7 @@ impl Auditor {
         if !self.clock.is_time_to_look(at) {
             return;
         }
+        self.implied.note_now_and_then(&self.model, at);
         let pending = self.pending();
         self.peak = if pending == 0 {
             0

@@ -17,6 +17,9 @@ const DELAY: Span = Span::millis(250);
 /// waited at least when its rooms are given a notice.
 const LONGEST_BEAT: Span = Span::secs(10);
 
+/// How long a sign of life may be given that need not be: an append may fail for so long.
+const LONGEST_MAY: Span = Span::secs(60);
+
 /// What one participant has read since the server started.
 #[derive(Clone, Copy, Debug, Default)]
 struct Mark {
@@ -52,6 +55,11 @@ pub(super) struct Implied {
     waits: BTreeMap<User, Wait>,
     /// Signs of life that are due: when, whose, and how long the check has waited.
     beats: Vec<(Time, User, Span)>,
+    /// Signs of life that the server may give, and need not: a batch that had no room for a reading
+    /// may have left it to the next one; a check may end at the instant of its beat.
+    may: Vec<(Time, User, Option<Span>)>,
+    /// When the beats of all waiting checks are noted next.
+    note_at: Time,
     /// Streams whose end is not committed.
     closing: Vec<(Time, User)>,
 }
@@ -97,7 +105,9 @@ impl Implied {
     /// heard of before and after.
     fn settle(&mut self) {
         for user in std::mem::take(&mut self.seen) {
-            while self.take_heard(user) {}
+            while self.take_heard(user) {
+                self.may.push((self.seen_at, user, None));
+            }
         }
     }
 
@@ -106,6 +116,7 @@ impl Implied {
         if at > self.seen_at {
             self.settle();
         }
+        self.may.retain(|(since, ..)| *since + LONGEST_MAY > at);
     }
 
     /// A batch was put together: what is read from now on goes into a later one.
@@ -163,8 +174,14 @@ impl Implied {
 
     /// The participant's check waits no more.
     pub(super) fn wait_ended(&mut self, model: &Model, at: Time, user: User) {
-        self.note_beats(model, at, user);
-        self.waits.remove(&user);
+        self.note_beats(model, Time(at.0.saturating_sub(1)), user);
+        if let Some(wait) = self.waits.remove(&user)
+            && wait.beat_at == at
+        {
+            let waited = at.since(wait.since);
+            let told = (waited >= LONGEST_BEAT).then_some(waited);
+            self.may.push((at, user, told));
+        }
     }
 
     /// This call of the participant waits no more; another one may.
@@ -273,6 +290,11 @@ impl Implied {
             self.beats.remove(index);
             return None;
         }
+        let may = |entry: &(Time, User, Option<Span>)| entry.1 == user && entry.2 == waiting;
+        if let Some(index) = self.may.iter().position(may) {
+            self.may.remove(index);
+            return None;
+        }
         Some(match waiting {
             Some(_) => "no check of the participant has waited so long".to_owned(),
             None => "the participant has read nothing that would be a sign of life".to_owned(),
@@ -318,6 +340,14 @@ impl Implied {
             self.is_ahead(at, user);
         }
         None
+    }
+
+    /// Notes the beats of all waiting checks, as often as one beats.
+    pub(super) fn note_now_and_then(&mut self, model: &Model, at: Time) {
+        if at >= self.note_at && !self.waits.is_empty() {
+            self.note_at = at + beat(model);
+            self.note_all(model, at);
+        }
     }
 
     /// How many entries are under way.

@@ -1,0 +1,182 @@
+//! Answers, and the begin and end of streams, as they cross the border.
+
+use chat_types::Time;
+use sim_model::protocol::{Answer, Op, Outcome, User};
+use sim_model::server::{Ask, Page, Ticket};
+
+use super::border::{Call, Stage, Stream};
+use super::{Auditor, same, unknown_handle};
+use crate::compared::Compared;
+use crate::difference::Difference;
+use crate::model::Inbox;
+
+impl Auditor {
+    pub(super) fn answered(
+        &mut self,
+        at: Time,
+        ticket: Ticket,
+        outcome: &Outcome,
+        page: Option<&Page<'_>>,
+    ) {
+        let Some(call) = self.border.take(ticket) else {
+            let (op, said) = (None, outcome.clone());
+            self.differ(at, Difference::Unasked { op, said });
+            return;
+        };
+        self.tally.add(Compared::Answer);
+        if self.recovered {
+            self.tally.add(Compared::Recovered);
+        }
+        let op = call.op().cloned();
+        let said = outcome.clone();
+        match call.stage {
+            Stage::Proposed | Stage::Joining => self.turned_away(at, &call, outcome),
+            Stage::Owed(_, from) | Stage::Held(_, from) if from > at => {
+                self.differ(at, Difference::Unasked { op, said });
+            }
+            Stage::Owed(ref owed, _) => {
+                self.compare_answer(at, op, call.user, owed.clone(), outcome);
+            }
+            Stage::Held(ref owed, _) => {
+                let user = call.user;
+                let mut owed = owed.clone();
+                if let (
+                    Ok(Answer::OnBreak {
+                        stress, boss_alert, ..
+                    }),
+                    Some(mood),
+                ) = (&mut owed, user.and_then(|user| self.model.mood(user, at)))
+                {
+                    (*stress, *boss_alert) = mood;
+                }
+                self.compare_answer(at, op, user, owed, outcome);
+            }
+            Stage::Reading { start, due_from } => {
+                if due_from.is_none_or(|from| from > at) {
+                    self.differ(at, Difference::Unasked { op, said });
+                    return;
+                }
+                self.tally.add(Compared::InTime);
+                self.check_answered((at, ticket), &call, start, outcome, page);
+            }
+        }
+    }
+
+    pub(super) fn compare_answer(
+        &mut self,
+        at: Time,
+        op: Option<Op>,
+        caller: Option<User>,
+        owed: Outcome,
+        said: &Outcome,
+    ) {
+        if matches!(op, Some(Op::Mood)) {
+            self.tally.add(Compared::Mood);
+        }
+        if !same(&owed, said) {
+            let said = said.clone();
+            self.differ(
+                at,
+                Difference::Answer {
+                    op,
+                    caller,
+                    owed,
+                    said,
+                },
+            );
+        }
+    }
+
+    /// An answer left for a call of which no entry was committed: only a refusal may.
+    fn turned_away(&mut self, at: Time, call: &Call, outcome: &Outcome) {
+        let op = call.op().cloned();
+        let said = outcome.clone();
+        if let Some(owed) = self.earlier(at, call) {
+            self.compare_answer(at, op, call.user, owed, outcome);
+            return;
+        }
+        let allowed = match outcome {
+            Ok(_) => false,
+            Err(refusal) => {
+                self.implied.note_all(&self.model, at);
+                // An entry that only lets time pass may wait, too.
+                let pending = self.pending() + 1;
+                self.admission
+                    .may_refuse(call, refusal, pending, (&self.clock, &self.border))
+            }
+        };
+        if !allowed {
+            self.differ(at, Difference::Uncommitted { op, said });
+        }
+    }
+
+    /// The outcome of an earlier attempt of the call, if one was committed.
+    fn earlier(&self, at: Time, call: &Call) -> Option<Outcome> {
+        let Ask::Call {
+            caller,
+            key: Some(key),
+            op,
+        } = &call.ask
+        else {
+            return None;
+        };
+        let user = self.model.user_of(caller.handle());
+        let remembered = user.and_then(|user| self.model.repeat(user, *key, op));
+        let mut owed = match remembered {
+            Some(remembered) => remembered.outcome,
+            // A refused registration is remembered by nobody, but answers those that joined it.
+            None => self.border.of_batch((caller.handle(), *key))?.clone(),
+        };
+        if let (
+            Ok(Answer::OnBreak {
+                stress, boss_alert, ..
+            }),
+            Some(mood),
+        ) = (&mut owed, user.and_then(|user| self.model.mood(user, at)))
+        {
+            (*stress, *boss_alert) = mood;
+        }
+        Some(owed)
+    }
+
+    pub(super) fn stream_opened(&mut self, at: Time, ticket: Ticket) {
+        let Some(call) = self.border.take(ticket) else {
+            let said = Ok(Answer::Done);
+            self.differ(at, Difference::Unasked { op: None, said });
+            return;
+        };
+        let (Ask::OpenStream { after, .. }, Some(user), Stage::Owed(owed, _)) =
+            (&call.ask, call.user, &call.stage)
+        else {
+            let (op, said) = (call.op().cloned(), Ok(Answer::Done));
+            self.differ(at, Difference::Uncommitted { op, said });
+            return;
+        };
+        if owed.is_err() {
+            let (op, said) = (call.op().cloned(), Ok(Answer::Done));
+            self.compare_answer(at, op, Some(user), owed.clone(), &said);
+            return;
+        }
+        let end = self.model.inbox(user).map_or(0, Inbox::end);
+        let cursor = after.unwrap_or(end);
+        self.border.open(at, ticket, Stream::new(user, cursor), end);
+    }
+
+    pub(super) fn stream_ended(&mut self, at: Time, ticket: Ticket) {
+        if let Some(user) = self.border.end(ticket)
+            && self.model.inbox(user).is_some()
+        {
+            // The server ends a stream by itself only with its participant.
+            let said = Err(unknown_handle());
+            self.differ(at, Difference::Unasked { op: None, said });
+        }
+    }
+
+    pub(super) fn gone(&mut self, at: Time, ticket: Ticket) {
+        if let Some(user) = self.border.end(ticket) {
+            self.implied.stream_closed(at, user);
+        } else if let Some(user) = self.border.gone(ticket) {
+            self.implied.call_ended(&self.model, at, (user, ticket));
+        }
+    }
+}

@@ -172,15 +172,14 @@ fn gather(root: &Path, folder: &str, files: &mut Vec<String>) -> Result<(), Stri
 #[cfg(test)]
 mod tests {
     use super::super::patch::tests::mutant;
-    use super::{Ground, WITHOUT, compare, table};
+    use super::{Ground, UNBROKEN, WITHOUT, compare, table};
 
     fn ground() -> Ground {
         let mut files: Vec<String> = WITHOUT.map(|(file, _)| file.to_owned()).to_vec();
         files.push("core/src/queue.rs".into());
-        Ground {
-            properties: vec!["bounded".to_owned()],
-            files,
-        }
+        let mut properties: Vec<String> = UNBROKEN.map(|(name, _)| name.to_owned()).to_vec();
+        properties.push("bounded".to_owned());
+        Ground { properties, files }
     }
 
     #[test]

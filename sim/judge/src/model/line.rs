@@ -86,9 +86,11 @@ impl Candidates {
     }
 
     /// A good candidate is preferred to a last partner, whatever else holds. // 6.5
-    fn first(&self) -> Option<u64> {
-        let good = self.of(Standing::Good).next();
-        good.or_else(|| self.of(Standing::LastPartner).next())
+    fn first(&self) -> Option<(u64, Standing)> {
+        let standings = [Standing::Good, Standing::LastPartner];
+        standings
+            .into_iter()
+            .find_map(|standing| Some((self.of(standing).next()?, standing)))
     }
 }
 
@@ -302,7 +304,7 @@ impl Model {
     /// Chooses a partner for a seeker, and counts whom this passes over. // 6.5
     fn choose(&mut self, seeker: Seeker<'_>, said: &Outcome) -> Option<u64> {
         let candidates = self.candidates(seeker);
-        let mut chosen = candidates.first()?;
+        let (mut chosen, standing) = candidates.first()?;
         // Under `random` each good candidate may be the one. // 6.5, 15
         if self.config.matching == Matching::Random
             && let Ok(Answer::Matched { partner, .. }) = said
@@ -312,7 +314,8 @@ impl Model {
         {
             chosen = ticket;
         }
-        for (ticket, _) in candidates.0 {
+        // A last partner is not eligible while a good candidate waits.
+        for ticket in candidates.of(standing) {
             if ticket < chosen
                 && let Some(waiter) = self.line.waiters.get_mut(&ticket)
             {

@@ -5,8 +5,9 @@
 //! that can happen next is tried, and from each state reached all that can happen next there.
 //! Actions are whole: a call is decided, committed and told within one step, as the node does it.
 //! Answers that are lost, retries, streams that close, deadlines and crashes are steps of their
-//! own. What the clients see goes to the judge of the simulator (`properties`), which shares no
-//! code with the core; at every state all inboxes are then drained, in a copy, and all is judged.
+//! own. What the server writes, and what crosses its border, goes to the simulator's auditor, which
+//! shares no code with the core; at every state all inboxes are then drained, in a copy, and all is
+//! judged.
 //!
 //! # States are merged
 //!
@@ -24,16 +25,13 @@
 //! Numbers that only grow (of rooms, of places in their order, of grants) are taken relative to
 //! where they stand: a room where two spoke goes on as one where nobody spoke.
 //!
-//! That is sound for what is judged. Safety properties are closed under prefixes: a violation
-//! shows at some finite path, and at some last step of it. Every step of every state is judged
-//! *before* it is merged, with all inboxes read to their end in a copy of the world; so all that
-//! was told, and all that waits to be told, is known to be right when the step is merged. What the
-//! server does next follows from (1) and from requests, and requests follow from (2). What the
-//! judge will say of that follows from it and from what *precedes* it; the judge compares that
-//! across clients for places in line, claims and blocks (3), and for all else by epochs and places
-//! in a room's order, which only the server's state (1) decides. So operations that commute lead
-//! to one state, and so do a claim and its withdrawal. What can be missed is a server that keeps
-//! something in what (1) leaves out, and tells of it later.
+//! That is sound for what is judged. A violation shows at some finite path, and at some last step
+//! of it. Every step of every state is judged *before* it is merged, with all inboxes read to
+//! their end in a copy of the world. What the server does next follows from (1) and from requests,
+//! and requests follow from (2). The auditor's model holds what the protocol says that the server
+//! holds: as long as the two do not differ, it follows from (1), too. So operations that commute
+//! lead to one state, and so do a claim and its withdrawal. What can be missed is a server that
+//! keeps something in what (1) leaves out, and shows it later.
 //!
 //! A step after which all of that is as it was leads back to where it came from: most refusals do.
 //! And a state that is known with fewer things gone wrong is known: whatever may follow it, may

@@ -7,7 +7,7 @@ mod server;
 
 pub(crate) use answer::response;
 pub(crate) use event::{event, lost_ranges};
-pub(crate) use server::{ask, entry, judged, outcome, page, user_of};
+pub(crate) use server::{ask, batch, entry, judged, outcome, page, user_of};
 
 use std::sync::Arc;
 

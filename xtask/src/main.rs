@@ -10,6 +10,7 @@ mod cargo;
 mod clients;
 mod deny;
 mod determinism;
+mod exhaust;
 mod live;
 mod mutants;
 mod outcome;

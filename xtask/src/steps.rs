@@ -2,7 +2,9 @@
 
 use crate::cargo::Cargo;
 use crate::outcome::Outcome;
-use crate::{bench, browser, clients, deny, determinism, live, mutants, scenarios, schema, tidy};
+use crate::{
+    bench, browser, clients, deny, determinism, exhaust, live, mutants, scenarios, schema, tidy,
+};
 
 /// One thing that is checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +18,7 @@ pub(crate) enum Step {
     Schema,
     Scenarios,
     Determinism,
+    Exhaust,
     Canary,
     Live,
     Bench,
@@ -26,7 +29,7 @@ pub(crate) enum Step {
 
 impl Step {
     /// Every step, in order.
-    pub(crate) const ALL: [Self; 15] = [
+    pub(crate) const ALL: [Self; 16] = [
         Self::Fmt,
         Self::Clippy,
         Self::Test,
@@ -36,6 +39,7 @@ impl Step {
         Self::Schema,
         Self::Scenarios,
         Self::Determinism,
+        Self::Exhaust,
         Self::Canary,
         Self::Live,
         Self::Bench,
@@ -56,6 +60,7 @@ impl Step {
             Self::Schema => "schema",
             Self::Scenarios => "scenarios",
             Self::Determinism => "determinism",
+            Self::Exhaust => "exhaust",
             Self::Canary => "canary",
             Self::Live => "live",
             Self::Bench => "bench",
@@ -79,6 +84,7 @@ impl Step {
             }
             Self::Scenarios => "every shipped scenario passes over fixed seeds",
             Self::Determinism => "one seed gives one trace hash, whatever the jobs or the build",
+            Self::Exhaust => "every interleaving of two tiny worlds, to a depth of six steps",
             Self::Canary => "every curated mutant applies, and the harness sees two planted bugs",
             Self::Live => "a short scenario on the real server, in every protocol",
             Self::Bench => "no command, and no step of the world, takes over 2 % more instructions",
@@ -122,6 +128,7 @@ impl Step {
             Self::Schema => schema::check(cargo),
             Self::Scenarios => scenarios::check(cargo),
             Self::Determinism => determinism::check(cargo),
+            Self::Exhaust => exhaust::check(cargo),
             Self::Canary => mutants::canary(cargo),
             Self::Live => live::check(cargo),
             Self::Bench => bench::check(cargo),

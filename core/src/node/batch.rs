@@ -38,6 +38,12 @@ impl Node {
         (!self.entries.is_empty()).then_some(&self.entries[..])
     }
 
+    /// The batch in flight: each entry, with the call that it decides, if it decides one.
+    pub fn batch(&self) -> impl Iterator<Item = (&Entry, Option<Ticket>)> {
+        let calls = self.origins.iter().map(|origin| origin.ticket());
+        self.entries.iter().zip(calls)
+    }
+
     /// The journal has the batch in flight, its first entry at `first`, all of it at `at`.
     ///
     /// # Panics

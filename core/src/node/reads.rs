@@ -3,6 +3,8 @@
 //! Reads are answered from the committed state at once. What they imply is proposed later, once
 //! for many of them. If a crash loses it, events are delivered again under the same `seq`.
 
+use std::collections::VecDeque;
+
 use chat_types::{Span, Time};
 
 use crate::command::Implied;
@@ -17,7 +19,7 @@ const DELAY: Span = Span::millis(250);
 pub(super) struct Reads {
     users: Table<UserId, Mark>,
     /// Whose marks are to be proposed, in the order they were made.
-    dirty: Vec<UserId>,
+    dirty: VecDeque<UserId>,
     /// When the oldest of them is proposed, even alone.
     due: Option<Time>,
 }
@@ -70,7 +72,7 @@ impl Reads {
         let was_dirty = mark.read || mark.seen;
         change(mark);
         if !was_dirty && (mark.read || mark.seen) {
-            self.dirty.push(user);
+            self.dirty.push_back(user);
             self.due.get_or_insert(now + DELAY);
         }
     }
@@ -86,10 +88,15 @@ impl Reads {
     /// What is to be proposed, of at most `limit` participants.
     pub(super) fn take(&mut self, limit: usize) -> Vec<(UserId, Implied)> {
         let mut implied = Vec::new();
-        for user in self.dirty.drain(..self.dirty.len().min(limit)) {
+        let mut users = 0;
+        while users < limit
+            && let Some(user) = self.dirty.pop_front()
+        {
+            // One that is forgotten takes no place.
             let Some(mark) = self.users.get_mut(&user) else {
                 continue;
             };
+            users += 1;
             if std::mem::take(&mut mark.seen) {
                 implied.push((user, Implied::Seen { waiting: None }));
             }

@@ -8,43 +8,45 @@
 mod admission;
 mod answers;
 mod border;
-mod clock;
-mod implied;
 mod pages;
+mod pipeline;
+mod reads;
+mod waits;
 
-use chat_types::Time;
+use std::sync::Arc;
+
+use chat_types::{Config, Time};
 use sim_model::plan::Plan;
-use sim_model::protocol::{Answer, Earlier, Op, Outcome, Refusal, User};
-use sim_model::server::{Ask, Entry, ServerRecord, Ticket};
+use sim_model::protocol::{Answer, Earlier, Outcome, Refusal, User};
+use sim_model::server::{Ask, Batched, Entry, ServerRecord, Ticket};
 
 use crate::compared::{Compared, Tally};
 use crate::difference::{Difference, Due};
 use crate::findings::{Finding, Findings};
-use crate::model::{Deadline, Inbox, Model};
+use crate::model::{Deadline, Model};
 use crate::properties;
 
 use self::admission::Admission;
 use self::border::{Border, Call, Stage};
-use self::clock::Clock;
-use self::implied::Implied;
+use self::pipeline::Pipeline;
+use self::waits::{Ripe, Waits};
 
 /// Audits the records of one server.
 #[derive(Clone, Debug)]
 pub(crate) struct Auditor {
+    config: Config,
     model: Model,
     border: Border,
-    implied: Implied,
+    waits: Waits,
+    pipeline: Pipeline,
     admission: Admission,
-    clock: Clock,
     tally: Tally,
     /// The position of the last entry.
     position: u64,
     /// Up to when nothing is late.
     looked_at: Time,
-    /// The most entries that waited at once, since none did.
-    peak: u64,
-    /// A stream's opening that acknowledges, unless the next record is its refusal.
-    opening: Option<(Ticket, User, u64)>,
+    /// When the server's clock was set ahead last: what it passed over is due from then on.
+    jumped_at: Time,
     /// Whether the server was restarted.
     recovered: bool,
     /// The first difference, if there was one.
@@ -54,16 +56,16 @@ pub(crate) struct Auditor {
 impl Auditor {
     pub(crate) fn new(plan: &Plan) -> Self {
         Self {
+            config: plan.server.clone(),
             model: Model::new(&plan.server),
             border: Border::default(),
-            implied: Implied::default(),
+            waits: Waits::default(),
+            pipeline: Pipeline::new(&plan.server),
             admission: Admission::new(&plan.server),
-            clock: Clock::new(plan),
             tally: Tally::default(),
             position: 0,
             looked_at: Time(0),
-            peak: 0,
-            opening: None,
+            jumped_at: Time(0),
             recovered: false,
             found: None,
         }
@@ -103,11 +105,9 @@ impl Auditor {
     /// Takes in one record.
     pub(crate) fn record(&mut self, record: &ServerRecord<'_>) {
         let at = record.at();
-        self.settle_opening(record);
         if !matches!(record, ServerRecord::ClockJumped { .. }) {
             self.look_for_late(at);
         }
-        self.border.end_by(at);
         match *record {
             ServerRecord::Asked {
                 at,
@@ -137,93 +137,107 @@ impl Auditor {
             } => self.border.writable(at, ticket, writable),
             ServerRecord::StreamEnded { at, ticket } => self.stream_ended(at, ticket),
             ServerRecord::Gone { at, ticket } => self.gone(at, ticket),
-            ServerRecord::Appending { .. } => {
-                self.implied.formed();
-                self.border.formed();
-            }
-            ServerRecord::AppendFailed { at } => self.clock.append_failed(at),
-            ServerRecord::AppendUnknown { .. } => self.clock.append_unknown(),
-            ServerRecord::ClockJumped { at, by } => {
-                self.clock.jumped(at);
-                self.implied.jumped(&self.model, at, by);
-            }
+            ServerRecord::Appending { at, batch } => self.appending(at, batch),
+            ServerRecord::AppendFailed { at } => self.append_failed(at),
+            ServerRecord::AppendUnknown { .. } => self.pipeline.halt(),
+            ServerRecord::Woken { at } => self.woken(at),
+            ServerRecord::ClockJumped { at, .. } => self.jumped_at = at,
             ServerRecord::Crashed { .. } => {
-                self.border.clear();
+                self.border = Border::default();
+                self.waits = Waits::default();
                 self.admission.clear();
-                self.clock.crashed();
+                self.pipeline.crashed();
             }
             ServerRecord::Restarted { at } => {
                 // What the journal kept of a batch in flight is committed by now.
-                self.implied.clear();
                 self.recovered = true;
-                self.clock.restarted(at);
+                self.pipeline = Pipeline::resumed(&self.config, at);
             }
         }
     }
 
-    /// A call that opens a stream acknowledges, once it is not turned away at the door.
-    fn settle_opening(&mut self, record: &ServerRecord<'_>) {
-        let Some((opening, user, after)) = self.opening.take() else {
-            return;
-        };
-        let turned_away =
-            matches!(record, ServerRecord::Answered { ticket, .. } if *ticket == opening);
-        if !turned_away {
-            self.implied.acknowledge(record.at(), user, after);
+    /// The server looked at its timers.
+    fn woken(&mut self, at: Time) {
+        self.border.release(at);
+        while let Some(ripe) = self.waits.pop(self.model.config(), at) {
+            match ripe {
+                Ripe::Over(ticket) => self.border.end_wait(at, ticket),
+                Ripe::Beat(user, waiting) => {
+                    self.pipeline.imply(at, Entry::Seen { user, waiting });
+                }
+            }
         }
+    }
+
+    /// A batch was put together: it holds all that waited, in its order, up to the limit.
+    fn appending(&mut self, at: Time, batch: &[Batched]) {
+        let tick = Batched::Own(Entry::Tick);
+        let mut owed = self.pipeline.form(at).into_iter().peekable();
+        for seen in batch {
+            // An entry that only lets time pass may come at any time.
+            if *seen == tick && owed.peek() != Some(&tick) {
+                continue;
+            }
+            let owed = owed.next();
+            if owed.as_ref() != Some(seen) {
+                let seen = Some(seen.clone());
+                self.differ(at, Difference::Batch { owed, seen });
+                return;
+            }
+        }
+        if let Some(left_out) = owed.next() {
+            let owed = Some(left_out);
+            self.differ(at, Difference::Batch { owed, seen: None });
+        }
+        self.pipeline.append(batch);
     }
 
     /// The run is over: what was due by now is late.
     pub(crate) fn finish(&mut self, now: Time) {
-        self.clock.look_now();
         self.look_for_late(now);
     }
 
     /// Whether something was due before `at`, and has not happened.
     fn look_for_late(&mut self, at: Time) {
-        if !self.clock.is_up() || at == self.looked_at {
+        if at == self.looked_at || !self.pipeline.is_up() {
             return;
         }
         self.looked_at = at;
-        if let Some((since, due)) = self.border.overdue(at, self.clock.jumped_at()) {
+        let is_past = |since: Time| since.max(self.jumped_at) < at;
+        if let Some((since, due)) = self.border.overdue(at, self.jumped_at) {
             self.differ(at, Difference::Late { due, since });
-            return;
-        }
-        self.implied.pass(at);
-        if !self.clock.is_time_to_look(at) {
-            return;
-        }
-        self.implied.note_now_and_then(&self.model, at);
-        let pending = self.pending();
-        self.peak = if pending == 0 {
-            0
-        } else {
-            self.peak.max(pending)
-        };
-        let Some(latest) = self.clock.committed_by(at, self.peak) else {
-            return;
-        };
-        let first = self
-            .border
-            .oldest_call()
-            .into_iter()
-            .chain(self.implied.oldest())
-            .chain(
-                self.model
-                    .next_deadline()
-                    .map(|(since, deadline)| (since, Due::Deadline(deadline))),
-            )
-            .min_by_key(|(since, _)| *since);
-        if let Some((since, due)) = first
-            && since < latest
+        } else if let Some((since, user)) = self.waits.next()
+            && is_past(since)
         {
+            let due = Due::Check(user);
+            self.differ(at, Difference::Late { due, since });
+        } else if let Some((since, first)) = self.batch_due()
+            && is_past(since)
+        {
+            let due = match first {
+                Some(Batched::Call(ticket)) => self.border.proposed(*ticket),
+                Some(Batched::Own(Entry::CloseStream { user })) => Due::Close(*user),
+                Some(Batched::Own(Entry::Seen { user, .. })) => Due::Seen(*user),
+                Some(Batched::Own(_)) => Due::Restart,
+                None => self.reading_or_deadline(since),
+            };
             self.differ(at, Difference::Late { due, since });
         }
     }
 
-    /// How many entries may wait to be put in a batch, at most.
-    fn pending(&self) -> u64 {
-        self.border.proposed() + self.implied.pending()
+    fn batch_due(&self) -> Option<(Time, Option<&Batched>)> {
+        let deadline = self.model.next_deadline();
+        self.pipeline.due(deadline.map(|(at, _)| at))
+    }
+
+    /// What is due where no entry waits.
+    fn reading_or_deadline(&self, since: Time) -> Due {
+        match (self.model.next_deadline(), self.pipeline.oldest_reader()) {
+            (Some((at, deadline)), reader) if at <= since || reader.is_none() => {
+                Due::Deadline(deadline)
+            }
+            (_, reader) => Due::Read(reader.unwrap_or_default()),
+        }
     }
 
     fn committed(
@@ -238,20 +252,13 @@ impl Auditor {
             self.differ(at, Difference::Position { owed, seen });
         }
         self.position = position;
-        self.clock.committed(at);
         self.count_deadlines(at);
-        if let Some(owed) = self.implied.unjustified(&self.model, at, entry) {
-            let (Entry::CloseStream { user } | Entry::Seen { user, .. } | Entry::Read { user, .. }) =
-                entry
-            else {
-                return;
-            };
-            let (user, entry) = (*user, entry.clone());
-            self.differ(at, Difference::Implied { user, entry, owed });
+        if self.pipeline.is_up() {
+            self.follows_batch(at, entry, ticket);
         }
         let owed = self.model.commit(at, entry, said);
         self.count_decision(entry, &owed.outcome, owed.repeated);
-        if has_outcome(entry) && !same(&owed.outcome, said) {
+        if has_outcome(entry) && owed.outcome != *said {
             self.differ(
                 at,
                 Difference::Decision {
@@ -264,30 +271,47 @@ impl Auditor {
                 },
             );
         }
-        if let Entry::Call {
-            caller,
-            key: Some(key),
-            ..
-        } = entry
-        {
-            let call = (caller.handle(), *key);
-            self.border
-                .repeated(call, &owed.outcome, (at, owed.answer_at));
-        }
         if let Some(ticket) = ticket
             && let Some(user) =
                 self.border
-                    .decided(ticket, owed.caller, owed.outcome, (at, owed.answer_at))
+                    .decided(ticket, owed.caller, &owed.outcome, (at, owed.answer_at))
         {
-            self.implied.stream_closed(at, user);
+            self.pipeline.imply(at, Entry::CloseStream { user });
         }
         for user in self.model.take_forgotten() {
             self.border.forgotten(at, user, &Err(unknown_handle()));
-            self.implied.forget(user);
+            self.waits.end(user);
+            self.pipeline.reads.forget(user);
             self.admission.forget(user);
         }
         for user in self.model.take_grown() {
+            if let Some(check) = self.waits.end(user) {
+                self.border.end_wait(at, check);
+            }
             self.border.grew(at, user);
+        }
+    }
+
+    /// What is committed is what was in the batch, and what was asked.
+    fn follows_batch(&mut self, at: Time, entry: &Entry, ticket: Option<Ticket>) {
+        let owed = self.pipeline.committed(at);
+        let is_owed = match (&owed, ticket) {
+            (Some(Batched::Own(own)), None) => own == entry,
+            (Some(Batched::Call(owed)), Some(ticket)) => *owed == ticket,
+            _ => false,
+        };
+        if !is_owed {
+            let seen = Some(match ticket {
+                Some(ticket) => Batched::Call(ticket),
+                None => Batched::Own(entry.clone()),
+            });
+            self.differ(at, Difference::Batch { owed, seen });
+        }
+        if let Some(call) = ticket.and_then(|ticket| self.border.call(ticket))
+            && !asks_for(&call.ask, entry)
+        {
+            let (ask, entry) = (Arc::clone(&call.ask), entry.clone());
+            self.differ(at, Difference::Entry { ask, entry });
         }
     }
 
@@ -323,108 +347,54 @@ impl Auditor {
         }
     }
 
-    fn asked(&mut self, at: Time, ticket: Ticket, from: u64, ask: &Ask) {
-        let handle = match ask {
+    fn asked(&mut self, at: Time, ticket: Ticket, from: u64, ask: &Arc<Ask>) {
+        let handle = match ask.as_ref() {
             Ask::Call { caller, .. } => Some(caller.handle()),
             Ask::OpenStream { handle, .. } => Some(*handle),
             Ask::Operate(_) => None,
         };
         let user = handle.and_then(|handle| self.model.user_of(handle));
-        let stage = match self.remembered(at, ask, user) {
-            Some(stage) => stage,
-            None => self.admitted(at, (ticket, from), ask, user),
+        let stage = self.admit(at, (ticket, from), ask, user);
+        if matches!(stage, Stage::Proposed) {
+            self.pipeline.propose(at, ticket);
+        }
+        let call = Call {
+            ask: Arc::clone(ask),
+            user,
+            stage,
+            is_gone: false,
         };
-        self.border
-            .ask(ticket, Call::new(ask.clone(), user, at, stage));
+        self.border.ask(ticket, call);
     }
 
-    /// A repeated call is answered from memory, before anything refuses it.
-    fn remembered(&mut self, at: Time, ask: &Ask, user: Option<User>) -> Option<Stage> {
-        let Ask::Call {
-            key: Some(key), op, ..
-        } = ask
-        else {
-            return None;
-        };
-        let owed = self.model.repeat(user?, *key, op)?;
-        self.implied.read(&self.model, at, user?);
-        self.tally.add(Compared::Repeat);
-        Some(if owed.answer_at > at {
-            Stage::Held(owed.outcome, owed.answer_at)
-        } else {
-            Stage::Owed(owed.outcome, at)
-        })
+    /// The participant reads: a sign of life, where its presence needs one.
+    fn hear(&mut self, at: Time, user: User) {
+        if self.model.wants_seen(user, at) {
+            self.pipeline.reads.hear(at, user);
+        }
     }
 
-    fn admitted(
-        &mut self,
-        at: Time,
-        (ticket, from): (Ticket, u64),
-        ask: &Ask,
-        user: Option<User>,
-    ) -> Stage {
-        let turned = self.admission.admit(at, from, ask, user);
-        let unknown = |refusal: &Refusal| refusal.code == "unknown_handle";
-        let joins = turned.as_ref().is_some_and(|refusal| !unknown(refusal));
-        if joins && self.border.waits_already(ask) {
-            // It joins an earlier attempt that waits for the journal, if there is room to.
-            return Stage::Joining;
-        }
-        match (ask, turned, user) {
-            (_, Some(refusal), _) => Stage::Owed(Err(refusal), at),
-            (
-                Ask::Call {
-                    op: Op::Check { after, wait, .. },
-                    ..
-                },
-                None,
-                Some(user),
-            ) => self.check_asked(at, ticket, user, (*after, *wait)),
-            (Ask::Call { op: Op::Mood, .. }, None, Some(user)) => {
-                self.implied.read(&self.model, at, user);
-                let mood = self.model.mood(user, at);
-                let owed = mood.map(|(stress, boss_alert)| Answer::Mood { stress, boss_alert });
-                Stage::Owed(owed.ok_or_else(unknown_handle), at)
-            }
-            (
-                Ask::Call {
-                    op:
-                        Op::History {
-                            room,
-                            before,
-                            limit,
-                        },
-                    ..
-                },
-                None,
-                Some(user),
-            ) => {
-                self.implied.read(&self.model, at, user);
-                Stage::Owed(self.model.read_history(user, *room, *before, *limit), at)
-            }
-            (
-                Ask::Call {
-                    op: Op::ListUsers { room },
-                    ..
-                },
-                None,
-                Some(user),
-            ) => {
-                self.implied.read(&self.model, at, user);
-                Stage::Owed(self.model.list_users(user, *room), at)
-            }
-            (Ask::OpenStream { after, .. }, None, Some(user)) => {
-                let end = self.model.inbox(user).map_or(0, Inbox::end);
-                match after {
-                    Some(after) if *after > end => Stage::Owed(Err(invalid_cursor()), at),
-                    _ => {
-                        self.opening = after.map(|after| (ticket, user, after));
-                        Stage::Proposed
-                    }
-                }
-            }
-            _ => Stage::Proposed,
-        }
+    fn mood(&self, user: User, at: Time) -> Outcome {
+        let mood = self.model.mood(user, at);
+        let owed = mood.map(|(stress, boss_alert)| Answer::Mood { stress, boss_alert });
+        owed.ok_or_else(unknown_handle)
+    }
+}
+
+/// Whether an entry is what a call asks for.
+fn asks_for(ask: &Ask, entry: &Entry) -> bool {
+    match (ask, entry) {
+        (
+            Ask::Call { caller, key, op },
+            Entry::Call {
+                caller: by,
+                key: under,
+                op: what,
+            },
+        ) => (caller, key, op) == (by, under, what),
+        (Ask::OpenStream { .. }, Entry::OpenStream { .. }) => true,
+        (Ask::Operate(asked), Entry::Operate(act)) => asked == act,
+        _ => false,
     }
 }
 
@@ -434,15 +404,6 @@ const fn has_outcome(entry: &Entry) -> bool {
         entry,
         Entry::Call { .. } | Entry::OpenStream { .. } | Entry::Operate(_)
     )
-}
-
-/// Whether two outcomes are the same to their caller. When to come again is a matter of load.
-fn same(owed: &Outcome, said: &Outcome) -> bool {
-    match (owed, said) {
-        (Ok(owed), Ok(said)) => owed == said,
-        (Err(owed), Err(said)) => owed.code == said.code,
-        (Ok(_), Err(_)) | (Err(_), Ok(_)) => false,
-    }
 }
 
 const fn refusal(code: &'static str) -> Refusal {
@@ -455,8 +416,4 @@ const fn refusal(code: &'static str) -> Refusal {
 
 const fn unknown_handle() -> Refusal {
     refusal("unknown_handle")
-}
-
-const fn invalid_cursor() -> Refusal {
-    refusal("invalid_cursor")
 }

@@ -5,8 +5,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use chat_types::{Span, Time};
-use sim_model::protocol::{Answer, Op, Outcome, Refusal, User};
-use sim_model::server::{Act, Entry, Gap};
+use sim_model::protocol::{Answer, Earlier, Op, Outcome, Refusal, User};
+use sim_model::server::{Act, Ask, Batched, Entry, Gap, Ticket};
 
 use crate::model::{Deadline, Event, What};
 use crate::witness::Fact;
@@ -60,12 +60,13 @@ pub enum Difference {
     },
     /// Something that was due did not happen in time.
     Late { due: Due, since: Time },
-    /// The server wrote an entry on behalf of a participant, and nothing that happened asks for it.
-    Implied {
-        user: User,
-        entry: Entry,
-        owed: String,
+    /// A batch holds another entry than the one whose turn it was.
+    Batch {
+        owed: Option<Batched>,
+        seen: Option<Batched>,
     },
+    /// The entry of a call is not what the call asked for.
+    Entry { ask: Arc<Ask>, entry: Entry },
     /// A collection passed its limit.
     Size {
         what: &'static str,
@@ -115,6 +116,8 @@ pub enum Due {
     Seen(User),
     /// The entry that says how far a participant has read.
     Read(User),
+    /// The entry that says that the server is up.
+    Restart,
 }
 
 impl Due {
@@ -128,7 +131,10 @@ impl Due {
             | Self::Seen(user)
             | Self::Read(user)
             | Self::Deadline(Deadline::Presence(user) | Deadline::Patience(user)) => Some(user),
-            Self::Answer(_) | Self::Commit(_) | Self::Deadline(Deadline::Lease(_)) => None,
+            Self::Answer(_)
+            | Self::Commit(_)
+            | Self::Restart
+            | Self::Deadline(Deadline::Lease(_)) => None,
         }
     }
 }
@@ -144,7 +150,11 @@ impl Difference {
             Self::Event { reader, .. } | Self::Gap { reader, .. } | Self::Reach { reader, .. } => {
                 vec![*reader]
             }
-            Self::Implied { user, .. } => vec![*user],
+            Self::Batch { owed, seen } => {
+                let users = owed.iter().chain(seen).filter_map(user_of);
+                let users: BTreeSet<User> = users.collect();
+                users.into_iter().collect()
+            }
             Self::Late { due, .. } => due.user().into_iter().collect(),
             Self::Witnessed(facts) => {
                 let users: BTreeSet<User> = facts.iter().filter_map(Fact::user).collect();
@@ -152,6 +162,7 @@ impl Difference {
             }
             Self::Uncommitted { .. }
             | Self::Unasked { .. }
+            | Self::Entry { .. }
             | Self::Size { .. }
             | Self::Position { .. } => Vec::new(),
         }
@@ -223,7 +234,8 @@ impl fmt::Display for Difference {
                 Reach(*owed)
             ),
             Self::Late { due, since } => write!(f, "{due}, due at {}", clock(*since)),
-            Self::Implied { .. }
+            Self::Batch { .. }
+            | Self::Entry { .. }
             | Self::Size { .. }
             | Self::Position { .. }
             | Self::Witnessed(_) => self.plain_text(f),
@@ -235,8 +247,12 @@ impl Difference {
     /// The differences that are a sentence of their fields.
     fn plain_text(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Implied { user, entry, owed } => {
-                write!(f, "{} for {user}; owed: {owed}", EntryText(entry))
+            Self::Batch { owed, seen } => {
+                let (owed, seen) = (BatchedText(owed.as_ref()), BatchedText(seen.as_ref()));
+                write!(f, "the batch holds {seen}, and {owed} was next")
+            }
+            Self::Entry { ask, entry } => {
+                write!(f, "the call asked for {ask:?}, its entry says {entry:?}")
             }
             Self::Size { what, size, limit } => {
                 write!(f, "{what} holds {size}, the limit is {limit}")
@@ -322,6 +338,7 @@ impl fmt::Display for Due {
             Self::Close(user) => write!(f, "the end of {user}'s stream was not committed"),
             Self::Seen(user) => write!(f, "{user} was heard of, and that was not committed"),
             Self::Read(user) => write!(f, "{user} has read on, and that was not committed"),
+            Self::Restart => f.write_str("the begin of the server's life was not committed"),
         }
     }
 }
@@ -331,6 +348,31 @@ struct OpText<'a>(Option<&'a Op>);
 impl fmt::Display for OpText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.0.map_or("opening a stream", Op::verb))
+    }
+}
+
+/// The participant of an entry that the server wrote by itself.
+const fn user_of(entry: &Batched) -> Option<User> {
+    match entry {
+        Batched::Own(
+            Entry::CloseStream { user } | Entry::Seen { user, .. } | Entry::Read { user, .. },
+        ) => Some(*user),
+        Batched::Own(_) | Batched::Call(_) => None,
+    }
+}
+
+struct BatchedText<'a>(Option<&'a Batched>);
+
+impl fmt::Display for BatchedText<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            None => f.write_str("nothing"),
+            Some(Batched::Call(Ticket(number))) => write!(f, "call {number}"),
+            Some(Batched::Own(entry)) => {
+                write!(f, "\"{}\"", EntryText(entry))?;
+                user_of(&Batched::Own(entry.clone())).map_or(Ok(()), |user| write!(f, " of {user}"))
+            }
+        }
     }
 }
 
@@ -381,7 +423,23 @@ impl fmt::Display for OutcomeText<'_> {
         match self.0 {
             Ok(Answer::Done) => f.write_str("success"),
             Ok(answer) => write!(f, "{answer:?}"),
-            Err(Refusal { code, .. }) => f.write_str(code),
+            Err(refusal) => RefusalText(refusal).fmt(f),
+        }
+    }
+}
+
+struct RefusalText<'a>(&'a Refusal);
+
+impl fmt::Display for RefusalText<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0.code)?;
+        if let Some(span) = self.0.retry_after {
+            write!(f, " (retry after {span})")?;
+        }
+        match self.0.earlier {
+            Earlier::Unsaid => Ok(()),
+            Earlier::None => f.write_str(" (no earlier attempt)"),
+            Earlier::Unknown => f.write_str(" (an earlier attempt may have taken effect)"),
         }
     }
 }

@@ -120,7 +120,6 @@ pub struct Findings {
     unjudged: [u64; PROPERTIES.len()],
     broken: [u64; PROPERTIES.len()],
     kept: Vec<Finding>,
-    safety_is_broken: bool,
     is_closed: bool,
 }
 
@@ -135,7 +134,6 @@ impl Findings {
             unjudged: [0; PROPERTIES.len()],
             broken: [0; PROPERTIES.len()],
             kept: Vec::new(),
-            safety_is_broken: false,
             is_closed: false,
         }
     }
@@ -159,7 +157,6 @@ impl Findings {
         }
         self.checks[index] += 1;
         self.broken[index] += 1;
-        self.safety_is_broken |= finding.property.class() == Class::Safety;
         if self.kept.len() < KEPT {
             self.kept.push(finding);
         }
@@ -193,12 +190,6 @@ impl Findings {
     #[must_use]
     pub const fn is_closed(&self) -> bool {
         self.is_closed
-    }
-
-    /// Whether any safety property was violated.
-    #[must_use]
-    pub const fn safety_is_broken(&self) -> bool {
-        self.safety_is_broken
     }
 
     /// The violations as reports show them, in the order of time.

@@ -129,10 +129,10 @@ impl Judge {
         }
     }
 
-    /// Whether a safety property is known to be violated.
+    /// Whether a difference is known: what follows from it is not judged.
     #[must_use]
     pub const fn violated(&self) -> bool {
-        self.findings.safety_is_broken()
+        self.findings.is_closed()
     }
 
     /// The run is over, at this time.

@@ -27,7 +27,7 @@ pub enum ServerRecord<'a> {
         at: Time,
         ticket: Ticket,
         from: u64,
-        ask: &'a Ask,
+        ask: &'a Arc<Ask>,
     },
     /// An entry of the journal was committed, and took effect. `position` counts from 1. `ticket`
     /// names the call that the entry decides, unless the server wrote it by itself. `said` is what
@@ -40,7 +40,7 @@ pub enum ServerRecord<'a> {
         said: &'a Outcome,
     },
     /// A batch was put together, and its append began.
-    Appending { at: Time },
+    Appending { at: Time, batch: &'a [Batched] },
     /// The append of a batch failed: none of its entries took effect. The server said so to the
     /// calls concerned.
     AppendFailed { at: Time },
@@ -61,6 +61,8 @@ pub enum ServerRecord<'a> {
         ticket: Ticket,
         page: &'a Page<'a>,
     },
+    /// The server looked at its timers.
+    Woken { at: Time },
     /// Whether the stream's connection takes what the server writes.
     StreamWritable {
         at: Time,
@@ -85,7 +87,8 @@ impl ServerRecord<'_> {
     pub const fn at(&self) -> Time {
         let (Self::Asked { at, .. }
         | Self::Committed { at, .. }
-        | Self::Appending { at }
+        | Self::Appending { at, .. }
+        | Self::Woken { at }
         | Self::AppendFailed { at }
         | Self::AppendUnknown { at }
         | Self::Answered { at, .. }
@@ -136,8 +139,17 @@ impl Caller {
     }
 }
 
+/// One entry of a batch that is being appended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Batched {
+    /// The entry that decides a call.
+    Call(Ticket),
+    /// An entry that the server wrote by itself.
+    Own(Entry),
+}
+
 /// One entry of the journal.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the variant says what its fields are")]
 pub enum Entry {
     /// A call that changes the state.

@@ -15,7 +15,7 @@ Examples:
 
 Every interleaving is tried: calls, lost answers and their retries, streams
 that close, deadlines, crashes. States that are the same are merged; each step
-is judged by all safety properties. The counts are the same with any --jobs.
+is judged by the auditor. The counts are the same with any --jobs.
 
 A path that violates something is written under target/sim/ as a scenario, and
 run: if that shows the same, the command that repeats it is printed.

@@ -25,7 +25,9 @@ impl Tally {
 
     /// A path was judged.
     pub(super) fn add(&mut self, judgement: &Judgement) {
-        for (name, result) in &judgement.properties {
+        // A path has no thresholds.
+        let judged = judgement.properties.iter();
+        for (name, result) in judged.filter(|(_, result)| result.class != Class::Threshold) {
             self.add_one(name, result);
         }
     }

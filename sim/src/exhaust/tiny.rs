@@ -81,11 +81,14 @@ impl Tiny {
             answers: Vec::new(),
             reader: None,
         };
+        // The clock begins where no span is cut short.
+        let (at, by) = (tiny.now, Span(GRAIN));
+        tiny.show(&ServerRecord::ClockJumped { at, by });
         tiny.settle();
         tiny
     }
 
-    /// Whether a safety property is known to be violated.
+    /// Whether a property is known to be violated.
     pub(super) fn violated(&self) -> bool {
         self.judge.violated()
     }
@@ -317,8 +320,12 @@ impl Tiny {
             return;
         };
         let fine = self.now.0 % GRAIN;
-        self.now = self.now.max(Time(due.0 / GRAIN * GRAIN + fine));
-        self.node.handle_timeout(self.now);
+        let at = self.now.max(Time(due.0 / GRAIN * GRAIN + fine));
+        let by = at.since(self.now);
+        self.now = at;
+        self.show(&ServerRecord::ClockJumped { at, by });
+        self.show(&ServerRecord::Woken { at });
+        self.node.handle_timeout(at);
         self.settle();
     }
 

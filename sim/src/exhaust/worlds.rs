@@ -28,19 +28,6 @@ server:
   max_ended_rooms: 1
 users: [a]
 steps: [{ at: 0s, user: a, do: check }]
-properties:
-  - no_lost_messages
-  - no_duplicates
-  - room_order
-  - no_phantoms
-  - single_match
-  - fifo_matching
-  - stick_exclusion
-  - stick_order
-  - room_lifecycle
-  - idempotent_requests
-  - durability
-  - bounded
 ";
 
 /// A tiny world.

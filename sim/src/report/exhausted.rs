@@ -156,7 +156,7 @@ fn properties(found: &Exhausted) -> Vec<Line> {
     let mut lines =
         vec![
             Line::new()
-                .with(Style::Strong, "SAFETY")
+                .with(Style::Strong, "PROPERTY")
                 .right(Style::Faint, "checks", 40),
         ];
     for (name, result) in PROPERTIES

@@ -33,8 +33,8 @@ pub(crate) fn user_of(hub: &Hub, reader: Reader) -> Option<UserId> {
 }
 
 /// A call at the server's door, as the judges read it.
-pub(crate) fn ask(call: &Call) -> Ask {
-    match call {
+pub(crate) fn ask(call: &Call) -> Arc<Ask> {
+    Arc::new(match call {
         Call::Command {
             caller,
             key,
@@ -54,7 +54,17 @@ pub(crate) fn ask(call: &Call) -> Ask {
             handle: reader_of(*reader),
             after: after.map(|after| after.0),
         },
-    }
+    })
+}
+
+/// The batch in flight, as the judges read it.
+pub(crate) fn batch(node: &chat_core::Node) -> Vec<server::Batched> {
+    node.batch()
+        .map(|(written, ticket)| match ticket {
+            Some(ticket) => server::Batched::Call(judged(ticket)),
+            None => server::Batched::Own(entry(written)),
+        })
+        .collect()
 }
 
 /// An entry of the journal, as the judges read it.

@@ -411,8 +411,11 @@ impl World<'_, '_> {
             self.watch.reach(Point::TimerFired);
         }
         self.server.disk.begin(batch);
-        self.watch
-            .observe_server(&ServerRecord::Appending { at: server_now });
+        let batch = &translate::batch(node);
+        self.watch.observe_server(&ServerRecord::Appending {
+            at: server_now,
+            batch,
+        });
         self.server.appending = true;
         self.server.append_began = now;
         let took = self.plan.capacity.commit.draw(&mut self.server.draw);
@@ -424,6 +427,7 @@ impl World<'_, '_> {
     pub(super) fn node_due(&mut self) {
         let now = self.server_now();
         if let Some(node) = self.server.node.as_mut() {
+            self.watch.observe_server(&ServerRecord::Woken { at: now });
             node.handle_timeout(now);
         }
         self.pump();

@@ -1,22 +1,25 @@
-//! What the server may refuse before the journal (docs/protocol.md, 13).
+//! What the server refuses before the journal (docs/protocol.md, 13).
 
 use std::collections::BTreeMap;
 
 use chat_types::config::{Bucket, RateLimit};
-use chat_types::{Config, Time};
-use sim_model::protocol::{Earlier, Op, Refusal, User};
-use sim_model::server::{Ask, Caller};
+use chat_types::{Config, Span, Time};
+use sim_model::protocol::{Earlier, Op, Outcome, Refusal, User};
+use sim_model::server::{Ask, Caller, Ticket};
 
-use super::border::{Border, Call, Stage};
-use super::clock::Clock;
-use super::{refusal, unknown_handle};
+use super::border::{Stage, name_of};
+use super::{Auditor, refusal, unknown_handle};
+use crate::compared::Compared;
+
+/// When a call that a limit refused may come again.
+const OVERLOADED: Span = Span::millis(250);
 
 /// The rate limits, and the limits on what waits.
 #[derive(Clone, Debug)]
 pub(super) struct Admission {
     rate_limit: RateLimit,
     address_rate_limit: RateLimit,
-    max_pending: u64,
+    max_pending: usize,
     max_held: usize,
     users: BTreeMap<User, Time>,
     addresses: BTreeMap<u64, Time>,
@@ -27,7 +30,7 @@ impl Admission {
         Self {
             rate_limit: config.rate_limit,
             address_rate_limit: config.address_rate_limit,
-            max_pending: u64::from(config.max_pending),
+            max_pending: config.max_pending as usize,
             max_held: config.max_held as usize,
             users: BTreeMap::new(),
             addresses: BTreeMap::new(),
@@ -44,65 +47,246 @@ impl Admission {
         self.users.remove(&user);
     }
 
-    /// The refusal that a call is owed at once, if it is owed one.
-    pub(super) fn admit(
-        &mut self,
-        at: Time,
-        from: u64,
-        ask: &Ask,
-        user: Option<User>,
-    ) -> Option<Refusal> {
-        let may_register = match ask {
-            Ask::Operate(_) => return None,
-            Ask::Call { caller, .. } => matches!(caller, Caller::New(_)),
-            Ask::OpenStream { .. } => false,
-        };
-        if user.is_none() && !may_register {
-            return Some(unknown_handle());
+    /// Charges the buckets of a call. // 13.1 (5)
+    fn charge(&mut self, at: Time, from: u64, user: Option<User>) -> Result<(), Refusal> {
+        if let RateLimit::Bucket(bucket) = self.address_rate_limit {
+            charge(self.addresses.entry(from).or_default(), at, bucket)?;
         }
-        let limited = || Some(refusal("rate_limited"));
-        if let RateLimit::Bucket(bucket) = self.address_rate_limit
-            && !charge(self.addresses.entry(from).or_default(), at, bucket)
-        {
-            return limited();
+        if let (RateLimit::Bucket(bucket), Some(user)) = (self.rate_limit, user) {
+            charge(self.users.entry(user).or_default(), at, bucket)?;
         }
-        if let (RateLimit::Bucket(bucket), Some(user)) = (self.rate_limit, user)
-            && !charge(self.users.entry(user).or_default(), at, bucket)
-        {
-            return limited();
-        }
-        None
-    }
-
-    /// Whether the server may refuse a call that waits for the journal, or is about to.
-    pub(super) fn may_refuse(
-        &self,
-        call: &Call,
-        refusal: &Refusal,
-        pending: u64,
-        (clock, border): (&Clock, &Border),
-    ) -> bool {
-        match refusal.code {
-            "storage_unavailable" => clock.is_in_trouble(),
-            "overloaded" => {
-                let is_break = matches!(call.op(), Some(Op::Break { .. }));
-                pending >= self.max_pending || is_break && border.held() >= self.max_held
-            }
-            "rate_limited" => {
-                matches!(call.stage, Stage::Joining) && refusal.earlier == Earlier::Unknown
-            }
-            _ => false,
-        }
+        Ok(())
     }
 }
 
-/// Takes one call out of a bucket. Whether it had one.
-fn charge(full: &mut Time, at: Time, bucket: Bucket) -> bool {
+/// Takes one call out of a bucket. // 13.2
+fn charge(full: &mut Time, at: Time, bucket: Bucket) -> Result<(), Refusal> {
     let interval = (1_000_000 / u64::from(bucket.per_second.max(1))).max(1);
     let next = (*full).max(at).0 + interval;
-    let has_one = next - at.0 <= interval * u64::from(bucket.burst);
-    if has_one {
-        *full = Time(next);
+    let excess = (next - at.0).checked_sub(interval * u64::from(bucket.burst));
+    if let Some(excess) = excess.filter(|excess| *excess > 0) {
+        return Err(retryable("rate_limited", Span(excess)));
     }
-    has_one
+    *full = Time(next);
+    Ok(())
+}
+
+const fn retryable(code: &'static str, retry_after: Span) -> Refusal {
+    Refusal {
+        code,
+        retry_after: Some(retry_after),
+        earlier: Earlier::Unsaid,
+    }
+}
+
+impl Auditor {
+    /// What happens first to a call that comes to the server.
+    pub(super) fn admit(
+        &mut self,
+        at: Time,
+        (ticket, from): (Ticket, u64),
+        ask: &Ask,
+        user: Option<User>,
+    ) -> Stage {
+        let admitted = match ask {
+            Ask::Operate(_) => self.journal_takes(at).map(|()| Stage::Proposed),
+            Ask::Call { .. } | Ask::OpenStream { .. } if self.model.is_banned(from) => {
+                Err(refusal("blocked"))
+            }
+            Ask::OpenStream { after, .. } => self.admit_stream(at, from, user, *after),
+            Ask::Call {
+                op: Op::Check { .. } | Op::Mood | Op::History { .. } | Op::ListUsers { .. },
+                ..
+            } => self.admit_read(at, (ticket, from), ask, user),
+            Ask::Call { caller, .. } => match (user, caller) {
+                (None, Caller::Known(_)) => Err(unknown_handle()),
+                _ => Ok(self.admit_command(at, from, ask, user)),
+            },
+        };
+        admitted.unwrap_or_else(|refusal| Stage::Owed(Err(refusal), at))
+    }
+
+    /// A command of a registered or a new caller. // 13.1 (3) and on
+    fn admit_command(&mut self, at: Time, from: u64, ask: &Ask, user: Option<User>) -> Stage {
+        if let Some(stage) = user.and_then(|user| self.remembered(at, ask, user)) {
+            return stage;
+        }
+        let is_break = is_break(ask);
+        let admitted = self.admission.charge(at, from, user).and_then(|()| {
+            if is_break {
+                self.holds_one_more()?;
+            }
+            self.journal_takes(at)
+        });
+        match admitted {
+            Ok(()) => Stage::Proposed,
+            Err(refusal) => self.join(at, ask, refusal),
+        }
+    }
+
+    /// A repeated call is answered from memory, before anything else refuses it.
+    fn remembered(&mut self, at: Time, ask: &Ask, user: User) -> Option<Stage> {
+        let Ask::Call {
+            key: Some(key), op, ..
+        } = ask
+        else {
+            return None;
+        };
+        let owed = self.model.repeat(user, *key, op)?;
+        self.hear(at, user);
+        self.tally.add(Compared::Repeat);
+        if owed.answer_at <= at {
+            return Some(Stage::Owed(owed.outcome, at));
+        }
+        if let Err(refusal) = self.holds_one_more() {
+            let earlier = Earlier::Unknown;
+            return Some(Stage::Owed(Err(Refusal { earlier, ..refusal }), at));
+        }
+        Some(Stage::Held(owed.outcome, owed.answer_at))
+    }
+
+    /// A call that would be refused joins an earlier attempt that waits for the journal, or the
+    /// refusal says what is known of earlier attempts.
+    fn join(&self, at: Time, ask: &Ask, refusal: Refusal) -> Stage {
+        let Some(name) = name_of(ask) else {
+            return Stage::Owed(Err(refusal), at);
+        };
+        let mut calls = self.pipeline.calls().filter_map(|ticket| {
+            let call = self.border.call(ticket)?;
+            (name_of(&call.ask) == Some(name)).then_some((ticket, call))
+        });
+        let earlier = match calls.next() {
+            None => Earlier::None,
+            Some((first, call)) => {
+                let is_same = call.op() == op_of(ask);
+                let has_room = self.border.joined() < self.admission.max_pending
+                    && (!is_break(ask) || self.holds_one_more().is_ok());
+                if is_same && has_room {
+                    return Stage::Joined(first);
+                }
+                Earlier::Unknown
+            }
+        };
+        Stage::Owed(Err(Refusal { earlier, ..refusal }), at)
+    }
+
+    fn admit_stream(
+        &mut self,
+        at: Time,
+        from: u64,
+        user: Option<User>,
+        after: Option<u64>,
+    ) -> Result<Stage, Refusal> {
+        let user = user.ok_or_else(unknown_handle)?;
+        self.admission.charge(at, from, Some(user))?;
+        self.is_in_inbox(user, after)?;
+        self.journal_takes(at)?;
+        if let Some(after) = after {
+            self.pipeline.reads.acknowledge(at, user, after);
+        }
+        Ok(Stage::Proposed)
+    }
+
+    fn admit_read(
+        &mut self,
+        at: Time,
+        (ticket, from): (Ticket, u64),
+        ask: &Ask,
+        user: Option<User>,
+    ) -> Result<Stage, Refusal> {
+        let user = user.ok_or_else(unknown_handle)?;
+        self.admission.charge(at, from, Some(user))?;
+        self.hear(at, user);
+        Ok(match op_of(ask) {
+            Some(Op::Check { after, wait, .. }) => {
+                return self.check_asked((at, ticket), user, (*after, *wait));
+            }
+            op => Stage::Owed(self.read(at, user, op), at),
+        })
+    }
+
+    /// What a read that does not wait shows.
+    fn read(&self, at: Time, user: User, op: Option<&Op>) -> Outcome {
+        match op {
+            Some(Op::History {
+                room,
+                before,
+                limit,
+            }) => self.model.read_history(user, *room, *before, *limit),
+            Some(Op::ListUsers { room }) => self.model.list_users(user, *room),
+            _ => self.mood(user, at),
+        }
+    }
+
+    /// Whether the journal takes one more call. // 13.1 (7) and (8)
+    fn journal_takes(&self, at: Time) -> Result<(), Refusal> {
+        if let Some(retry_after) = self.pipeline.closed_for(at) {
+            return Err(retryable("storage_unavailable", retry_after));
+        }
+        if self.pipeline.waiting() >= self.admission.max_pending {
+            return Err(retryable("overloaded", OVERLOADED));
+        }
+        Ok(())
+    }
+
+    /// Whether one more answer to a break can be held back. // 13.1 (6)
+    fn holds_one_more(&self) -> Result<(), Refusal> {
+        if self.border.held() >= self.admission.max_held {
+            return Err(retryable("overloaded", OVERLOADED));
+        }
+        Ok(())
+    }
+
+    /// The append of a batch failed: what its calls are owed.
+    pub(super) fn append_failed(&mut self, at: Time) {
+        let (calls, pause) = self.pipeline.failed(at);
+        for ticket in calls {
+            let Some(call) = self.border.call(ticket) else {
+                continue;
+            };
+            let ask = std::sync::Arc::clone(&call.ask);
+            let user = call.user.or_else(|| {
+                let (handle, _) = name_of(&ask)?;
+                self.model.user_of(handle)
+            });
+            let refusal = retryable("storage_unavailable", pause);
+            let repeated = match ask.as_ref() {
+                Ask::Call {
+                    key: Some(key), op, ..
+                } => user.and_then(|user| self.model.repeat(user, *key, op)),
+                Ask::Call { .. } | Ask::OpenStream { .. } | Ask::Operate(_) => None,
+            };
+            let (outcome, answer_at) = match repeated {
+                Some(owed) => (owed.outcome, owed.answer_at),
+                None => {
+                    let mut later = self.pipeline.calls();
+                    let earlier = match name_of(&ask) {
+                        None => Earlier::Unsaid,
+                        Some(name) if later.any(|ticket| self.is_named(ticket, name)) => {
+                            Earlier::Unknown
+                        }
+                        Some(_) => Earlier::None,
+                    };
+                    (Err(Refusal { earlier, ..refusal }), at)
+                }
+            };
+            self.border.decided(ticket, user, &outcome, (at, answer_at));
+        }
+    }
+
+    fn is_named(&self, ticket: Ticket, name: (sim_model::server::Handle, u128)) -> bool {
+        let call = self.border.call(ticket);
+        call.is_some_and(|call| name_of(&call.ask) == Some(name))
+    }
+}
+
+const fn op_of(ask: &Ask) -> Option<&Op> {
+    match ask {
+        Ask::Call { op, .. } => Some(op),
+        Ask::OpenStream { .. } | Ask::Operate(_) => None,
+    }
+}
+
+const fn is_break(ask: &Ask) -> bool {
+    matches!(op_of(ask), Some(Op::Break { .. }))
 }

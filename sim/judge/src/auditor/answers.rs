@@ -2,10 +2,10 @@
 
 use chat_types::Time;
 use sim_model::protocol::{Answer, Op, Outcome, User};
-use sim_model::server::{Ask, Page, Ticket};
+use sim_model::server::{Ask, Entry, Page, Ticket};
 
-use super::border::{Call, Stage, Stream};
-use super::{Auditor, same, unknown_handle};
+use super::border::Stage;
+use super::{Auditor, unknown_handle};
 use crate::compared::Compared;
 use crate::difference::Difference;
 use crate::model::Inbox;
@@ -30,7 +30,9 @@ impl Auditor {
         let op = call.op().cloned();
         let said = outcome.clone();
         match call.stage {
-            Stage::Proposed | Stage::Joining => self.turned_away(at, &call, outcome),
+            Stage::Proposed | Stage::Joined(_) => {
+                self.differ(at, Difference::Uncommitted { op, said });
+            }
             Stage::Owed(_, from) | Stage::Held(_, from) if from > at => {
                 self.differ(at, Difference::Unasked { op, said });
             }
@@ -51,13 +53,12 @@ impl Auditor {
                 }
                 self.compare_answer(at, op, user, owed, outcome);
             }
-            Stage::Reading { start, due_from } => {
-                if due_from.is_none_or(|from| from > at) {
-                    self.differ(at, Difference::Unasked { op, said });
-                    return;
-                }
+            Stage::Reading { due_at: None, .. } => {
+                self.differ(at, Difference::Unasked { op, said });
+            }
+            Stage::Reading { start, .. } => {
                 self.tally.add(Compared::InTime);
-                self.check_answered((at, ticket), &call, start, outcome, page);
+                self.check_answered(at, &call, start, outcome, page);
             }
         }
     }
@@ -73,7 +74,7 @@ impl Auditor {
         if matches!(op, Some(Op::Mood)) {
             self.tally.add(Compared::Mood);
         }
-        if !same(&owed, said) {
+        if owed != *said {
             let said = said.clone();
             self.differ(
                 at,
@@ -87,58 +88,6 @@ impl Auditor {
         }
     }
 
-    /// An answer left for a call of which no entry was committed: only a refusal may.
-    fn turned_away(&mut self, at: Time, call: &Call, outcome: &Outcome) {
-        let op = call.op().cloned();
-        let said = outcome.clone();
-        if let Some(owed) = self.earlier(at, call) {
-            self.compare_answer(at, op, call.user, owed, outcome);
-            return;
-        }
-        let allowed = match outcome {
-            Ok(_) => false,
-            Err(refusal) => {
-                self.implied.note_all(&self.model, at);
-                // An entry that only lets time pass may wait, too.
-                let pending = self.pending() + 1;
-                self.admission
-                    .may_refuse(call, refusal, pending, (&self.clock, &self.border))
-            }
-        };
-        if !allowed {
-            self.differ(at, Difference::Uncommitted { op, said });
-        }
-    }
-
-    /// The outcome of an earlier attempt of the call, if one was committed.
-    fn earlier(&self, at: Time, call: &Call) -> Option<Outcome> {
-        let Ask::Call {
-            caller,
-            key: Some(key),
-            op,
-        } = &call.ask
-        else {
-            return None;
-        };
-        let user = self.model.user_of(caller.handle());
-        let remembered = user.and_then(|user| self.model.repeat(user, *key, op));
-        let mut owed = match remembered {
-            Some(remembered) => remembered.outcome,
-            // A refused registration is remembered by nobody, but answers those that joined it.
-            None => self.border.of_batch((caller.handle(), *key))?.clone(),
-        };
-        if let (
-            Ok(Answer::OnBreak {
-                stress, boss_alert, ..
-            }),
-            Some(mood),
-        ) = (&mut owed, user.and_then(|user| self.model.mood(user, at)))
-        {
-            (*stress, *boss_alert) = mood;
-        }
-        Some(owed)
-    }
-
     pub(super) fn stream_opened(&mut self, at: Time, ticket: Ticket) {
         let Some(call) = self.border.take(ticket) else {
             let said = Ok(Answer::Done);
@@ -146,7 +95,7 @@ impl Auditor {
             return;
         };
         let (Ask::OpenStream { after, .. }, Some(user), Stage::Owed(owed, _)) =
-            (&call.ask, call.user, &call.stage)
+            (call.ask.as_ref(), call.user, &call.stage)
         else {
             let (op, said) = (call.op().cloned(), Ok(Answer::Done));
             self.differ(at, Difference::Uncommitted { op, said });
@@ -159,7 +108,7 @@ impl Auditor {
         }
         let end = self.model.inbox(user).map_or(0, Inbox::end);
         let cursor = after.unwrap_or(end);
-        self.border.open(at, ticket, Stream::new(user, cursor), end);
+        self.border.open(at, ticket, user, (cursor, end));
     }
 
     pub(super) fn stream_ended(&mut self, at: Time, ticket: Ticket) {
@@ -174,9 +123,12 @@ impl Auditor {
 
     pub(super) fn gone(&mut self, at: Time, ticket: Ticket) {
         if let Some(user) = self.border.end(ticket) {
-            self.implied.stream_closed(at, user);
-        } else if let Some(user) = self.border.gone(ticket) {
-            self.implied.call_ended(&self.model, at, (user, ticket));
+            self.pipeline.imply(at, Entry::CloseStream { user });
+            return;
         }
+        if let Some(user) = self.border.call(ticket).and_then(|call| call.user) {
+            self.waits.end_call(user, ticket);
+        }
+        self.border.gone(ticket);
     }
 }

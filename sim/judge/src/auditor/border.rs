@@ -1,6 +1,7 @@
 //! The calls and streams between the server and its clients, and what is due on each.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use chat_types::Time;
 use sim_model::protocol::{Op, Outcome, User};
@@ -11,13 +12,12 @@ use crate::difference::Due;
 /// One call that is not answered.
 #[derive(Clone, Debug)]
 pub(super) struct Call {
-    pub(super) ask: Ask,
+    pub(super) ask: Arc<Ask>,
     /// The participant, if the handle is registered.
     pub(super) user: Option<User>,
-    pub(super) asked_at: Time,
     pub(super) stage: Stage,
     /// Whether its client is gone.
-    is_gone: bool,
+    pub(super) is_gone: bool,
 }
 
 /// How far a call is.
@@ -25,41 +25,27 @@ pub(super) struct Call {
 pub(super) enum Stage {
     /// It waits for the journal.
     Proposed,
-    /// It would be refused, but for an earlier attempt that waits for the journal.
-    Joining,
-    /// Its answer is due from this instant on.
+    /// It waits for the outcome of an earlier attempt.
+    Joined(Ticket),
+    /// Its answer is due at this instant.
     Owed(Outcome, Time),
     /// Its answer is held back until this instant, and then shows the figures of the moment.
     Held(Outcome, Time),
-    /// It reads the inbox from behind `start`, and is to be answered from `due_from` on; none while
-    /// it waits.
-    Reading { start: u64, due_from: Option<Time> },
+    /// It reads the inbox from behind `start`, and is to be answered at `due_at`; none while it
+    /// waits.
+    Reading { start: u64, due_at: Option<Time> },
 }
 
 impl Call {
-    pub(super) const fn new(ask: Ask, user: Option<User>, asked_at: Time, stage: Stage) -> Self {
-        Self {
-            ask,
-            user,
-            asked_at,
-            stage,
-            is_gone: false,
-        }
-    }
-
-    pub(super) const fn op(&self) -> Option<&Op> {
-        match &self.ask {
+    pub(super) fn op(&self) -> Option<&Op> {
+        match self.ask.as_ref() {
             Ask::Call { op, .. } => Some(op),
             Ask::OpenStream { .. } | Ask::Operate(_) => None,
         }
     }
 
-    fn name(&self) -> Option<(Handle, u128)> {
-        name_of(&self.ask)
-    }
-
     fn verb(&self) -> &'static str {
-        match &self.ask {
+        match self.ask.as_ref() {
             Ask::Call { op, .. } => op.verb(),
             Ask::OpenStream { .. } => "open stream",
             Ask::Operate(_) => "an operator's act",
@@ -68,14 +54,10 @@ impl Call {
 }
 
 /// By what the attempts of one call are known.
-const fn name_of(ask: &Ask) -> Option<(Handle, u128)> {
+pub(super) fn name_of(ask: &Ask) -> Option<(Handle, u128)> {
     match ask {
-        Ask::Call {
-            caller,
-            key: Some(key),
-            ..
-        } => Some((caller.handle(), *key)),
-        Ask::Call { .. } | Ask::OpenStream { .. } | Ask::Operate(_) => None,
+        Ask::Call { caller, key, .. } => Some((caller.handle(), (*key)?)),
+        Ask::OpenStream { .. } | Ask::Operate(_) => None,
     }
 }
 
@@ -88,106 +70,65 @@ pub(super) struct Stream {
     is_behind: bool,
 }
 
-impl Stream {
-    pub(super) const fn new(user: User, cursor: u64) -> Self {
-        Self {
-            user,
-            cursor,
-            is_writable: true,
-            is_behind: false,
-        }
-    }
-}
-
 /// All calls and streams of one server's life.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Border {
     calls: BTreeMap<Ticket, Call>,
     streams: BTreeMap<Ticket, Stream>,
     streams_of: BTreeMap<User, Vec<Ticket>>,
-    /// The waiting check of each participant.
-    waiting: BTreeMap<User, Ticket>,
     /// What is to be served before time moves on.
     due: Vec<(Time, Ticket)>,
-    /// Waiting checks and held answers, by the instant at which they end.
-    ends: BTreeSet<(Time, Ticket)>,
-    /// Calls that wait for the journal.
-    proposed: BTreeSet<(Time, Ticket)>,
-    /// What was decided under each request key since the last batch was put together.
-    batch: Vec<((Handle, u128), Outcome)>,
+    /// Answers held back, by the instant at which they leave.
+    held: BTreeSet<(Time, Ticket)>,
+    /// How many calls joined others.
+    joined: usize,
 }
 
 impl Border {
-    /// The server went down.
-    pub(super) fn clear(&mut self) {
-        *self = Self::default();
+    pub(super) fn call(&self, ticket: Ticket) -> Option<&Call> {
+        self.calls.get(&ticket)
     }
 
-    /// How many calls wait for the journal.
-    pub(super) fn proposed(&self) -> u64 {
-        self.proposed.len() as u64
+    /// How many calls joined others.
+    pub(super) const fn joined(&self) -> usize {
+        self.joined
     }
 
     /// How many answers to breaks are held back, or may have to be.
     pub(super) fn held(&self) -> usize {
-        let is_break = |call: &&Call| matches!(call.op(), Some(Op::Break { .. }));
-        self.calls.values().filter(is_break).count()
-    }
-
-    /// Whether an earlier attempt of the call waits for the journal.
-    pub(super) fn waits_already(&self, ask: &Ask) -> bool {
-        let name = name_of(ask);
-        let is_same = |call: &Call| name.is_some() && call.name() == name;
-        let waiting = self
-            .proposed
-            .iter()
-            .filter_map(|(_, ticket)| self.calls.get(ticket));
-        waiting.into_iter().any(is_same)
+        let may_be_held = |call: &&Call| {
+            matches!(call.op(), Some(Op::Break { .. })) && !matches!(call.stage, Stage::Owed(..))
+        };
+        self.calls.values().filter(may_be_held).count()
     }
 
     pub(super) fn ask(&mut self, ticket: Ticket, call: Call) {
         match call.stage {
-            Stage::Proposed | Stage::Joining => {
-                self.proposed.insert((call.asked_at, ticket));
-            }
-            Stage::Owed(_, from) => self.due.push((from, ticket)),
+            Stage::Proposed | Stage::Reading { due_at: None, .. } => {}
+            Stage::Joined(_) => self.joined += 1,
+            Stage::Owed(_, at)
+            | Stage::Reading {
+                due_at: Some(at), ..
+            } => self.due.push((at, ticket)),
             Stage::Held(_, until) => {
-                self.ends.insert((until, ticket));
-            }
-            Stage::Reading { due_from, .. } => {
-                if let Some(from) = due_from {
-                    self.due.push((from, ticket));
-                }
+                self.held.insert((until, ticket));
             }
         }
         self.calls.insert(ticket, call);
     }
 
-    /// A check of the participant waits until then.
-    pub(super) fn park(&mut self, user: User, ticket: Ticket, until: Time) {
-        self.waiting.insert(user, ticket);
-        self.ends.insert((until, ticket));
-    }
-
-    /// The participant's waiting check is to be answered now. Whether there is one.
-    pub(super) fn end_wait(&mut self, at: Time, user: User) -> bool {
-        let Some(ticket) = self.waiting.remove(&user) else {
-            return false;
-        };
-        if let Some(Call {
-            stage: Stage::Reading { due_from, .. },
-            ..
-        }) = self.calls.get_mut(&ticket)
+    /// The waiting check is to be answered now.
+    pub(super) fn end_wait(&mut self, at: Time, ticket: Ticket) {
+        if let Some(call) = self.calls.get_mut(&ticket)
+            && let Stage::Reading { due_at, .. } = &mut call.stage
         {
-            *due_from = Some(at);
+            *due_at = Some(at);
             self.due.push((at, ticket));
         }
-        true
     }
 
-    /// The participant's inbox grew.
+    /// The participant's streams have something to carry.
     pub(super) fn grew(&mut self, at: Time, user: User) {
-        self.end_wait(at, user);
         for ticket in self.streams_of.get(&user).into_iter().flatten() {
             if let Some(stream) = self.streams.get_mut(ticket) {
                 stream.is_behind = true;
@@ -196,65 +137,47 @@ impl Border {
         }
     }
 
-    /// A batch is put together.
-    pub(super) fn formed(&mut self) {
-        self.batch.clear();
-    }
-
-    /// What was decided under a request key in the batch that was just committed.
-    pub(super) fn of_batch(&self, call: (Handle, u128)) -> Option<&Outcome> {
-        let decided = self.batch.iter().rev().find(|decided| decided.0 == call);
-        decided.map(|decided| &decided.1)
-    }
-
-    /// An entry with a request key is decided: an answer that is held back is so for all attempts.
-    pub(super) fn repeated(
-        &mut self,
-        name: (Handle, u128),
-        outcome: &Outcome,
-        (at, answer_at): (Time, Time),
-    ) {
-        self.batch.push((name, outcome.clone()));
-        if answer_at <= at {
-            return;
-        }
-        let proposed: Vec<(Time, Ticket)> = self.proposed.iter().copied().collect();
-        for (asked_at, ticket) in proposed {
-            if let Some(call) = self.calls.get_mut(&ticket)
-                && call.name() == Some(name)
-            {
-                call.stage = Stage::Held(outcome.clone(), answer_at);
-                self.proposed.remove(&(asked_at, ticket));
-                self.ends.insert((answer_at, ticket));
-            }
-        }
-    }
-
-    /// A call is decided. The participant whose stream is to be closed again, since its client is
-    /// gone.
+    /// The call that waits for the journal is decided, and the calls that joined it are. The
+    /// participant whose stream is to be closed again, since its client is gone.
     pub(super) fn decided(
         &mut self,
         ticket: Ticket,
         caller: Option<User>,
-        outcome: Outcome,
+        outcome: &Outcome,
+        (at, answer_at): (Time, Time),
+    ) -> Option<User> {
+        if self.joined > 0 {
+            let joined = |(_, call): &(&Ticket, &Call)| matches!(call.stage, Stage::Joined(first) if first == ticket);
+            let joined: Vec<Ticket> = self.calls.iter().filter(joined).map(|c| *c.0).collect();
+            self.joined -= joined.len();
+            for ticket in joined {
+                self.settle(ticket, caller, outcome, (at, answer_at));
+            }
+        }
+        self.settle(ticket, caller, outcome, (at, answer_at))
+    }
+
+    fn settle(
+        &mut self,
+        ticket: Ticket,
+        caller: Option<User>,
+        outcome: &Outcome,
         (at, answer_at): (Time, Time),
     ) -> Option<User> {
         let call = self.calls.get_mut(&ticket)?;
-        self.proposed.remove(&(call.asked_at, ticket));
         call.user = caller.or(call.user);
-        if call.is_gone {
-            let opens = matches!(call.ask, Ask::OpenStream { .. }) && outcome.is_ok();
-            if opens || answer_at > at {
-                let user = call.user.filter(|_| opens);
-                self.calls.remove(&ticket);
-                return user;
-            }
+        let is_held = answer_at > at;
+        let opens = matches!(*call.ask, Ask::OpenStream { .. }) && outcome.is_ok();
+        if call.is_gone && (opens || is_held) {
+            let user = call.user.filter(|_| opens);
+            self.calls.remove(&ticket);
+            return user;
         }
-        if answer_at > at {
-            call.stage = Stage::Held(outcome, answer_at);
-            self.ends.insert((answer_at, ticket));
+        if is_held {
+            call.stage = Stage::Held(outcome.clone(), answer_at);
+            self.held.insert((answer_at, ticket));
         } else {
-            call.stage = Stage::Owed(outcome, at);
+            call.stage = Stage::Owed(outcome.clone(), at);
             self.due.push((at, ticket));
         }
         None
@@ -264,46 +187,34 @@ impl Border {
     pub(super) fn take(&mut self, ticket: Ticket) -> Option<Call> {
         let call = self.calls.remove(&ticket)?;
         match call.stage {
-            Stage::Proposed | Stage::Joining => {
-                self.proposed.remove(&(call.asked_at, ticket));
-            }
             Stage::Held(_, until) => {
-                self.ends.remove(&(until, ticket));
+                self.held.remove(&(until, ticket));
             }
-            Stage::Reading { .. } => {
-                let user = call.user.unwrap_or_default();
-                if self.waiting.get(&user) == Some(&ticket) {
-                    self.waiting.remove(&user);
-                }
-                self.ends.retain(|entry| entry.1 != ticket);
-            }
-            Stage::Owed(..) => {}
+            Stage::Joined(_) => self.joined -= 1,
+            Stage::Proposed | Stage::Owed(..) | Stage::Reading { .. } => {}
         }
         Some(call)
     }
 
-    /// The wait of every check, and the holding of every answer, that ends by now.
-    pub(super) fn end_by(&mut self, at: Time) {
-        while let Some(&(until, ticket)) = self.ends.first()
+    /// The server looked at its timers: answers held back until now leave.
+    pub(super) fn release(&mut self, at: Time) {
+        while let Some(&(until, ticket)) = self.held.first()
             && until <= at
         {
-            self.ends.pop_first();
-            let Some(call) = self.calls.get_mut(&ticket) else {
-                continue;
-            };
-            if let Stage::Reading { due_from, .. } = &mut call.stage
-                && due_from.is_none()
-            {
-                *due_from = Some(until);
-            }
+            self.held.pop_first();
             self.due.push((until, ticket));
         }
     }
 
-    pub(super) fn open(&mut self, at: Time, ticket: Ticket, mut stream: Stream, end: u64) {
-        stream.is_behind = stream.cursor < end;
+    pub(super) fn open(&mut self, at: Time, ticket: Ticket, user: User, (cursor, end): (u64, u64)) {
+        let stream = Stream {
+            user,
+            cursor,
+            is_writable: true,
+            is_behind: cursor < end,
+        };
         self.due.push((at, ticket));
-        self.streams_of.entry(stream.user).or_default().push(ticket);
+        self.streams_of.entry(user).or_default().push(ticket);
         self.streams.insert(ticket, stream);
     }
 
@@ -339,26 +250,27 @@ impl Border {
     }
 
     /// The client of a call is gone. A check that waits, and an answer held back, go with it; what
-    /// waits for the journal is decided all the same. The participant whose check waits no more.
-    pub(super) fn gone(&mut self, ticket: Ticket) -> Option<User> {
-        let call = self.calls.get_mut(&ticket)?;
-        call.is_gone = true;
-        let reads = matches!(call.stage, Stage::Reading { .. });
-        if reads || matches!(call.stage, Stage::Held(..)) {
-            return self.take(ticket)?.user.filter(|_| reads);
+    /// waits for the journal is decided all the same.
+    pub(super) fn gone(&mut self, ticket: Ticket) {
+        if let Some(call) = self.calls.get_mut(&ticket) {
+            call.is_gone = true;
+            if matches!(call.stage, Stage::Reading { .. } | Stage::Held(..)) {
+                self.take(ticket);
+            }
         }
-        None
     }
 
     /// The participant is forgotten: its waiting check and its held answers are refused now.
     pub(super) fn forgotten(&mut self, at: Time, user: User, refusal: &Outcome) {
-        self.waiting.remove(&user);
         for (ticket, call) in &mut self.calls {
             let is_waiting = matches!(
                 call.stage,
-                Stage::Reading { due_from: None, .. } | Stage::Held(..)
+                Stage::Reading { due_at: None, .. } | Stage::Held(..)
             );
             if call.user == Some(user) && is_waiting {
+                if let Stage::Held(_, until) = call.stage {
+                    self.held.remove(&(until, *ticket));
+                }
                 call.stage = Stage::Owed(refusal.clone(), at);
                 self.due.push((at, *ticket));
             }
@@ -367,8 +279,15 @@ impl Border {
 
     /// What was due before `at`, and has not happened; since when.
     pub(super) fn overdue(&mut self, at: Time, jumped_at: Time) -> Option<(Time, Due)> {
-        self.end_by(Time(at.0.saturating_sub(1)));
         let is_past = |since: Time| since.max(jumped_at) < at;
+        if let Some(&(until, ticket)) = self.held.first()
+            && is_past(until)
+        {
+            return Some((until, self.still_owed(ticket)?));
+        }
+        if self.due.is_empty() {
+            return None;
+        }
         let mut past = self.due.iter().filter(|(since, _)| is_past(*since));
         let late = past.find_map(|(since, ticket)| Some((*since, self.still_owed(*ticket)?)));
         self.due.retain(|(since, _)| !is_past(*since));
@@ -383,13 +302,12 @@ impl Border {
         match call.stage {
             Stage::Reading { .. } => Some(Due::Check(call.user.unwrap_or_default())),
             Stage::Owed(..) | Stage::Held(..) => Some(Due::Answer(call.verb())),
-            Stage::Proposed | Stage::Joining => None,
+            Stage::Proposed | Stage::Joined(_) => None,
         }
     }
 
-    /// The call that has waited longest for the journal.
-    pub(super) fn oldest_call(&self) -> Option<(Time, Due)> {
-        let (since, ticket) = self.proposed.first()?;
-        Some((*since, Due::Commit(self.calls.get(ticket)?.verb())))
+    /// What a call that waits for the journal asks for.
+    pub(super) fn proposed(&self, ticket: Ticket) -> Due {
+        Due::Commit(self.calls.get(&ticket).map_or("a call", Call::verb))
     }
 }

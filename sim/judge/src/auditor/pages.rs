@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use chat_types::{Span, Time};
-use sim_model::protocol::{Answer, CHECK_MAX, Notice, Outcome, PUSH_MAX, Saw, User};
+use sim_model::protocol::{Answer, CHECK_MAX, Notice, Outcome, PUSH_MAX, Refusal, Saw, User};
 use sim_model::server::{Page, Ticket};
 
 use super::border::{Call, Stage};
-use super::{Auditor, invalid_cursor, unknown_handle};
+use super::{Auditor, refusal, unknown_handle};
 use crate::compared::Compared;
 use crate::difference::{Channel, Difference};
 use crate::model::{Event, Inbox};
@@ -16,41 +16,44 @@ impl Auditor {
     /// A check came to the server (docs/protocol.md, 12.5).
     pub(super) fn check_asked(
         &mut self,
-        at: Time,
-        ticket: Ticket,
+        (at, ticket): (Time, Ticket),
         user: User,
         (after, wait): (Option<u64>, Span),
-    ) -> Stage {
-        self.implied.read(&self.model, at, user);
+    ) -> Result<Stage, Refusal> {
+        self.is_in_inbox(user, after)?;
+        let committed = self.model.inbox(user).map_or(0, Inbox::delivered);
+        if let Some(after) = after {
+            self.pipeline.reads.acknowledge(at, user, after);
+        }
+        let noted = self.pipeline.reads.delivered(user, committed);
+        let start = after.unwrap_or(noted);
+        if let Some(earlier) = self.waits.end(user) {
+            self.border.end_wait(at, earlier);
+        }
+        let wait = wait.min(self.model.config().max_wait);
+        let end = self.model.inbox(user).map_or(0, Inbox::end);
+        let waits = wait > Span::ZERO && start >= end;
+        if waits {
+            self.waits
+                .wait(self.model.config(), user, ticket, (at, at + wait));
+        }
+        let due_at = (!waits).then_some(at);
+        Ok(Stage::Reading { start, due_at })
+    }
+
+    /// Whether a cursor is no further than the end of the participant's inbox.
+    pub(super) fn is_in_inbox(&self, user: User, after: Option<u64>) -> Result<(), Refusal> {
         let end = self.model.inbox(user).map_or(0, Inbox::end);
         if after.is_some_and(|after| after > end) {
-            return Stage::Owed(Err(invalid_cursor()), at);
+            return Err(refusal("invalid_cursor"));
         }
-        let start = match after {
-            Some(after) => {
-                self.implied.acknowledge(at, user, after);
-                after
-            }
-            None => self.implied.delivered(&self.model, user),
-        };
-        self.border.end_wait(at, user);
-        self.implied.wait_ended(&self.model, at, user);
-        let wait = wait.min(self.model.config().max_wait);
-        if wait == Span::ZERO || start < end {
-            let due_from = Some(at);
-            return Stage::Reading { start, due_from };
-        }
-        self.border.park(user, ticket, at + wait);
-        self.implied
-            .wait(&self.model, (user, ticket), (at, at + wait));
-        let due_from = None;
-        Stage::Reading { start, due_from }
+        Ok(())
     }
 
     /// The answer to a check leaves.
     pub(super) fn check_answered(
         &mut self,
-        (at, ticket): (Time, Ticket),
+        at: Time,
         call: &Call,
         start: u64,
         outcome: &Outcome,
@@ -74,8 +77,7 @@ impl Auditor {
             self.compare_answer(at, call.op().cloned(), Some(user), owed, outcome);
             return;
         };
-        self.implied.call_ended(&self.model, at, (user, ticket));
-        self.implied.deliver(at, user, *cursor);
+        self.pipeline.reads.deliver(at, user, *cursor);
         self.tally.add(Compared::Page);
         let most = (self.model.config().max_answer as usize).min(CHECK_MAX);
         self.compare_page(at, (user, Channel::Check), (start, most), page);

@@ -12,7 +12,7 @@ pub(super) const RULE: Rule = Rule {
     breaks: |difference, _| {
         matches!(
             difference,
-            Difference::Late { .. } | Difference::Unasked { .. }
+            Difference::Late { .. } | Difference::Unasked { .. } | Difference::Batch { .. }
         ) || RETRYABLE.iter().any(|code| refuses(difference, code))
     },
 };

@@ -1,7 +1,7 @@
 //! `no_lost_messages`: an accepted message is in the inbox of each member to whom it is owed; a
 //! check without a cursor goes on where the answer before it ended; only a cursor acknowledges.
 
-use sim_model::server::Entry;
+use sim_model::server::{Batched, Entry};
 
 use super::{Rule, events};
 use crate::compared::Compared;
@@ -21,7 +21,12 @@ pub(super) const RULE: Rule = Rule {
             channel: Channel::Check,
             ..
         } => true,
-        Difference::Implied { entry, .. } => matches!(entry, Entry::Read { .. }),
+        Difference::Batch { owed, seen } => owed.iter().chain(seen).any(reads),
         _ => false,
     },
 };
+
+/// Whether the entry says how far a participant has read.
+const fn reads(entry: &Batched) -> bool {
+    matches!(entry, Batched::Own(Entry::Read { .. }))
+}

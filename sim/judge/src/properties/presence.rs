@@ -1,7 +1,7 @@
 //! `presence`: a participant goes away, comes back and is forgotten at its deadline, neither before
 //! nor after, and streams count from their opening to their end.
 
-use sim_model::server::Entry;
+use sim_model::server::{Batched, Entry};
 
 use super::{Rule, concerns, decision, refuses};
 use crate::compared::Compared;
@@ -19,7 +19,7 @@ pub(super) const RULE: Rule = Rule {
     breaks: |difference, _| {
         concerns(difference, Compared::There)
             || refuses(difference, "unknown_handle")
-            || matches!(difference, Difference::Implied { .. })
+            || tells_of_presence(difference)
             || matches!(
                 difference,
                 Difference::Late {
@@ -35,3 +35,17 @@ pub(super) const RULE: Rule = Rule {
             })
     },
 };
+
+/// Whether a batch holds, or lacks, an entry about a participant's presence.
+fn tells_of_presence(difference: &Difference) -> bool {
+    let Difference::Batch { owed, seen } = difference else {
+        return false;
+    };
+    let tells = |entry: &Batched| {
+        matches!(
+            entry,
+            Batched::Own(Entry::CloseStream { .. } | Entry::Seen { .. })
+        )
+    };
+    owed.as_ref().is_some_and(tells) || seen.as_ref().is_some_and(tells)
+}

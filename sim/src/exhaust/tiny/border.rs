@@ -18,7 +18,9 @@ impl Tiny {
                 return;
             }
             let at = self.now;
-            self.show(&ServerRecord::Appending { at });
+            let batch = &translate::batch(&self.node);
+            self.judge
+                .observe_server(&ServerRecord::Appending { at, batch });
             let first = self.node.hub().position().next();
             let (judge, mut position) = (&mut self.judge, first);
             self.node

@@ -69,10 +69,12 @@ pub(crate) enum Compared {
     InTime,
     /// The size of a collection.
     Size,
+    /// What happens to a call at the server's door.
+    Admitted,
 }
 
 /// How many kinds there are.
-const KINDS: usize = Compared::Size as usize + 1;
+const KINDS: usize = Compared::Admitted as usize + 1;
 
 /// The counts of all kinds.
 #[derive(Clone, Debug)]

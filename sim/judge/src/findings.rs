@@ -24,6 +24,7 @@ pub enum Property {
     Presence,
     Moderation,
     IdempotentRequests,
+    Admission,
     Durability,
     Bounded,
     BreaksRules,
@@ -51,6 +52,7 @@ impl Property {
         Self::Presence,
         Self::Moderation,
         Self::IdempotentRequests,
+        Self::Admission,
         Self::Durability,
         Self::Bounded,
         Self::BreaksRules,
@@ -87,6 +89,7 @@ impl Property {
             | Self::Presence
             | Self::Moderation
             | Self::IdempotentRequests
+            | Self::Admission
             | Self::Durability
             | Self::Bounded
             | Self::BreaksRules

@@ -6,6 +6,7 @@
 //! The properties, one file each: which comparisons exercise it, and which differences break its
 //! rule. A difference belongs to the first property, in the order below, whose rule it breaks.
 
+mod admission;
 mod bounded;
 mod breaks_rules;
 mod delivery_progress;
@@ -47,10 +48,11 @@ struct Rule {
 }
 
 /// In the order in which they are asked: the more special the rule, the earlier.
-const RULES: [Rule; 20] = [
+const RULES: [Rule; 21] = [
     bounded::RULE,
     durability::RULE,
     idempotent_requests::RULE,
+    admission::RULE,
     breaks_rules::RULE,
     stream_continuity::RULE,
     no_duplicates::RULE,

@@ -1,7 +1,7 @@
 //! The closed lists of names that scenarios may use: properties, metrics and event types.
 
 /// Every property, in the order of the table in ARCHITECTURE.md.
-pub const PROPERTIES: [&str; 22] = [
+pub const PROPERTIES: [&str; 23] = [
     "no_lost_messages",
     "no_duplicates",
     "room_order",
@@ -14,6 +14,7 @@ pub const PROPERTIES: [&str; 22] = [
     "presence",
     "moderation",
     "idempotent_requests",
+    "admission",
     "durability",
     "bounded",
     "breaks_rules",

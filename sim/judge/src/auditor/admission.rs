@@ -88,6 +88,7 @@ impl Auditor {
         ask: &Ask,
         user: Option<User>,
     ) -> Stage {
+        self.tally.add(Compared::Admitted);
         let admitted = match ask {
             Ask::Operate(_) => self.journal_takes(at).map(|()| Stage::Proposed),
             Ask::Call { .. } | Ask::OpenStream { .. } if self.model.is_banned(from) => {

@@ -1,7 +1,7 @@
 //! `delivery_progress`: every call is answered, a waiting check as soon as its inbox grows or its wait
 //! is over, an open stream carries new events at once, and what reads imply is committed in time.
 
-use super::{Rule, refuses};
+use super::Rule;
 use crate::compared::Compared;
 use crate::difference::Difference;
 use crate::findings::Property;
@@ -13,14 +13,6 @@ pub(super) const RULE: Rule = Rule {
         matches!(
             difference,
             Difference::Late { .. } | Difference::Unasked { .. } | Difference::Batch { .. }
-        ) || RETRYABLE.iter().any(|code| refuses(difference, code))
+        )
     },
 };
-
-/// The refusals that ask the client to come again.
-const RETRYABLE: [&str; 4] = [
-    "rate_limited",
-    "overloaded",
-    "storage_unavailable",
-    "shutting_down",
-];

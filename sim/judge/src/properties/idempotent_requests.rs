@@ -1,4 +1,5 @@
-//! `idempotent_requests`: a repeated request key has one effect and one answer.
+//! `idempotent_requests`: a repeated request key has one effect and one answer, and a
+//! refusal says what is known of earlier attempts.
 
 use super::{Rule, refuses};
 use crate::compared::Compared;
@@ -11,5 +12,15 @@ pub(super) const RULE: Rule = Rule {
     breaks: |difference, _| {
         matches!(difference, Difference::Decision { repeated: true, .. })
             || refuses(difference, "request_key_reused")
+            || earlier_attempts_differ(difference)
     },
 };
+
+/// Whether both refuse alike, and differ in what they say of earlier attempts.
+fn earlier_attempts_differ(difference: &Difference) -> bool {
+    matches!(
+        difference,
+        Difference::Answer { owed: Err(owed), said: Err(said), .. }
+            if owed.code == said.code && owed.earlier != said.earlier
+    )
+}

@@ -19,6 +19,9 @@ pub(super) fn meaning(property: &str) -> &'static str {
         "presence" => "participants go away, come back and are forgotten at their deadlines",
         "moderation" => "blocks, mutes, kicks, closings and bans do what they say",
         "idempotent_requests" => "a repeated key has one effect and one answer",
+        "admission" => {
+            "a call is refused before the journal when the protocol says so, and not else"
+        }
         "durability" => "what was accepted before a crash is there after it",
         "bounded" => "no collection passes its limit, and every overflow was told",
         "breaks_rules" => "stress, bosses and delays are as the breaks and the clock make them",

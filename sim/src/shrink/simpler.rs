@@ -8,7 +8,7 @@ use serde_json::{Map, Value as Json};
 use super::lab::{Lab, steps};
 use super::sooner::moments;
 use crate::draw::{Quantiles, Shape};
-use crate::plan::{Net, Plan, Schedule, ScriptStep, Step, Text, Verb, Victims, Workload};
+use crate::plan::{Grant, Net, Plan, Schedule, ScriptStep, Step, Text, Verb, Victims, Workload};
 use crate::protocol::ReadBy;
 use crate::runner::Measured;
 use crate::scenario::{USUAL_CLIENT, usual_capacity, usual_network};
@@ -77,7 +77,7 @@ fn reword(step: &mut ScriptStep, words: &Text) -> bool {
     longer
 }
 
-/// No interests, no chosen name or id, no waiting, and the handle to read by.
+/// No interests, no chosen name or id, no waiting, no epoch, and the handle to read by.
 fn plain_verb(step: &mut ScriptStep) -> bool {
     if let Step::Call(Verb::EnterQueue {
         name,
@@ -90,6 +90,11 @@ fn plain_verb(step: &mut ScriptStep) -> bool {
     }
     if let Step::Call(Verb::Check { wait, by }) = &mut step.what {
         return replace(wait, chat_core::Span::ZERO) | replace(by, ReadBy::Handle);
+    }
+    if let Step::Call(Verb::TalkingStick(grant) | Verb::Undo(grant) | Verb::Reset(grant)) =
+        &mut step.what
+    {
+        return replace(grant, Grant::Unnamed);
     }
     false
 }

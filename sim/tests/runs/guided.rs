@@ -318,13 +318,13 @@ impl Walk {
                 self.in_room = true;
                 "login"
             }
-            Verb::Send(_) | Verb::Append(_) | Verb::Push | Verb::TalkingStick => {
+            Verb::Send(_) | Verb::Append(_) | Verb::Push | Verb::TalkingStick(_) => {
                 self.spoke_outside += u32::from(!self.in_room);
                 "speech"
             }
             Verb::Check { .. } => "check",
-            Verb::Undo => "undo",
-            Verb::Reset => "reset",
+            Verb::Undo(_) => "undo",
+            Verb::Reset(_) => "reset",
             Verb::LeaveChat => "leave_chat",
             Verb::Typing => "typing",
             Verb::Block => "block",

@@ -135,7 +135,7 @@ fn verbs(plan: &Plan) -> Vec<&'static str> {
             ),
             (
                 "talking_stick",
-                matches!(step, Step::Call(Verb::TalkingStick)),
+                matches!(step, Step::Call(Verb::TalkingStick(_))),
             ),
             ("send", matches!(step, Step::Call(Verb::Send(_)))),
         ];

@@ -175,6 +175,9 @@ fn steps_are_in_order_and_say_what_the_network_does() {
             (Span::secs(11), 0),
             (Span::secs(12), 3),
             (Span::secs(13), 3),
+            (Span::secs(14), 0),
+            (Span::secs(15), 0),
+            (Span::secs(16), 0),
             (Span::secs(35), 1),
         ]
     );
@@ -198,7 +201,7 @@ fn steps_are_in_order_and_say_what_the_network_does() {
         (last.request, last.duplicate, last.reply),
         (millis(1), millis(2), millis(3))
     );
-    assert!(matches!(steps[12].what, Step::Disconnect(None)));
+    assert!(matches!(steps[15].what, Step::Disconnect(None)));
 }
 
 #[test]
@@ -209,7 +212,7 @@ fn what_is_looked_up_and_by_which_secret_is_as_written() {
         panic!("steps");
     };
     assert_eq!(users[3].stream_by, ReadBy::ReaderId);
-    let whats: Vec<String> = steps[8..12]
+    let whats: Vec<String> = steps[8..15]
         .iter()
         .map(|s| format!("{:?}", s.what))
         .collect();
@@ -220,6 +223,9 @@ fn what_is_looked_up_and_by_which_secret_is_as_written() {
             "Call(ListUsers)",
             "Call(Check { wait: Span(1000000), by: ReaderId })",
             "Call(Unregister)",
+            "Call(TalkingStick(Latest))",
+            "Call(Undo(Latest))",
+            "Call(Reset(Unnamed))",
         ]
     );
     let Workload::Phases { personas, .. } = good("every_key.yaml").workload else {

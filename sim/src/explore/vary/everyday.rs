@@ -16,7 +16,8 @@ use super::{limits, people, surroundings};
 use crate::draw::{Ratio, Shape};
 use crate::names::PROPERTIES;
 use crate::plan::{
-    Arrivals, Choice, Habits, Manner, Persona, Phase, Plan, Schedule, Step, Text, Verb, Workload,
+    Arrivals, Choice, Grant, Habits, Manner, Persona, Phase, Plan, Schedule, Step, Text, Verb,
+    Workload,
 };
 use crate::protocol::ReadBy;
 use crate::recipe::Recipe;
@@ -165,9 +166,9 @@ fn turn(steps: &mut Vec<Step>, dice: &mut Dice) {
         // A draft may begin before the stick comes.
         steps.push(append(dice));
     }
-    steps.push(Step::Call(Verb::TalkingStick));
+    steps.push(Step::Call(Verb::TalkingStick(grant(12, dice))));
     if dice.one_in(6) {
-        steps.extend([think(dice), Step::Call(Verb::Reset)]);
+        steps.extend([think(dice), Step::Call(Verb::Reset(grant(2, dice)))]);
         return;
     }
     steps.push(Step::Await {
@@ -179,16 +180,26 @@ fn turn(steps: &mut Vec<Step>, dice: &mut Dice) {
         steps.push(append(dice));
     }
     if dice.one_in(4) {
-        steps.extend([Step::Call(Verb::Undo), append(dice)]);
+        steps.extend([Step::Call(Verb::Undo(grant(2, dice))), append(dice)]);
     }
     if dice.one_in(4) {
         steps.push(think(dice));
     }
     steps.push(Step::Call(if dice.one_in(6) {
-        Verb::Reset
+        Verb::Reset(grant(2, dice))
     } else {
         Verb::Push
     }));
+}
+
+/// The grant that a call names one time in so many: who was granted the stick before, and lost it,
+/// names one that is over.
+fn grant(one_in: u64, dice: &mut Dice) -> Grant {
+    if dice.one_in(one_in) {
+        Grant::Latest
+    } else {
+        Grant::Unnamed
+    }
 }
 
 /// A partner from the line, a few words, and one of several ends.

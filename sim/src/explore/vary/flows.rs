@@ -8,7 +8,7 @@ use chat_core::Span;
 
 use super::dice::{Dice, table, written};
 use crate::draw::Shape;
-use crate::plan::{Choice, Habits, Manner, Persona, Plan, Step, Text, Verb, Workload};
+use crate::plan::{Choice, Grant, Habits, Manner, Persona, Plan, Step, Text, Verb, Workload};
 use crate::protocol::ReadBy;
 
 /// Classes of operations that a seed may leave out. What a flow begins with is not among them.
@@ -199,9 +199,9 @@ impl Rewrite {
                 by: *by,
             },
             Verb::LeaveQueue
-            | Verb::TalkingStick
-            | Verb::Undo
-            | Verb::Reset
+            | Verb::TalkingStick(_)
+            | Verb::Undo(_)
+            | Verb::Reset(_)
             | Verb::Push
             | Verb::LeaveChat
             | Verb::Typing
@@ -244,8 +244,8 @@ fn class(step: &Step) -> &'static str {
         Step::Call(verb) => match verb {
             Verb::Check { .. } => "check",
             Verb::Typing => "typing",
-            Verb::Undo => "undo",
-            Verb::Reset => "reset",
+            Verb::Undo(_) => "undo",
+            Verb::Reset(_) => "reset",
             Verb::LeaveQueue => "leave_queue",
             Verb::LeaveChat => "leave_chat",
             Verb::Block => "block",
@@ -257,7 +257,7 @@ fn class(step: &Step) -> &'static str {
             Verb::EnterQueue { .. }
             | Verb::Login { .. }
             | Verb::Send(_)
-            | Verb::TalkingStick
+            | Verb::TalkingStick(_)
             | Verb::Push
             | Verb::Break { .. }
             | Verb::Mood => "",
@@ -290,7 +290,7 @@ pub(super) fn rambler(dice: &mut Dice) -> Persona {
     };
     let away = Step::Disconnect(Some(dice.pick(&[Span::millis(100), Span::millis(700)])));
     let pause = || Step::Think(table(Shape::Uniform(0, Span::millis(200).0)));
-    let whole: [Vec<Step>; 17] = [
+    let whole: [Vec<Step>; 20] = [
         vec![queue()],
         vec![Step::Call(Verb::LeaveQueue)],
         vec![lobby()],
@@ -298,11 +298,14 @@ pub(super) fn rambler(dice: &mut Dice) -> Persona {
         vec![Step::Call(Verb::Send(say())), Step::Call(Verb::Send(say()))],
         vec![check(Span::ZERO)],
         vec![check(Span::millis(400))],
-        vec![Step::Call(Verb::TalkingStick)],
+        vec![Step::Call(Verb::TalkingStick(Grant::Unnamed))],
         vec![Step::Call(Verb::Append(say()))],
         vec![Step::Call(Verb::Push)],
-        vec![Step::Call(Verb::Undo)],
-        vec![Step::Call(Verb::Reset)],
+        vec![Step::Call(Verb::Undo(Grant::Unnamed))],
+        vec![Step::Call(Verb::Reset(Grant::Unnamed))],
+        vec![Step::Call(Verb::TalkingStick(Grant::Latest))],
+        vec![Step::Call(Verb::Undo(Grant::Latest))],
+        vec![Step::Call(Verb::Reset(Grant::Latest))],
         vec![Step::Call(Verb::LeaveChat)],
         vec![Step::Call(Verb::Typing)],
         vec![Step::Call(Verb::Block)],

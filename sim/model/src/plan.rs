@@ -80,6 +80,8 @@ pub struct Capacity {
     pub commit: Arc<Quantiles>,
     /// Requests that may wait for service; beyond it `overloaded`.
     pub queue: u32,
+    /// After so many journal entries a snapshot takes their place.
+    pub snapshot_every: u32,
 }
 
 /// How clients retry.

@@ -176,6 +176,7 @@ fn ignore(plan: &mut Plan) -> Vec<String> {
     if shape(&plan.capacity.service) != shape(&usual.service)
         || shape(&plan.capacity.commit) != shape(&usual.commit)
         || plan.capacity.queue != usual.queue
+        || plan.capacity.snapshot_every != usual.snapshot_every
     {
         name("capacity");
     }

@@ -8,7 +8,9 @@ use serde_json::{Map, Value as Json};
 use super::lab::{Lab, steps};
 use super::sooner::moments;
 use crate::draw::{Quantiles, Shape};
-use crate::plan::{Grant, Net, Plan, Schedule, ScriptStep, Step, Text, Verb, Victims, Workload};
+use crate::plan::{
+    Capacity, Grant, Net, Plan, Schedule, ScriptStep, Step, Text, Verb, Victims, Workload,
+};
 use crate::protocol::ReadBy;
 use crate::runner::Measured;
 use crate::scenario::{USUAL_CLIENT, usual_capacity, usual_network};
@@ -146,7 +148,16 @@ impl<M: Measured> Lab<'_, M> {
     fn usual_surroundings(&mut self, plan: &mut Plan) {
         self.attempt(plan, |plan| plan.schedule = Schedule::Plain);
         self.attempt(plan, |plan| plan.network = usual_network());
-        self.attempt(plan, |plan| plan.capacity = usual_capacity());
+        self.attempt(plan, |plan| {
+            let snapshot_every = plan.capacity.snapshot_every;
+            plan.capacity = Capacity {
+                snapshot_every,
+                ..usual_capacity()
+            };
+        });
+        self.attempt(plan, |plan| {
+            plan.capacity.snapshot_every = usual_capacity().snapshot_every;
+        });
         self.attempt(plan, |plan| plan.client = USUAL_CLIENT);
         if self.attempt(plan, |plan| plan.server = Config::default()) {
             return;

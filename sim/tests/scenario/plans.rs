@@ -28,6 +28,7 @@ fn the_least_scenario_takes_every_default() {
     assert_eq!(plan.client.timeout, Span::millis(500));
     assert_eq!(plan.client.attempts, 8);
     assert_eq!(plan.capacity.queue, 4_096);
+    assert_eq!(plan.capacity.snapshot_every, 20_000);
     assert_eq!(plan.properties, sim::names::PROPERTIES);
     assert!(plan.faults.is_empty() && plan.expect_sometimes.is_empty());
     assert_eq!(plan.allow_stuck, Ratio::NEVER);
@@ -40,6 +41,7 @@ fn the_least_scenario_takes_every_default() {
 
 #[test]
 fn phases_and_personas_are_as_written() {
+    assert_eq!(good("every_key.yaml").capacity.snapshot_every, 50);
     let Workload::Phases { phases, personas } = good("every_key.yaml").workload else {
         panic!("phases");
     };

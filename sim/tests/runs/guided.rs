@@ -355,7 +355,8 @@ fn drawn_flows_can_work_and_use_every_everyday_verb() {
         let Workload::Phases { personas, .. } = &plan.workload else {
             panic!("no personas");
         };
-        for persona in personas {
+        // A rambler does anything in any order.
+        for persona in personas.iter().filter(|one| one.name != "rambler") {
             walk.in_room = false;
             with_stream += u32::from(persona.stream);
             walk.steps(&persona.flow);
@@ -368,14 +369,18 @@ fn drawn_flows_can_work_and_use_every_everyday_verb() {
         "check",
         "disconnect",
         "enter_queue",
+        "history",
         "leave_chat",
         "leave_queue",
+        "list_users",
         "login",
+        "mood",
         "report",
         "reset",
         "speech",
         "typing",
         "undo",
+        "unregister",
     ];
     assert_eq!(walk.verbs, BTreeSet::from(all));
     assert!((100..350).contains(&faultless), "{faultless}");

@@ -3,14 +3,12 @@
 
 use chat_core::{Config, Entry, Hub, Node, Position, Reject, Reply, Time};
 
-/// After how many entries a snapshot replaces the tail, so that a journal stays small however
-/// long the run is.
-const TAIL: usize = 20_000;
-
 /// What survives a crash.
 #[derive(Clone, Debug)]
 pub(crate) struct Disk {
     keep: Keep,
+    /// After how many entries a snapshot takes the place of the tail.
+    snapshot_every: usize,
     /// The state at the last snapshot; none before the first one.
     snapshot: Option<Vec<u8>>,
     /// What was committed since, each entry with the time of its commit.
@@ -40,9 +38,10 @@ pub(crate) enum Unsynced {
 }
 
 impl Disk {
-    pub(crate) fn new(keep: Keep) -> Self {
+    pub(crate) fn new(keep: Keep, snapshot_every: u32) -> Self {
         Self {
             keep,
+            snapshot_every: usize::try_from(snapshot_every).unwrap_or(usize::MAX),
             snapshot: None,
             tail: Vec::new(),
             pending: Vec::new(),
@@ -76,10 +75,15 @@ impl Disk {
     /// A snapshot takes the place of the tail when that has grown long. `hub` holds exactly what
     /// is committed.
     pub(crate) fn compact(&mut self, hub: &Hub) {
-        if self.tail.len() >= TAIL {
+        if self.tail.len() >= self.snapshot_every {
             self.snapshot = Some(hub.snapshot());
             self.tail.clear();
         }
+    }
+
+    /// Whether a recovery begins from a snapshot.
+    pub(crate) const fn has_snapshot(&self) -> bool {
+        self.snapshot.is_some()
     }
 
     /// How many entries are being written.

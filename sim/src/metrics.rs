@@ -202,7 +202,9 @@ impl Metrics {
             Op::EnterQueue { .. } => {
                 self.waits(agent).in_line_since.get_or_insert(intended);
             }
-            Op::TalkingStick { room: Some(room) } => {
+            Op::TalkingStick {
+                room: Some(room), ..
+            } => {
                 let room = *room;
                 let waits = self.waits(agent);
                 let lost = std::mem::take(&mut waits.claim_lost);
@@ -215,7 +217,7 @@ impl Metrics {
             Op::LeaveQueue
             | Op::Login { .. }
             | Op::Send { .. }
-            | Op::TalkingStick { room: None }
+            | Op::TalkingStick { room: None, .. }
             | Op::Append { .. }
             | Op::Undo { .. }
             | Op::Push { .. }

@@ -101,6 +101,8 @@ points! {
     Crash "crash",
     /// A crash lost entries that were not yet committed.
     UnsyncedLost "unsynced_lost",
+    /// The server came back from a snapshot.
+    FromSnapshot "from_snapshot",
     /// Timers fired between two commands.
     TimerFired "timer_fired",
     /// The Hub was swapped for its restored snapshot.

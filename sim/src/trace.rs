@@ -82,10 +82,10 @@ pub(crate) fn room_of(op: &Op) -> Option<Room> {
     match op {
         Op::Send { room, .. }
         | Op::LeaveChat { room }
-        | Op::TalkingStick { room }
+        | Op::TalkingStick { room, .. }
         | Op::Append { room, .. }
-        | Op::Undo { room }
-        | Op::Reset { room }
+        | Op::Undo { room, .. }
+        | Op::Reset { room, .. }
         | Op::Push { room, .. }
         | Op::Typing { room }
         | Op::History { room, .. }

@@ -145,22 +145,22 @@ fn command(op: &Op) -> Command {
             epoch: epoch.map(Epoch),
         },
         Op::LeaveChat { room } => Command::LeaveChat { room: id(room) },
-        Op::TalkingStick { room } => Command::TalkingStick {
+        Op::TalkingStick { room, epoch } => Command::TalkingStick {
             room: id(room),
-            epoch: None,
+            epoch: epoch.map(Epoch),
         },
         Op::Append { room, text, epoch } => Command::Append {
             room: id(room),
             text: text.clone(),
             epoch: epoch.map(Epoch),
         },
-        Op::Undo { room } => Command::Undo {
+        Op::Undo { room, epoch } => Command::Undo {
             room: id(room),
-            epoch: None,
+            epoch: epoch.map(Epoch),
         },
-        Op::Reset { room } => Command::Reset {
+        Op::Reset { room, epoch } => Command::Reset {
             room: id(room),
-            epoch: None,
+            epoch: epoch.map(Epoch),
         },
         Op::Push { room, epoch } => Command::Push {
             room: id(room),

@@ -59,13 +59,20 @@ const PROGRESS_STEPS: u64 = 8_192;
 /// to show in a scenario that a person can read.
 const SHORT_SWAP_STEPS: u64 = 16;
 
-/// How often the Hub is swapped at least, as long as it is small.
+/// How often the Hub is swapped at least, as long as it is small: the oftener, the oftener the plan
+/// has snapshots.
 fn swap_every(plan: &Plan) -> u64 {
     match &plan.workload {
         Workload::Steps { .. } => SHORT_SWAP_STEPS,
-        Workload::Phases { .. } => SWAP_STEPS,
+        Workload::Phases { .. } => {
+            let snapshots = u64::from(plan.capacity.snapshot_every).saturating_mul(STEPS_OF_ENTRY);
+            snapshots.clamp(SHORT_SWAP_STEPS, SWAP_STEPS)
+        }
     }
 }
+
+/// Steps for each entry of the journal, about.
+const STEPS_OF_ENTRY: u64 = 5;
 
 /// A step of a short script for so many bytes of a snapshot: then a large state, which costs as
 /// much as many steps, does not take up all the time that shrinking has.

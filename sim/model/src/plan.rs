@@ -80,6 +80,8 @@ pub struct Capacity {
     pub commit: Arc<Quantiles>,
     /// Requests that may wait for service; beyond it `overloaded`.
     pub queue: u32,
+    /// After so many journal entries a snapshot takes their place.
+    pub snapshot_every: u32,
 }
 
 /// How clients retry.
@@ -235,14 +237,14 @@ pub enum Verb {
     ListUsers,
     /// `unregister`: leave everything, and be forgotten. Other calls need a registration first.
     Unregister,
-    /// `talking_stick`
-    TalkingStick,
+    /// `talking_stick`, or `talking_stick: { epoch: latest }`
+    TalkingStick(Grant),
     /// `append: { length: 120 }`
     Append(Text),
-    /// `undo`
-    Undo,
-    /// `reset`
-    Reset,
+    /// `undo`, or `undo: { epoch: latest }`
+    Undo(Grant),
+    /// `reset`, or `reset: { epoch: latest }`
+    Reset(Grant),
     /// `push`
     Push,
     /// `leave_chat`
@@ -277,10 +279,10 @@ impl Verb {
             Self::LeaveQueue
             | Self::Send(_)
             | Self::Check { .. }
-            | Self::TalkingStick
+            | Self::TalkingStick(_)
             | Self::Append(_)
-            | Self::Undo
-            | Self::Reset
+            | Self::Undo(_)
+            | Self::Reset(_)
             | Self::Push
             | Self::LeaveChat
             | Self::Typing
@@ -292,6 +294,16 @@ impl Verb {
             | Self::Mood => false,
         }
     }
+}
+
+/// Which grant of the stick a call names that can do without one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Grant {
+    /// None.
+    #[default]
+    Unnamed,
+    /// The latest that the user heard of, which may be over by now.
+    Latest,
 }
 
 /// A user of the steps form.

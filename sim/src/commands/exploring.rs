@@ -140,10 +140,30 @@ fn keep_all<M: Measured>(
         let before = found.failures.iter().take(kept.len()).position(same);
         kept.push(match before {
             Some(before) => kept[before].clone(),
-            None => keep(arguments, what, failure, engine, console),
+            None => {
+                let name = name_of(failure, found.failures.iter().take(kept.len()));
+                keep((arguments, what), (failure, &name), engine, console)
+            }
         });
     }
     kept
+}
+
+/// What the files of a failure are called: `stick_exclusion-1337`, and `stick_exclusion-1337-2`
+/// where another run of the same seed, a branch or one of another scenario, failed before it.
+fn name_of<'f>(failure: &'f Failure, before: impl Iterator<Item = &'f Failure>) -> String {
+    let (property, seed) = (&failure.property, failure.trial.seed);
+    let mut others: Vec<&Trial> = Vec::new();
+    for one in before {
+        let same = one.property == *property && one.trial.seed == seed;
+        if same && !others.contains(&&one.trial) {
+            others.push(&one.trial);
+        }
+    }
+    match others.len() {
+        0 => format!("{property}-{seed}"),
+        others => format!("{property}-{seed}-{}", others + 1),
+    }
 }
 
 /// What was interesting before.
@@ -154,15 +174,13 @@ fn corpus(arguments: &ExploreArgs) -> std::io::Result<Corpus> {
 
 /// Writes the drawn scenario of a failure, and the smallest one that fails in the same way.
 fn keep<M: Measured>(
-    arguments: &ExploreArgs,
-    what: &Explored<'_>,
-    failure: &Failure,
+    (arguments, what): (&ExploreArgs, &Explored<'_>),
+    (failure, name): (&Failure, &str),
     engine: &Engine<M>,
     console: &mut Console<'_>,
 ) -> Kept {
     let mut plan = what.varied(&failure.trial).plan;
     plan.seed = failure.trial.seed;
-    let name = format!("{}-{}", failure.property, plan.seed);
     let drawn = console.unasked.join(format!("{name}-drawn.yaml"));
     let written = output::prepare(&drawn).and_then(|()| output::write(&drawn, &to_yaml(&plan)));
     if let Err(problem) = &written {
@@ -174,7 +192,7 @@ fn keep<M: Measured>(
         property: &failure.property,
     };
     let shrunk = (!arguments.no_shrink)
-        .then(|| shrinking::unasked(&failed, engine, console))
+        .then(|| shrinking::unasked(&failed, name, engine, console))
         .flatten();
     Kept {
         drawn: written.ok().map(|()| drawn.display().to_string()),

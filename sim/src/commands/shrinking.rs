@@ -32,23 +32,28 @@ pub(super) fn after_run<M: Measured>(
         seed: violation.seed,
         property: &violation.property,
     };
-    unasked(&failure, engine, console)
+    unasked(&failure, &usual_name(&failure), engine, console)
 }
 
-/// Shrinks a failure that nobody asked to shrink.
+/// Shrinks a failure that nobody asked to shrink, into a file of this name.
 pub(super) fn unasked<M: Measured>(
     failure: &Failure<'_>,
+    name: &str,
     engine: &Engine<M>,
     console: &mut Console<'_>,
 ) -> Option<ShrunkRun> {
-    let file = usual_file(console, failure);
+    let file = unasked_file(console, name);
     shrink_into(failure, &file, UNASKED, engine, console).ok()
 }
 
+/// `stick_exclusion-1337`
+fn usual_name(failure: &Failure<'_>) -> String {
+    format!("{}-{}", failure.property, failure.seed)
+}
+
 /// `target/sim/stick_exclusion-1337.yaml`
-fn usual_file(console: &Console<'_>, failure: &Failure<'_>) -> PathBuf {
-    let name = format!("{}-{}.yaml", failure.property, failure.seed);
-    console.unasked.join(name)
+fn unasked_file(console: &Console<'_>, name: &str) -> PathBuf {
+    console.unasked.join(format!("{name}.yaml"))
 }
 
 /// `sim shrink`.
@@ -86,7 +91,7 @@ pub(super) fn shrink<M: Measured>(
     };
     let file = match &arguments.output {
         Some(file) => file.clone(),
-        None => usual_file(console, &failure),
+        None => unasked_file(console, &usual_name(&failure)),
     };
     match shrink_into(&failure, &file, arguments.time, engine, console) {
         Ok(run) => {

@@ -82,7 +82,7 @@ impl Client {
                 room: "lobby".into(),
             },
             Ask::Leave => Op::LeaveChat { room },
-            Ask::Claim => Op::TalkingStick { room },
+            Ask::Claim => Op::TalkingStick { room, epoch: None },
             Ask::Append => Op::Append {
                 room,
                 text: "x".into(),
@@ -92,7 +92,7 @@ impl Client {
                 room,
                 epoch: self.epoch,
             },
-            Ask::Reset => Op::Reset { room },
+            Ask::Reset => Op::Reset { room, epoch: None },
             Ask::Send => Op::Send {
                 room,
                 text: "hi".into(),
@@ -240,9 +240,9 @@ fn asked(op: &Op, base: &Base) -> (&'static str, Option<u32>, Option<u64>) {
         | Op::Append { room, epoch, .. }
         | Op::Push { room, epoch } => (behind(room), later(epoch)),
         Op::LeaveChat { room }
-        | Op::TalkingStick { room }
-        | Op::Undo { room }
-        | Op::Reset { room }
+        | Op::TalkingStick { room, .. }
+        | Op::Undo { room, .. }
+        | Op::Reset { room, .. }
         | Op::Typing { room }
         | Op::History { room, .. }
         | Op::ListUsers { room } => (behind(room), None),

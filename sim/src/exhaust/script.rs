@@ -20,8 +20,8 @@ use super::tiny::Tiny;
 use super::worlds::{World, plan};
 use crate::caught::caught;
 use crate::plan::{
-    Argument, Client, Delivery, Fault, FaultKind, Need, Net, Plan, ScriptStep, ScriptUser, Step,
-    Text, Verb, Workload,
+    Argument, Client, Delivery, Fault, FaultKind, Grant, Need, Net, Plan, ScriptStep, ScriptUser,
+    Step, Text, Verb, Workload,
 };
 use crate::protocol::ReadBy;
 
@@ -207,10 +207,10 @@ fn verb(ask: Ask) -> Verb {
             rooms: 1,
         },
         Ask::Leave => Verb::LeaveChat,
-        Ask::Claim => Verb::TalkingStick,
+        Ask::Claim => Verb::TalkingStick(Grant::Unnamed),
         Ask::Append => Verb::Append(Text::Words("x".into())),
         Ask::Push => Verb::Push,
-        Ask::Reset => Verb::Reset,
+        Ask::Reset => Verb::Reset(Grant::Unnamed),
         Ask::Send => Verb::Send(Text::Words("hi".into())),
         Ask::Block => Verb::Block,
         Ask::Check => Verb::Check {

@@ -12,7 +12,10 @@ mod faults;
 mod flows;
 mod limits;
 mod people;
+mod rambler;
+mod said;
 mod surroundings;
+mod visits;
 
 use chat_core::Span;
 
@@ -83,7 +86,7 @@ pub fn vary(plan: &Plan, seed: u64, mix: Mix) -> Varied {
         everyday::draw(&mut plan, &mut dice);
         let arrivals = people::arrivals_end(&plan);
         plan.duration = arrivals + Span::secs(u64::from(dice.pick(&[4_u32, 10, 30])));
-        if dice.coin() {
+        if !dice.one_in(3) {
             faults::draw(&mut plan, &mut dice);
         }
     } else if dice.one_in(16) {

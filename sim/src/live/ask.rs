@@ -119,16 +119,15 @@ impl Ask {
                 epoch: *epoch,
                 ..base
             },
-            Op::Push { room, epoch } => Arguments {
+            Op::Push { room, epoch }
+            | Op::TalkingStick { room, epoch }
+            | Op::Undo { room, epoch }
+            | Op::Reset { room, epoch } => Arguments {
                 room_id: room_text(room),
                 epoch: *epoch,
                 ..base
             },
-            Op::LeaveChat { room }
-            | Op::TalkingStick { room }
-            | Op::Undo { room }
-            | Op::Reset { room }
-            | Op::Typing { room } => Arguments {
+            Op::LeaveChat { room } | Op::Typing { room } => Arguments {
                 room_id: room_text(room),
                 ..base
             },

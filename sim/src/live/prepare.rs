@@ -176,6 +176,7 @@ fn ignore(plan: &mut Plan) -> Vec<String> {
     if shape(&plan.capacity.service) != shape(&usual.service)
         || shape(&plan.capacity.commit) != shape(&usual.commit)
         || plan.capacity.queue != usual.queue
+        || plan.capacity.snapshot_every != usual.snapshot_every
     {
         name("capacity");
     }
@@ -258,10 +259,10 @@ fn tools_of(verb: &Verb) -> Vec<&'static str> {
         Verb::Login { .. } => vec!["login"],
         Verb::Send(_) => vec!["send_message"],
         Verb::Check { .. } => vec!["check"],
-        Verb::TalkingStick => vec!["talking_stick"],
+        Verb::TalkingStick(_) => vec!["talking_stick"],
         Verb::Append(_) => vec!["append"],
-        Verb::Undo => vec!["undo"],
-        Verb::Reset => vec!["reset"],
+        Verb::Undo(_) => vec!["undo"],
+        Verb::Reset(_) => vec!["reset"],
         Verb::Push => vec!["push"],
         Verb::LeaveChat => vec!["leave_chat"],
         Verb::Typing => vec!["typing"],

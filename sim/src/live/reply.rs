@@ -185,7 +185,7 @@ impl Reader<'_> {
                 turns_left: json.turns_left,
             },
             Op::LeaveChat { .. } => Answer::LeftChat,
-            Op::TalkingStick { room: asked } => self.stick(room().or(*asked)?, json)?,
+            Op::TalkingStick { room: asked, .. } => self.stick(room().or(*asked)?, json)?,
             Op::Append { .. } | Op::Undo { .. } | Op::Reset { .. } => match json.draft_length {
                 Some(length) => Answer::Draft {
                     length,

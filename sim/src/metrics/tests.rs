@@ -71,7 +71,10 @@ fn enter() -> Op {
 }
 
 fn claim() -> Op {
-    Op::TalkingStick { room: Some(LOBBY) }
+    Op::TalkingStick {
+        room: Some(LOBBY),
+        epoch: None,
+    }
 }
 
 #[test]
@@ -121,7 +124,21 @@ fn a_claim_that_ended_otherwise_is_no_wait() {
         ("nothing", |_| {}, 1),
         ("vanished", |m| tell(m, 3, ANN, What::Vanished), 0),
         ("forgot", |m| tell(m, 3, ANN, What::Forgot), 0),
-        ("reset", |m| call(m, 3, ANN, &Op::Reset { room: None }), 0),
+        (
+            "reset",
+            |m| {
+                call(
+                    m,
+                    3,
+                    ANN,
+                    &Op::Reset {
+                        room: None,
+                        epoch: None,
+                    },
+                )
+            },
+            0,
+        ),
         (
             "left",
             |m| call(m, 3, ANN, &Op::LeaveChat { room: None }),

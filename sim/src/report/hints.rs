@@ -42,6 +42,7 @@ pub(super) const fn hint(point: Point) -> &'static str {
         Point::Crash => "crash: server under faults",
         Point::UnsyncedLost => "crash: server with lose_unsynced, and a slower commit",
         Point::TimerFired => "a shorter idle_timeout, stick_lease or reconnect_grace",
+        Point::FromSnapshot => "a crash after capacity.snapshot_every entries of the journal",
         Point::Swapped => "a longer run: the hub is swapped now and then",
         Point::RoomFull => "a lower max_members, or more users in one room",
         Point::Muted => "operator: mute under faults",

@@ -79,6 +79,7 @@ pub(crate) fn plan(name: &str) -> Plan {
             service: fixed(),
             commit: fixed(),
             queue: 4_096,
+            snapshot_every: 20_000,
         },
         client: Client {
             timeout: Span::millis(500),

@@ -9,7 +9,8 @@ use super::line::{Line, PAGE, Style, fit};
 use super::numbers::{milliseconds, plural};
 use super::{FinishedRun, Rerun};
 use crate::plan::{
-    Delivery, FaultKind, Net, OperatorAct, Plan, ScriptUser, Step, Text, Verb, Victims, Workload,
+    Delivery, FaultKind, Grant, Net, OperatorAct, Plan, ScriptUser, Step, Text, Verb, Victims,
+    Workload,
 };
 use crate::result::ShrunkResult;
 use crate::shrink::{Shrunk, Size};
@@ -184,6 +185,13 @@ fn step_words(step: &Step) -> String {
     }
 }
 
+fn named(verb: &str, grant: Grant) -> String {
+    match grant {
+        Grant::Unnamed => verb.to_owned(),
+        Grant::Latest => format!("{verb} with the latest epoch"),
+    }
+}
+
 fn verb_words(verb: &Verb) -> String {
     let said = |verb: &str, text: &Text| match text {
         Text::Words(words) => format!("{verb} {words:?}"),
@@ -199,10 +207,10 @@ fn verb_words(verb: &Verb) -> String {
         Verb::Send(text) => said("send", text),
         Verb::Check { wait, .. } if *wait == Span::ZERO => "check".to_owned(),
         Verb::Check { wait, .. } => format!("check, waits {wait}"),
-        Verb::TalkingStick => "talking_stick".to_owned(),
+        Verb::TalkingStick(grant) => named("talking_stick", *grant),
         Verb::Append(text) => said("append", text),
-        Verb::Undo => "undo".to_owned(),
-        Verb::Reset => "reset".to_owned(),
+        Verb::Undo(grant) => named("undo", *grant),
+        Verb::Reset(grant) => named("reset", *grant),
         Verb::Push => "push".to_owned(),
         Verb::LeaveChat => "leave_chat".to_owned(),
         Verb::Typing => "typing".to_owned(),

@@ -12,7 +12,7 @@ use super::possible::refuse_impossible;
 use super::tables::Tables;
 use super::written::{CALLS, OTHERS, WITHOUT_VALUE, Written, unknown_verb, verbs};
 use crate::names;
-use crate::plan::{Alphabet, Choice, Step, Text, Verb};
+use crate::plan::{Alphabet, Choice, Grant, Step, Text, Verb};
 use crate::protocol::ReadBy;
 
 pub(super) const ENTER_QUEUE_KEYS: [&str; 3] = ["interests", "name", "user_id"];
@@ -35,6 +35,9 @@ const HISTORY_LIMIT: u32 = 50;
 pub(super) const MOST_HISTORY: u32 = 500;
 /// The last place of a room that a `history` may name.
 pub(super) const LAST_PLACE: u32 = 1_000_000_000;
+pub(super) const GRANT_KEYS: [&str; 1] = ["epoch"];
+/// Which grant of the stick a call names that can do without one.
+pub(super) const GRANTS: [(&str, Grant); 2] = [("none", Grant::Unnamed), ("latest", Grant::Latest)];
 pub(super) const REPORT_KEYS: [&str; 1] = ["reason"];
 pub(super) const BREAK_KEYS: [&str; 2] = ["kind", "excuse"];
 pub(super) const AWAIT_KEYS: [&str; 2] = ["event", "within"];
@@ -181,10 +184,10 @@ impl<'a> Flows<'a> {
             "login" => login(written)?,
             "send" => Verb::Send(self.words(written, "`send`")?),
             "check" => self.check(written)?,
-            "talking_stick" => Verb::TalkingStick,
+            "talking_stick" => Verb::TalkingStick(grant(written, "`talking_stick`")?),
             "append" => Verb::Append(self.words(written, "`append`")?),
-            "undo" => Verb::Undo,
-            "reset" => Verb::Reset,
+            "undo" => Verb::Undo(grant(written, "`undo`")?),
+            "reset" => Verb::Reset(grant(written, "`reset`")?),
             "push" => Verb::Push,
             "leave_chat" => Verb::LeaveChat,
             "typing" => Verb::Typing,
@@ -275,6 +278,14 @@ fn history(written: &Written<'_>) -> Read<Verb> {
     Ok(Verb::History {
         before: before.transpose()?.map(u64::from),
         limit,
+    })
+}
+
+fn grant(written: &Written<'_>, what: &'static str) -> Read<Grant> {
+    let fields = written.fields(what, &GRANT_KEYS)?;
+    let epoch = fields.and_then(|fields| fields.get("epoch"));
+    epoch.map_or(Ok(Grant::Unnamed), |node| {
+        word(node, "a grant of the stick", &GRANTS)
     })
 }
 

@@ -85,14 +85,14 @@ impl Possible {
                 self.room = Has::Perhaps;
             }
             Verb::Login { .. } => self.room = Has::Perhaps,
-            Verb::TalkingStick => self.claim = Has::Perhaps,
+            Verb::TalkingStick(_) => self.claim = Has::Perhaps,
             Verb::Unregister => return Self::default(),
             Verb::LeaveQueue
             | Verb::Send(_)
             | Verb::Check { .. }
             | Verb::Append(_)
-            | Verb::Undo
-            | Verb::Reset
+            | Verb::Undo(_)
+            | Verb::Reset(_)
             | Verb::Push
             | Verb::LeaveChat
             | Verb::Typing
@@ -114,10 +114,10 @@ fn needs(verb: &Verb) -> Need {
         Verb::Check { .. } | Verb::Mood | Verb::Unregister => Need::Handle,
         Verb::LeaveQueue => Need::PlaceInQueue,
         Verb::Send(_)
-        | Verb::TalkingStick
+        | Verb::TalkingStick(_)
         | Verb::Append(_)
-        | Verb::Undo
-        | Verb::Reset
+        | Verb::Undo(_)
+        | Verb::Reset(_)
         | Verb::Push
         | Verb::LeaveChat
         | Verb::Typing

@@ -142,6 +142,10 @@ fn capacity() -> Value {
                 count(1, 10_000_000),
                 "Requests that may wait for service; beyond it `overloaded`. 4096 by default.",
             ),
+            described(
+                count(1, 10_000_000),
+                "After so many journal entries a snapshot takes their place; 20000 by default.",
+            ),
         ],
         &[],
     )

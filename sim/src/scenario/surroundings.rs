@@ -13,7 +13,7 @@ use crate::draw::{Quantiles, Ratio, Shape};
 use crate::plan::{Capacity, Client, Network, Race, Schedule};
 use crate::recipe::{EXAMPLE, Recipe, RecipeError};
 
-pub(super) const CAPACITY_KEYS: [&str; 3] = ["service", "commit", "queue"];
+pub(super) const CAPACITY_KEYS: [&str; 4] = ["service", "commit", "queue", "snapshot_every"];
 pub(super) const CLIENT_KEYS: [&str; 4] = ["timeout", "backoff", "max", "attempts"];
 pub(super) const SCHEDULES: [&str; 2] = ["plain", "race"];
 pub(super) const RACE_KEYS: [&str; 2] = ["depth", "hug"];
@@ -21,12 +21,14 @@ pub(super) const RACE_KEYS: [&str; 2] = ["depth", "hug"];
 pub(super) const MAX_DEPTH: u32 = 100;
 pub(super) const NETWORK_KEYS: [&str; 4] = ["latency", "loss", "duplicate", "stream_break"];
 
-/// As long as a small machine with a local disk takes.
+/// As long as a small machine with a local disk takes. A journal stays small however long the run
+/// is.
 pub(crate) fn usual_capacity() -> Capacity {
     Capacity {
         service: lognormal(Span::micros(20), Span::micros(200)),
         commit: lognormal(Span::micros(300), Span::millis(2)),
         queue: 4_096,
+        snapshot_every: 20_000,
     }
 }
 
@@ -63,6 +65,9 @@ pub(super) fn capacity(node: Option<&Node>, tables: &mut Tables) -> Read<Capacit
     }
     if let Some(node) = fields.get("queue") {
         capacity.queue = count(node, 1..=10_000_000)?;
+    }
+    if let Some(node) = fields.get("snapshot_every") {
+        capacity.snapshot_every = count(node, 1..=10_000_000)?;
     }
     Ok(capacity)
 }

@@ -230,6 +230,8 @@ fn capacity(file: &mut String, capacity: &Capacity) {
             (capacity.commit != usual.commit)
                 .then(|| format!("commit: {}", spans(&capacity.commit))),
             (capacity.queue != usual.queue).then(|| format!("queue: {}", capacity.queue)),
+            (capacity.snapshot_every != usual.snapshot_every)
+                .then(|| format!("snapshot_every: {}", capacity.snapshot_every)),
         ],
     );
 }

@@ -49,11 +49,8 @@ pub(super) const BARE: [&str; 17] = [
     "disconnect",
 ];
 /// The verbs that never take a value.
-pub(super) const WITHOUT_VALUE: [&str; 10] = [
+pub(super) const WITHOUT_VALUE: [&str; 7] = [
     "leave_queue",
-    "talking_stick",
-    "undo",
-    "reset",
     "push",
     "leave_chat",
     "typing",

@@ -45,7 +45,8 @@ impl<M: Measured> Lab<'_, M> {
             let Workload::Steps { steps: all, .. } = &plan.workload else {
                 return;
             };
-            let is_claim = |step: &ScriptStep| matches!(step.what, Step::Call(Verb::TalkingStick));
+            let is_claim =
+                |step: &ScriptStep| matches!(step.what, Step::Call(Verb::TalkingStick(_)));
             if !all.get(index).is_some_and(is_claim) || all.len() == 1 {
                 continue;
             }

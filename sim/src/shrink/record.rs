@@ -10,8 +10,8 @@ use super::ways::{TrueTo, Way, at_once};
 use crate::draw::{Quantiles, Ratio, Shape};
 use crate::history::{Observer, Record, What, Wire, WorldRecord};
 use crate::plan::{
-    Argument, Delivery, Fault, FaultKind, Net, Network, OperatorAct, Plan, Schedule, ScriptStep,
-    ScriptUser, Step, Text, Verb, Victims, Workload,
+    Argument, Delivery, Fault, FaultKind, Grant, Net, Network, OperatorAct, Plan, Schedule,
+    ScriptStep, ScriptUser, Step, Text, Verb, Victims, Workload,
 };
 use crate::protocol::{Agent, CallId, Op, ReadBy};
 use crate::recipe::Recipe;
@@ -265,10 +265,10 @@ fn verb(op: &Op) -> Verb {
         },
         Op::Send { text, .. } => Verb::Send(drawn(text)),
         Op::LeaveChat { .. } => Verb::LeaveChat,
-        Op::TalkingStick { .. } => Verb::TalkingStick,
+        Op::TalkingStick { epoch, .. } => Verb::TalkingStick(grant(*epoch)),
         Op::Append { text, .. } => Verb::Append(drawn(text)),
-        Op::Undo { .. } => Verb::Undo,
-        Op::Reset { .. } => Verb::Reset,
+        Op::Undo { epoch, .. } => Verb::Undo(grant(*epoch)),
+        Op::Reset { epoch, .. } => Verb::Reset(grant(*epoch)),
         Op::Push { .. } => Verb::Push,
         Op::Typing { .. } => Verb::Typing,
         Op::Block { .. } => Verb::Block,
@@ -293,6 +293,14 @@ fn verb(op: &Op) -> Verb {
     }
 }
 
+/// Which grant a call named.
+const fn grant(epoch: Option<u64>) -> Grant {
+    match epoch {
+        None => Grant::Unnamed,
+        Some(_) => Grant::Latest,
+    }
+}
+
 /// The name, if it may matter: not one that the world gave (`penpal#7`), nor a plain word, which
 /// is what users of the steps form are called.
 fn telling(name: &Arc<str>) -> Option<Arc<str>> {
@@ -309,9 +317,9 @@ fn left_out(op: &Op) -> Vec<Argument> {
         | Op::Append { room, epoch, .. }
         | Op::Push { room, epoch } => (Some(room), Some(epoch)),
         Op::LeaveChat { room }
-        | Op::TalkingStick { room }
-        | Op::Undo { room }
-        | Op::Reset { room }
+        | Op::TalkingStick { room, .. }
+        | Op::Undo { room, .. }
+        | Op::Reset { room, .. }
         | Op::Typing { room }
         | Op::History { room, .. }
         | Op::ListUsers { room } => (Some(room), None),

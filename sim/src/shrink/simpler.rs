@@ -6,14 +6,21 @@ use chat_core::Config;
 use serde_json::{Map, Value as Json};
 
 use super::lab::{Lab, steps};
+use super::sooner::moments;
 use crate::draw::{Quantiles, Shape};
-use crate::plan::{Net, Plan, Schedule, ScriptStep, Step, Text, Verb, Victims, Workload};
+use crate::plan::{
+    Capacity, Grant, Net, Plan, Schedule, ScriptStep, Step, Text, Verb, Victims, Workload,
+};
 use crate::protocol::ReadBy;
 use crate::runner::Measured;
 use crate::scenario::{USUAL_CLIENT, usual_capacity, usual_network};
 
 /// What a limit is lowered to, so that it is reached in fewer steps.
 const LOWER: [u64; 6] = [1, 2, 3, 4, 6, 8];
+
+/// From so many steps on, and with so many counts, a milestone is tried.
+const MOST_MOMENTS: usize = 64;
+const MOST_COUNTS: usize = 8;
 
 /// Limits are lowered only for the sake of plans with more steps than this.
 const MANY_STEPS: usize = 6;
@@ -72,7 +79,7 @@ fn reword(step: &mut ScriptStep, words: &Text) -> bool {
     longer
 }
 
-/// No interests, no chosen name or id, no waiting, and the handle to read by.
+/// No interests, no chosen name or id, no waiting, no epoch, and the handle to read by.
 fn plain_verb(step: &mut ScriptStep) -> bool {
     if let Step::Call(Verb::EnterQueue {
         name,
@@ -85,6 +92,11 @@ fn plain_verb(step: &mut ScriptStep) -> bool {
     }
     if let Step::Call(Verb::Check { wait, by }) = &mut step.what {
         return replace(wait, chat_core::Span::ZERO) | replace(by, ReadBy::Handle);
+    }
+    if let Step::Call(Verb::TalkingStick(grant) | Verb::Undo(grant) | Verb::Reset(grant)) =
+        &mut step.what
+    {
+        return replace(grant, Grant::Unnamed);
     }
     false
 }
@@ -104,6 +116,7 @@ impl<M: Measured> Lab<'_, M> {
         self.one_room(plan);
         self.usual_users(plan);
         self.fewer_victims(plan);
+        self.sooner_milestones(plan);
     }
 
     /// Simplifies every step at once; whether there is nothing left to simplify.
@@ -135,7 +148,16 @@ impl<M: Measured> Lab<'_, M> {
     fn usual_surroundings(&mut self, plan: &mut Plan) {
         self.attempt(plan, |plan| plan.schedule = Schedule::Plain);
         self.attempt(plan, |plan| plan.network = usual_network());
-        self.attempt(plan, |plan| plan.capacity = usual_capacity());
+        self.attempt(plan, |plan| {
+            let snapshot_every = plan.capacity.snapshot_every;
+            plan.capacity = Capacity {
+                snapshot_every,
+                ..usual_capacity()
+            };
+        });
+        self.attempt(plan, |plan| {
+            plan.capacity.snapshot_every = usual_capacity().snapshot_every;
+        });
         self.attempt(plan, |plan| plan.client = USUAL_CLIENT);
         if self.attempt(plan, |plan| plan.server = Config::default()) {
             return;
@@ -235,6 +257,45 @@ impl<M: Measured> Lab<'_, M> {
                     change(opens);
                 }
             })
+    }
+
+    /// Faults that wait for their milestones the first time, or as few times as will do: what only
+    /// counts up to the moment can then go. The fifth time from the beginning is the first time
+    /// from some later step on.
+    fn sooner_milestones(&mut self, plan: &mut Plan) {
+        // From the last on: a fault that begins to wait later comes after those that were looked at.
+        for index in (0..plan.faults.len()).rev() {
+            let Some(count) = plan.faults[index]
+                .milestone
+                .map(|milestone| milestone.count)
+            else {
+                continue;
+            };
+            let from = plan.faults[index].at;
+            let mut moments = moments(plan);
+            moments.retain(|moment| *moment > from);
+            let later = moments.into_iter().rev().take(MOST_MOMENTS);
+            let first_from = later.map(|at| (at, 1)).filter(|_| count > 1);
+            let sooner = (1..count).take(MOST_COUNTS).map(|count| (from, count));
+            for (at, count) in sooner
+                .clone()
+                .take(1)
+                .chain(first_from)
+                .chain(sooner.skip(1))
+            {
+                let change = |plan: &mut Plan| {
+                    let fault = &mut plan.faults[index];
+                    fault.at = at;
+                    if let Some(milestone) = &mut fault.milestone {
+                        milestone.count = count;
+                    }
+                    plan.faults.sort_by_key(|fault| fault.at);
+                };
+                if self.attempt(plan, change) {
+                    break;
+                }
+            }
+        }
     }
 
     /// Each fault with as few victims as will do.

@@ -235,7 +235,7 @@ fn shorter(length: Span) -> Vec<Span> {
 }
 
 /// When anything is meant to happen, in order.
-fn moments(plan: &Plan) -> Vec<Span> {
+pub(super) fn moments(plan: &Plan) -> Vec<Span> {
     let mut moments: Vec<Span> = plan.faults.iter().map(|fault| fault.at).collect();
     if let Workload::Steps { steps, .. } = &plan.workload {
         moments.extend(steps.iter().map(|step| step.at));

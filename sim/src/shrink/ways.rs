@@ -18,6 +18,7 @@ pub(super) fn at_once(capacity: &Capacity) -> Capacity {
         service: Arc::clone(&no_time),
         commit: no_time,
         queue: capacity.queue,
+        snapshot_every: capacity.snapshot_every,
     }
 }
 

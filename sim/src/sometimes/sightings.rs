@@ -12,7 +12,7 @@ use crate::protocol::{
 /// Counts the points that are visible in client records.
 ///
 /// The world adds those that only it can see: `stream_broken`, `slow_reader_cut`, `unsynced_lost`,
-/// `timer_fired`, `swapped`.
+/// `from_snapshot`, `timer_fired`, `swapped`.
 #[derive(Clone, Debug, Default)]
 pub struct Sightings {
     tally: Tally,

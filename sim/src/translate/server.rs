@@ -205,7 +205,10 @@ fn op(command: &Command) -> Op {
             epoch: epoch.map(|epoch| epoch.0),
         },
         Command::LeaveChat { room } => Op::LeaveChat { room: id(room) },
-        Command::TalkingStick { room, .. } => Op::TalkingStick { room: id(room) },
+        Command::TalkingStick { room, epoch } => Op::TalkingStick {
+            room: id(room),
+            epoch: epoch.map(|epoch| epoch.0),
+        },
         Command::Append { room, text, epoch } => Op::Append {
             room: id(room),
             text: text.clone(),
@@ -215,8 +218,14 @@ fn op(command: &Command) -> Op {
             room: id(room),
             epoch: epoch.map(|epoch| epoch.0),
         },
-        Command::Undo { room, .. } => Op::Undo { room: id(room) },
-        Command::Reset { room, .. } => Op::Reset { room: id(room) },
+        Command::Undo { room, epoch } => Op::Undo {
+            room: id(room),
+            epoch: epoch.map(|epoch| epoch.0),
+        },
+        Command::Reset { room, epoch } => Op::Reset {
+            room: id(room),
+            epoch: epoch.map(|epoch| epoch.0),
+        },
         Command::Typing { room } => Op::Typing { room: id(room) },
         Command::BlockUser { user } => Op::Block { user: User(user.0) },
         Command::ReportUser { user, reason } => Op::Report {

@@ -181,10 +181,10 @@ fn room_of(op: &Op) -> Option<Option<Room>> {
     match op {
         Op::Send { room, .. }
         | Op::LeaveChat { room }
-        | Op::TalkingStick { room }
+        | Op::TalkingStick { room, .. }
         | Op::Append { room, .. }
-        | Op::Undo { room }
-        | Op::Reset { room }
+        | Op::Undo { room, .. }
+        | Op::Reset { room, .. }
         | Op::Push { room, .. }
         | Op::Typing { room }
         | Op::History { room, .. }

@@ -133,6 +133,7 @@ impl VirtualUser {
     fn claim_again(&mut self, now: Time, o: &mut impl Observer) {
         let op = Op::TalkingStick {
             room: self.rooms.current(),
+            epoch: None,
         };
         self.begin_call(now, now, op, Patience::ByHabit, o);
     }

@@ -121,7 +121,7 @@ fn choose<'a>(choices: &'a [Choice], draw: &mut Draw) -> Option<(usize, &'a Choi
 mod tests {
     use super::*;
     use crate::draw::Actor;
-    use crate::plan::Verb;
+    use crate::plan::{Grant, Verb};
 
     fn call(verb: Verb) -> Step {
         Step::Call(verb)
@@ -146,10 +146,13 @@ mod tests {
 
     fn nested() -> Vec<Step> {
         vec![
-            call(Verb::Undo),
+            call(Verb::Undo(Grant::Unnamed)),
             repeat(
                 2,
-                vec![call(Verb::Push), repeat(2, vec![call(Verb::Reset)])],
+                vec![
+                    call(Verb::Push),
+                    repeat(2, vec![call(Verb::Reset(Grant::Unnamed))]),
+                ],
             ),
             repeat(0, vec![call(Verb::Push)]),
             repeat(1_000_000_000, vec![]),
@@ -180,9 +183,9 @@ mod tests {
             steps: vec![call(verb)].into(),
         };
         let choices = vec![
-            branch(0, Verb::Undo),
+            branch(0, Verb::Undo(Grant::Unnamed)),
             branch(3, Verb::Push),
-            branch(1, Verb::Reset),
+            branch(1, Verb::Reset(Grant::Unnamed)),
         ];
         let flow = vec![repeat(4_000, vec![Step::Choose(choices.into())])];
         let places = walk(flow, Pace::AsWritten);
@@ -194,7 +197,10 @@ mod tests {
 
     #[test]
     fn nothing_to_choose_from_is_passed_over() {
-        let flow = vec![Step::Choose(vec![].into()), call(Verb::Undo)];
+        let flow = vec![
+            Step::Choose(vec![].into()),
+            call(Verb::Undo(Grant::Unnamed)),
+        ];
         assert_eq!(walk(flow, Pace::AsWritten), ["flow[1]"]);
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use chat_core::{BreakKind, Span, Time};
 
 use crate::history::{Observer, Retry, What};
-use crate::plan::{Argument, Step, Text, Verb};
+use crate::plan::{Argument, Grant, Step, Text, Verb};
 use crate::protocol::{CallId, Op, ReadBy, Room};
 
 use super::calls::{Call, Stage};
@@ -223,17 +223,24 @@ impl VirtualUser {
             },
             Verb::ListUsers => Op::ListUsers { room: self.room() },
             Verb::Unregister => Op::Unregister,
-            Verb::TalkingStick => {
+            Verb::TalkingStick(grant) => {
                 self.rooms.claim();
-                Op::TalkingStick { room: self.room() }
+                let (room, epoch) = self.named(*grant);
+                Op::TalkingStick { room, epoch }
             }
             Verb::Append(text) => {
                 let (text, room) = (self.text(text), self.room());
                 let epoch = self.epoch(room);
                 Op::Append { room, text, epoch }
             }
-            Verb::Undo => Op::Undo { room: self.room() },
-            Verb::Reset => Op::Reset { room: self.room() },
+            Verb::Undo(grant) => {
+                let (room, epoch) = self.named(*grant);
+                Op::Undo { room, epoch }
+            }
+            Verb::Reset(grant) => {
+                let (room, epoch) = self.named(*grant);
+                Op::Reset { room, epoch }
+            }
             Verb::Push => {
                 let room = self.room();
                 let epoch = self.epoch(room);
@@ -292,6 +299,16 @@ impl VirtualUser {
             Script::Manual { .. } => !self.leave_out.contains(&Argument::Epoch),
         };
         given.then_some(epoch)
+    }
+
+    /// The room that a call names, and the epoch of the grant that it names there.
+    fn named(&mut self, grant: Grant) -> (Option<Room>, Option<u64>) {
+        let room = self.room();
+        let epoch = match grant {
+            Grant::Unnamed => None,
+            Grant::Latest => self.rooms.epoch(room),
+        };
+        (room, epoch)
     }
 
     fn text(&mut self, text: &Text) -> Arc<str> {

@@ -85,11 +85,14 @@ impl Server {
             .any(|f| matches!(f.kind, FaultKind::Crash { .. }));
         Self {
             node: Some(Node::start(plan.server.clone(), seed)),
-            disk: Disk::new(if crashes {
-                Keep::Entries
-            } else {
-                Keep::Nothing
-            }),
+            disk: Disk::new(
+                if crashes {
+                    Keep::Entries
+                } else {
+                    Keep::Nothing
+                },
+                plan.capacity.snapshot_every,
+            ),
             draw: Draw::new(seed, Actor::Server),
             life: 0,
             busy_until: START,
@@ -555,6 +558,9 @@ impl World<'_, '_> {
             return;
         }
         let now = self.now();
+        if self.server.disk.has_snapshot() {
+            self.watch.reach(Point::FromSnapshot);
+        }
         let watch = &mut self.watch;
         let mut show = Show { watch };
         let shown = self.server.shown;

@@ -230,6 +230,20 @@ fn a_storm_exercises_what_it_is_made_of() {
     }
 }
 
+#[test]
+fn a_recovery_from_a_snapshot_is_like_one_from_the_whole_journal() {
+    let whole = run(&storm(), 5, &Progress::default(), None);
+    assert!(whole.tally.count(Point::Crash) > 0);
+    assert_eq!(whole.tally.count(Point::FromSnapshot), 0);
+    for snapshot_every in [1, 7, 50] {
+        let mut plan = storm();
+        plan.capacity.snapshot_every = snapshot_every;
+        let snapped = run(&plan, 5, &Progress::default(), None);
+        assert!(snapped.tally.count(Point::FromSnapshot) > 0);
+        assert_eq!(snapped.trace_hash, whole.trace_hash, "{snapshot_every}");
+    }
+}
+
 /// So many users with this flow, each with `N` in it for itself, and what those that are stuck wait
 /// for.
 fn stuck_of(users: u32, server: &str, flow: &str) -> Vec<String> {

@@ -135,7 +135,7 @@ fn verbs(plan: &Plan) -> Vec<&'static str> {
             ),
             (
                 "talking_stick",
-                matches!(step, Step::Call(Verb::TalkingStick)),
+                matches!(step, Step::Call(Verb::TalkingStick(_))),
             ),
             ("send", matches!(step, Step::Call(Verb::Send(_)))),
         ];
@@ -332,4 +332,71 @@ fn without_time_the_run_is_written_down_as_it_was() {
     assert!(shrunk.after.steps > 100);
     // Whole as it is, the file can be read again.
     parse("whole.yaml", &shrunk.to_yaml()).unwrap();
+}
+
+/// Somebody is muted who has heard a good deal before.
+fn muted_late(record: &Record<'_>) -> bool {
+    matches!(record.what, What::Received { seq, saw: Saw::Moderation { .. }, .. } if seq >= 6)
+}
+
+/// Somebody is muted at all.
+fn muted(record: &Record<'_>) -> bool {
+    matches!(
+        record.what,
+        What::Received {
+            saw: Saw::Moderation { .. },
+            ..
+        }
+    )
+}
+
+/// Three who talk in turn, and an operator who mutes one at the fourth turn that is passed on.
+fn muted_at_the_fourth_turn() -> Plan {
+    let turn = "talking_stick, { append: { text: hello } }, push";
+    let turns = format!("loop: {{ count: 5, steps: [{turn}, {{ think: 50ms }}, check] }}");
+    let text = format!(
+        "phases: [{{ duration: 1ms, arrival_count: 3 }}]\n\
+         scenarios: [{{ name: talker, flow: [login, {{ {turns} }}] }}]\n\
+         duration: 10s\n\
+         server: {{ stick: optional }}\n\
+         faults: [{{ at_milestone: {{ stick: released_by_push, count: 4 }}, operator: mute }}]\n"
+    );
+    parse("turns.yaml", &text).expect("a scenario")
+}
+
+fn waits_of(shrunk: &Shrunk) -> Vec<u32> {
+    let faults = shrunk.plan.faults.iter();
+    faults
+        .filter_map(|fault| Some(fault.milestone?.count))
+        .collect()
+}
+
+#[test]
+fn a_fault_waits_for_the_first_time_where_that_is_enough() {
+    let plan = muted_at_the_fourth_turn();
+    let any = shrunk(&plan, "planted", |plan, seed, progress, also| {
+        run_by_rule(muted, plan, seed, progress, also)
+    });
+    let any = any.expect("somebody is muted");
+    assert_eq!(waits_of(&any), [1], "{}", any.to_yaml());
+    assert!(any.after.steps <= 5, "{}", any.to_yaml());
+}
+
+#[test]
+fn what_a_milestone_counts_before_it_matters_need_not_be_counted() {
+    let plan = muted_at_the_fourth_turn();
+    let late = shrunk(&plan, "planted", |plan, seed, progress, also| {
+        run_by_rule(muted_late, plan, seed, progress, also)
+    });
+    let late = late.expect("somebody is muted late");
+    assert_eq!(waits_of(&late), [1], "{}", late.to_yaml());
+    let read = parse("late.yaml", &late.to_yaml()).expect("as it was written");
+    assert_eq!(
+        read.faults.iter().map(|fault| fault.at).collect::<Vec<_>>(),
+        late.plan
+            .faults
+            .iter()
+            .map(|fault| fault.at)
+            .collect::<Vec<_>>(),
+    );
 }

@@ -28,6 +28,7 @@ fn the_least_scenario_takes_every_default() {
     assert_eq!(plan.client.timeout, Span::millis(500));
     assert_eq!(plan.client.attempts, 8);
     assert_eq!(plan.capacity.queue, 4_096);
+    assert_eq!(plan.capacity.snapshot_every, 20_000);
     assert_eq!(plan.properties, sim::names::PROPERTIES);
     assert!(plan.faults.is_empty() && plan.expect_sometimes.is_empty());
     assert_eq!(plan.allow_stuck, Ratio::NEVER);
@@ -40,6 +41,7 @@ fn the_least_scenario_takes_every_default() {
 
 #[test]
 fn phases_and_personas_are_as_written() {
+    assert_eq!(good("every_key.yaml").capacity.snapshot_every, 50);
     let Workload::Phases { phases, personas } = good("every_key.yaml").workload else {
         panic!("phases");
     };
@@ -175,6 +177,9 @@ fn steps_are_in_order_and_say_what_the_network_does() {
             (Span::secs(11), 0),
             (Span::secs(12), 3),
             (Span::secs(13), 3),
+            (Span::secs(14), 0),
+            (Span::secs(15), 0),
+            (Span::secs(16), 0),
             (Span::secs(35), 1),
         ]
     );
@@ -198,7 +203,7 @@ fn steps_are_in_order_and_say_what_the_network_does() {
         (last.request, last.duplicate, last.reply),
         (millis(1), millis(2), millis(3))
     );
-    assert!(matches!(steps[12].what, Step::Disconnect(None)));
+    assert!(matches!(steps[15].what, Step::Disconnect(None)));
 }
 
 #[test]
@@ -209,7 +214,7 @@ fn what_is_looked_up_and_by_which_secret_is_as_written() {
         panic!("steps");
     };
     assert_eq!(users[3].stream_by, ReadBy::ReaderId);
-    let whats: Vec<String> = steps[8..12]
+    let whats: Vec<String> = steps[8..15]
         .iter()
         .map(|s| format!("{:?}", s.what))
         .collect();
@@ -220,6 +225,9 @@ fn what_is_looked_up_and_by_which_secret_is_as_written() {
             "Call(ListUsers)",
             "Call(Check { wait: Span(1000000), by: ReaderId })",
             "Call(Unregister)",
+            "Call(TalkingStick(Latest))",
+            "Call(Undo(Latest))",
+            "Call(Reset(Unnamed))",
         ]
     );
     let Workload::Phases { personas, .. } = good("every_key.yaml").workload else {

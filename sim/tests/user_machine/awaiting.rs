@@ -1,14 +1,14 @@
 //! How an `await` ends: by stream, by check, by an answer, by an ending, or not.
 
 use chat_core::Time;
-use sim::plan::{Step, Verb};
+use sim::plan::{Grant, Step, Verb};
 use sim::protocol::{Answer, Presence, Room, Saw, User};
 use sim::user::Waiting;
 
 use crate::desk::*;
 
 fn stick() -> Step {
-    Step::Call(Verb::TalkingStick)
+    Step::Call(Verb::TalkingStick(Grant::Unnamed))
 }
 
 fn granted_by(ms: u64) -> Step {

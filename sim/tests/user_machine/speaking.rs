@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use sim::draw::{Quantiles, Shape};
-use sim::plan::{Argument, Step, Text, Verb};
+use sim::plan::{Argument, Grant, Step, Text, Verb};
 use sim::protocol::{Op, Room, Saw, User};
 use sim::user::{Action, Script};
 
@@ -138,7 +138,11 @@ fn whom_to_block_is_the_partner_or_whoever_spoke() {
     let report = Verb::Report {
         reason: "spam".into(),
     };
-    let steps = vec![enter(), Step::Call(report), Step::Call(Verb::Undo)];
+    let steps = vec![
+        enter(),
+        Step::Call(report),
+        Step::Call(Verb::Undo(Grant::Unnamed)),
+    ];
     let mut desk = Desk::registered(flow(steps), waiting());
     let called = desk.log.actions.len();
     assert_eq!(called, 3, "registered, streamed, and nobody reported");
@@ -151,4 +155,22 @@ fn whom_to_block_is_the_partner_or_whoever_spoke() {
     ));
     desk.answer(1, 0, &refused("not_in_room"));
     assert_eq!(desk.take_with("finished"), ["0 finished"]);
+}
+
+#[test]
+fn a_call_names_the_latest_grant_only_where_told_to_be_it_over_or_not() {
+    let mut desk = in_the_lobby();
+    let of = |op: &Op| match op {
+        Op::TalkingStick { epoch, .. } | Op::Undo { epoch, .. } | Op::Reset { epoch, .. } => *epoch,
+        _ => panic!("{op:?}"),
+    };
+    let verbs: [fn(Grant) -> Verb; 3] = [Verb::TalkingStick, Verb::Undo, Verb::Reset];
+    let epochs =
+        |desk: &mut Desk, grant| verbs.map(|verb| of(&ops(desk, &Step::Call(verb(grant)), 1)[0]));
+    assert_eq!(epochs(&mut desk, Grant::Latest), [None; 3]);
+    desk.streamed(1, &granted(ME, 3));
+    // The stick has another holder by now.
+    desk.streamed(2, &granted(User(8), 4));
+    assert_eq!(epochs(&mut desk, Grant::Unnamed), [None; 3]);
+    assert_eq!(epochs(&mut desk, Grant::Latest), [Some(3); 3]);
 }

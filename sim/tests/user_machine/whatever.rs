@@ -5,7 +5,7 @@ use std::sync::Arc;
 use chat_core::{Span, Time};
 use proptest::prelude::*;
 use sim::draw::{Quantiles, Ratio, Shape};
-use sim::plan::{Choice, Habits, Persona, Step, Text, Verb};
+use sim::plan::{Choice, Grant, Habits, Persona, Step, Text, Verb};
 use sim::protocol::{
     Answer, Earlier, EndReason, Outcome, Presence, Refusal, Room, Saw, Shown, StickChange, User,
 };
@@ -48,12 +48,12 @@ fn persona(habits: [u8; 5], stream: bool) -> Persona {
     let call = Step::Call;
     let text = Text::Length(Arc::new(Quantiles::new(Shape::Uniform(0, 600))));
     let verbs = vec![
-        call(Verb::TalkingStick),
+        call(Verb::TalkingStick(Grant::Unnamed)),
         wait_for("stick.granted", 2_000),
         call(Verb::Append(text.clone())),
         call(Verb::Push),
-        call(Verb::Undo),
-        call(Verb::Reset),
+        call(Verb::Undo(Grant::Unnamed)),
+        call(Verb::Reset(Grant::Unnamed)),
         call(Verb::Typing),
         call(Verb::Block),
         call(Verb::LeaveQueue),

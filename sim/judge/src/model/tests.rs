@@ -51,7 +51,10 @@ fn say(words: &str) -> Op {
     }
 }
 
-const STICK: Op = Op::TalkingStick { room: None };
+const STICK: Op = Op::TalkingStick {
+    room: None,
+    epoch: None,
+};
 const LEAVE: Op = Op::LeaveChat { room: None };
 
 fn rest() -> Op {
@@ -213,7 +216,15 @@ fn the_claim_line_shifts_and_a_grant_makes_no_claim() {
         .collect();
     assert_eq!(places, [(0, 1), (1, 1), (2, 1), (3, 1), (0, 1), (2, 1)]);
     // One that waits leaves the claim line without an event of the stick.
-    s.call(2, 'b', Op::Reset { room: None }).unwrap();
+    s.call(
+        2,
+        'b',
+        Op::Reset {
+            room: None,
+            epoch: None,
+        },
+    )
+    .unwrap();
     assert_eq!(place(&mut s, 'c'), (1, 1));
     // A muted holder gives up, and the next in line holds.
     let mute = Entry::Operate(Act::Mute {

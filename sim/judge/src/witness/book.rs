@@ -182,7 +182,7 @@ impl Book {
         if let Op::Block { user: other } = op {
             self.blocks.insert((user, *other));
         }
-        if let Op::LeaveChat { room } | Op::Reset { room } | Op::Push { room, .. } = op {
+        if let Op::LeaveChat { room } | Op::Reset { room, .. } | Op::Push { room, .. } = op {
             let person = self.people.entry(user).or_default();
             person.given_up.insert((op.verb(), *room));
         }

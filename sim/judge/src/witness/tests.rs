@@ -284,7 +284,13 @@ fn no_claim_is_passed_over_unless_it_may_be_withdrawn() {
         story.all_see(&ALL, stick(5, BEN, StickChange::Claimed { place: 1 }));
         story.all_see(&ALL, stick(6, CAT, StickChange::Claimed { place: 2 }));
         for user in resets {
-            story.calls(*user, &Op::Reset { room: None });
+            story.calls(
+                *user,
+                &Op::Reset {
+                    room: None,
+                    epoch: None,
+                },
+            );
         }
         story.all_see(&ALL, stick(7, ANN, StickChange::Expired { epoch: 1 }));
         story.all_see(&ALL, stick(8, CAT, granted(2)));

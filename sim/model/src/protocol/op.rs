@@ -30,7 +30,10 @@ pub enum Op {
     /// Leave a room.
     LeaveChat { room: Option<Room> },
     /// Claim the stick, or ask for one's place.
-    TalkingStick { room: Option<Room> },
+    TalkingStick {
+        room: Option<Room>,
+        epoch: Option<u64>,
+    },
     /// Add to the draft.
     Append {
         room: Option<Room>,
@@ -38,9 +41,15 @@ pub enum Op {
         epoch: Option<u64>,
     },
     /// Take the last append back.
-    Undo { room: Option<Room> },
+    Undo {
+        room: Option<Room>,
+        epoch: Option<u64>,
+    },
     /// Clear the draft and release the stick, or withdraw the claim.
-    Reset { room: Option<Room> },
+    Reset {
+        room: Option<Room>,
+        epoch: Option<u64>,
+    },
     /// Send the draft and release the stick.
     Push {
         room: Option<Room>,

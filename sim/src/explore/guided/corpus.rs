@@ -21,7 +21,7 @@ const HELD: usize = 4_096;
 const COVERAGE: &str = "coverage.txt";
 
 /// The version of the abstraction that a bitmap is of. Another one's bitmap says nothing.
-const VERSION: &str = "abstraction 1";
+const VERSION: &str = "abstraction 2";
 
 /// A run that entered something new.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,5 +1,4 @@
-//! What users do: whole classes of operations left out, other paces, other words, and a persona
-//! who does anything at all.
+//! What users do: whole classes of operations left out, other paces, other words.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -8,8 +7,7 @@ use chat_core::Span;
 
 use super::dice::{Dice, table, written};
 use crate::draw::Shape;
-use crate::plan::{Choice, Habits, Manner, Persona, Plan, Step, Text, Verb, Workload};
-use crate::protocol::ReadBy;
+use crate::plan::{Choice, Plan, Step, Text, Verb, Workload};
 
 /// Classes of operations that a seed may leave out. What a flow begins with is not among them.
 const CLASSES: [&str; 12] = [
@@ -199,9 +197,9 @@ impl Rewrite {
                 by: *by,
             },
             Verb::LeaveQueue
-            | Verb::TalkingStick
-            | Verb::Undo
-            | Verb::Reset
+            | Verb::TalkingStick(_)
+            | Verb::Undo(_)
+            | Verb::Reset(_)
             | Verb::Push
             | Verb::LeaveChat
             | Verb::Typing
@@ -244,8 +242,8 @@ fn class(step: &Step) -> &'static str {
         Step::Call(verb) => match verb {
             Verb::Check { .. } => "check",
             Verb::Typing => "typing",
-            Verb::Undo => "undo",
-            Verb::Reset => "reset",
+            Verb::Undo(_) => "undo",
+            Verb::Reset(_) => "reset",
             Verb::LeaveQueue => "leave_queue",
             Verb::LeaveChat => "leave_chat",
             Verb::Block => "block",
@@ -257,82 +255,10 @@ fn class(step: &Step) -> &'static str {
             Verb::EnterQueue { .. }
             | Verb::Login { .. }
             | Verb::Send(_)
-            | Verb::TalkingStick
+            | Verb::TalkingStick(_)
             | Verb::Push
             | Verb::Break { .. }
             | Verb::Mood => "",
         },
-    }
-}
-
-/// A persona who does anything, in any order: races that no story would have thought of.
-pub(super) fn rambler(dice: &mut Dice) -> Persona {
-    let queue = || {
-        Step::Call(Verb::EnterQueue {
-            name: None,
-            user_id: None,
-            interests: Arc::default(),
-        })
-    };
-    let lobby = || {
-        Step::Call(Verb::Login {
-            room: "lobby".into(),
-            rooms: 1,
-            name: None,
-        })
-    };
-    let say = || Text::Length(table(Shape::Uniform(1, 60)));
-    let check = |wait| {
-        Step::Call(Verb::Check {
-            wait,
-            by: ReadBy::Handle,
-        })
-    };
-    let away = Step::Disconnect(Some(dice.pick(&[Span::millis(100), Span::millis(700)])));
-    let pause = || Step::Think(table(Shape::Uniform(0, Span::millis(200).0)));
-    let whole: [Vec<Step>; 17] = [
-        vec![queue()],
-        vec![Step::Call(Verb::LeaveQueue)],
-        vec![lobby()],
-        vec![Step::Call(Verb::Send(say()))],
-        vec![Step::Call(Verb::Send(say())), Step::Call(Verb::Send(say()))],
-        vec![check(Span::ZERO)],
-        vec![check(Span::millis(400))],
-        vec![Step::Call(Verb::TalkingStick)],
-        vec![Step::Call(Verb::Append(say()))],
-        vec![Step::Call(Verb::Push)],
-        vec![Step::Call(Verb::Undo)],
-        vec![Step::Call(Verb::Reset)],
-        vec![Step::Call(Verb::LeaveChat)],
-        vec![Step::Call(Verb::Typing)],
-        vec![Step::Call(Verb::Block)],
-        vec![away],
-        vec![pause()],
-    ];
-    let mut choices: Vec<Choice> = Vec::new();
-    for steps in whole {
-        // Swarm again: a third of all is left out.
-        if !dice.one_in(3) {
-            let weight = dice.between(1, 4);
-            let steps = steps.into();
-            choices.push(Choice { weight, steps });
-        }
-    }
-    choices.push(Choice {
-        weight: 2,
-        steps: [Step::Call(Verb::Send(say())), pause()].into(),
-    });
-    let first = if dice.coin() { queue() } else { lobby() };
-    let ramble = Step::Loop {
-        count: dice.pick(&[10, 30]),
-        steps: [Step::Choose(choices.into()), pause()].into(),
-    };
-    Persona {
-        name: "rambler".to_owned(),
-        weight: dice.between(1, 5),
-        habits: Habits::default(),
-        stream: !dice.one_in(4),
-        manner: Manner::default(),
-        flow: [first, ramble].into(),
     }
 }

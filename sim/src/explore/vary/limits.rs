@@ -17,6 +17,63 @@ pub(super) fn draw(server: &mut Config, dice: &mut Dice) {
     }
 }
 
+/// Draws some of it so small that two or three users meet it, or so large that nobody does.
+pub(super) fn tighten(server: &mut Config, users: u32, dice: &mut Dice) {
+    let few = [
+        (&mut server.max_participants, "max_participants", (1, users)),
+        (&mut server.max_rooms, "max_rooms", (1, 3)),
+        (&mut server.max_rooms_each, "max_rooms_each", (1, 2)),
+        (&mut server.max_members, "max_members", (2, 3)),
+        (&mut server.max_queue, "max_queue", (1, 2)),
+        (&mut server.inbox_limit, "inbox_limit", (2, 5)),
+        (&mut server.max_answer, "max_answer", (1, 4)),
+        (&mut server.max_pending, "max_pending", (1, 3)),
+        (&mut server.max_message, "max_message", (1, 5)),
+        (&mut server.max_append, "max_append", (1, 5)),
+        (&mut server.max_draft, "max_draft", (1, 9)),
+    ];
+    for (value, name, (low, high)) in few {
+        if dice.one_in(12) {
+            *value = dice.between(low, high);
+            dice.say(format!("{name} {value}"));
+        }
+    }
+    let (ms, hour) = (Span::millis, Span::secs(3_600));
+    let times = [
+        (
+            &mut server.interest_patience,
+            "patience",
+            [ms(0), ms(1), ms(50), ms(5_000), hour],
+        ),
+        (
+            &mut server.idle_timeout,
+            "idle",
+            [ms(100), ms(200), ms(400), ms(10_000), hour],
+        ),
+        (
+            &mut server.reconnect_grace,
+            "grace",
+            [ms(1), ms(10), ms(100), ms(10_000), hour],
+        ),
+        (
+            &mut server.stick_lease,
+            "lease",
+            [ms(10), ms(50), ms(5_000), ms(20_000), hour],
+        ),
+        (
+            &mut server.unused_timeout,
+            "unused",
+            [ms(10), ms(50), ms(100), ms(10_000), hour],
+        ),
+    ];
+    for (value, name, those) in times {
+        if dice.one_in(6) {
+            *value = dice.pick(&those);
+            dice.say(format!("{name} {value}"));
+        }
+    }
+}
+
 /// What bosses are like: now and then such as see all, or nothing.
 pub(super) fn bosses(server: &mut Config, dice: &mut Dice) {
     server.boss_alertness = dice.pick(&[server.boss_alertness, 0, 50, 80, 100, 100]);

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use chat_core::Span;
 
 use super::dice::{Dice, ratio};
-use super::flows::rambler;
+use super::rambler::rambler;
 use crate::draw::Ratio;
-use crate::plan::{Arrivals, Habits, Persona, Phase, Plan, Workload};
+use crate::plan::{Arrivals, Habits, Persona, Phase, Plan, Reads, Workload};
 
 /// Within how long all come.
 const WITHIN: [Span; 3] = [Span::millis(1), Span::millis(200), Span::secs(1)];
@@ -31,7 +31,7 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
         phases.push(phase("later", Span::millis(500), Arrivals::Count(later)));
         dice.say(format!("{later} more after {pause}"));
     }
-    choose(personas, dice);
+    choose(personas, plan.server.max_wait, dice);
     for persona in personas {
         habits(Arc::make_mut(persona), dice);
     }
@@ -47,7 +47,7 @@ fn phase(name: &str, duration: Span, arrivals: Arrivals) -> Phase {
 }
 
 /// Keeps some of the personas, with other weights; now and then one comes who does anything.
-fn choose(personas: &mut Vec<Arc<Persona>>, dice: &mut Dice) {
+fn choose(personas: &mut Vec<Arc<Persona>>, max_wait: Span, dice: &mut Dice) {
     let certain = dice.index(personas.len());
     let mut index = 0;
     personas.retain(|_| {
@@ -63,7 +63,7 @@ fn choose(personas: &mut Vec<Arc<Persona>>, dice: &mut Dice) {
         if dice.one_in(3) {
             personas.clear();
         }
-        personas.push(Arc::new(rambler(dice)));
+        personas.push(Arc::new(rambler(max_wait, dice)));
     }
     let names: Vec<&str> = personas.iter().map(|persona| &*persona.name).collect();
     dice.say(names.join(", "));
@@ -73,6 +73,10 @@ pub(super) fn habits(persona: &mut Persona, dice: &mut Dice) {
     let streams = persona.stream;
     if dice.one_in(5) {
         persona.stream = !persona.stream;
+    }
+    if !persona.stream {
+        // There is none to live by.
+        persona.manner.reads = Reads::Exactly;
     }
     if persona.stream != streams {
         let word = if persona.stream { "with" } else { "without" };

@@ -5,7 +5,7 @@ use chat_core::Span;
 use super::dice::{Dice, ratio, table, written};
 use super::people;
 use crate::draw::{Quantiles, Ratio, Shape};
-use crate::plan::{Client, Plan};
+use crate::plan::{Capacity, Client, Plan};
 
 /// Latencies, from nearly none to hardly bearable. Most have a spread, without which there is
 /// nothing to race with.
@@ -95,6 +95,14 @@ fn client(plan: &mut Plan, dice: &mut Dice) {
     }
 }
 
+/// Snapshots so often that a crash finds one: what one lacks is missed only behind it.
+pub(super) fn snapshots(capacity: &mut Capacity, dice: &mut Dice) {
+    if !dice.one_in(3) {
+        capacity.snapshot_every = dice.pick(&[1, 2, 5, 10, 20, 50]);
+        dice.say(format!("snapshot every {}", capacity.snapshot_every));
+    }
+}
+
 fn capacity(plan: &mut Plan, dice: &mut Dice) {
     let users = people::arriving(plan);
     let capacity = &mut plan.capacity;
@@ -120,6 +128,7 @@ fn capacity(plan: &mut Plan, dice: &mut Dice) {
         let (service, commit) = (written(service), written(commit));
         dice.say(format!("service {service} · commit {commit}"));
     }
+    snapshots(capacity, dice);
     if dice.one_in(6) {
         // Clients that retry in step are served by so many at a time.
         capacity.queue = dice.between(4, 16).max(users.div_ceil(4));

@@ -112,7 +112,13 @@ impl<'p> Guests<'p> {
     /// Takes the stick of the table, where there is one.
     fn claim(&mut self) -> Result<(), Trouble> {
         if self.tools.has("talking_stick") {
-            let (answer, _) = self.ask(0, Op::TalkingStick { room: self.room })?;
+            let (answer, _) = self.ask(
+                0,
+                Op::TalkingStick {
+                    room: self.room,
+                    epoch: None,
+                },
+            )?;
             match answer {
                 Ok(_) => {}
                 Err(Refusal {

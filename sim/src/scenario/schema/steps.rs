@@ -6,8 +6,8 @@ use super::forms::{closed, count, described, named, one_of, refer, some};
 use crate::names::EVENTS;
 use crate::scenario::flow::{
     ALPHABETS, AWAIT_KEYS, BREAK_KEYS, CHECK_KEYS, CHOICE_KEYS, DISCONNECT_KEYS, ENTER_QUEUE_KEYS,
-    HISTORY_KEYS, LAST_PLACE, LOGIN_KEYS, LOOP_KEYS, MAX_ROOMS, MAX_WEIGHT, MOST_HISTORY, READ_BY,
-    REPORT_KEYS, TEXT_KEYS, break_kinds,
+    GRANT_KEYS, GRANTS, HISTORY_KEYS, LAST_PLACE, LOGIN_KEYS, LOOP_KEYS, MAX_ROOMS, MAX_WEIGHT,
+    MOST_HISTORY, READ_BY, REPORT_KEYS, TEXT_KEYS, break_kinds,
 };
 use crate::scenario::written::{BARE, CALLS, OTHERS, WITHOUT_VALUE};
 
@@ -100,6 +100,9 @@ fn taken_by(verb: &str) -> Value {
             &[],
         ),
         "history" => history(),
+        "talking_stick" => naming("Claim the stick, or ask for one's place."),
+        "undo" => naming("Take the last append back."),
+        "reset" => naming("Clear the draft, and give the stick or the claim up."),
         other => taken_by_other(other),
     };
     if BARE.contains(&verb) {
@@ -142,6 +145,18 @@ fn check() -> Value {
                 "By which secret: the handle, or the reader id, which can do nothing else.",
             ),
         ],
+        &[],
+    )
+}
+
+fn naming(about: &str) -> Value {
+    closed(
+        about,
+        GRANT_KEYS,
+        [described(
+            one_of(&GRANTS.map(|(word, _)| word)),
+            "Which grant of the stick the call names: none by default, or the latest that the user heard of, which may be over.",
+        )],
         &[],
     )
 }

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use chat_core::Span;
 
 use super::{in_quotes, lengths, map, part, quoted, spans, text_part, word_of};
-use crate::plan::{Step, Text, Verb};
+use crate::plan::{Grant, Step, Text, Verb};
 use crate::protocol::ReadBy;
-use crate::scenario::flow::{ALPHABETS, STATUS};
+use crate::scenario::flow::{ALPHABETS, GRANTS, STATUS};
 
 /// One step of a flow, on one line.
 pub(super) fn flow_step(step: &Step) -> String {
@@ -52,6 +52,14 @@ fn enter_queue(interests: &[Arc<str>], (name, user_id): (Option<&str>, Option<&s
     )
 }
 
+/// A call that may name a grant of the stick.
+fn naming(verb: &str, grant: Grant) -> String {
+    match grant {
+        Grant::Unnamed => verb.to_owned(),
+        Grant::Latest => format!("{{ {verb}: {{ epoch: {} }} }}", word_of(&GRANTS, grant)),
+    }
+}
+
 pub(super) fn call(verb: &Verb) -> String {
     let with = |name: &str, text: &Text| match text {
         Text::Words(words) => format!("{{ {name}: {{ text: {} }} }}", in_quotes(words)),
@@ -92,10 +100,10 @@ pub(super) fn call(verb: &Verb) -> String {
         }
         Verb::ListUsers => "list_users".to_owned(),
         Verb::Unregister => "unregister".to_owned(),
-        Verb::TalkingStick => "talking_stick".to_owned(),
+        Verb::TalkingStick(grant) => naming("talking_stick", *grant),
         Verb::Append(text) => with("append", text),
-        Verb::Undo => "undo".to_owned(),
-        Verb::Reset => "reset".to_owned(),
+        Verb::Undo(grant) => naming("undo", *grant),
+        Verb::Reset(grant) => naming("reset", *grant),
         Verb::Push => "push".to_owned(),
         Verb::LeaveChat => "leave_chat".to_owned(),
         Verb::Typing => "typing".to_owned(),

@@ -38,6 +38,7 @@ pub(super) fn plan() -> Plan {
             service: none.clone(),
             commit: none.clone(),
             queue: 4_096,
+            snapshot_every: 20_000,
         },
         client: Client {
             timeout: Span::millis(500),

@@ -1,0 +1,147 @@
+//! A persona who does anything, in any order: races that no story would have thought of.
+
+use chat_core::Span;
+
+use super::dice::{Dice, table};
+use super::said;
+use crate::draw::Shape;
+use crate::plan::{
+    Alphabet, Choice, Grant, Habits, Manner, Naming, Persona, Reads, Step, Text, Verb,
+};
+use crate::protocol::ReadBy;
+
+/// The persona. Its checks wait for `max_wait` at most.
+pub(super) fn rambler(max_wait: Span, dice: &mut Dice) -> Persona {
+    let pause = || Step::Think(table(Shape::Uniform(0, Span::millis(200).0)));
+    let mut choices: Vec<Choice> = Vec::new();
+    for steps in talking()
+        .into_iter()
+        .chain(roaming(dice))
+        .chain(looking(max_wait, dice))
+    {
+        // Swarm again: a third of all is left out.
+        if !dice.one_in(3) {
+            let weight = dice.between(1, 4);
+            let steps = steps.into();
+            choices.push(Choice { weight, steps });
+        }
+    }
+    choices.push(Choice {
+        weight: 2,
+        steps: [Step::Call(Verb::Send(say())), pause()].into(),
+    });
+    let first = if dice.coin() { queue(dice) } else { lobby() };
+    let enters = |step: &Step| matches!(step, Step::Call(Verb::EnterQueue { .. }));
+    let leaves = |step: &Step| matches!(step, Step::Call(Verb::LeaveQueue));
+    if !enters(&first) && !choices.iter().any(|one| one.steps.iter().any(enters)) {
+        // A scenario may not leave a line that nobody of it stands in.
+        choices.retain(|one| !one.steps.iter().any(leaves));
+    }
+    let ramble = Step::Loop {
+        count: dice.pick(&[10, 30]),
+        steps: [Step::Choose(choices.into()), pause()].into(),
+    };
+    let stream = !dice.one_in(4);
+    Persona {
+        name: "rambler".to_owned(),
+        weight: dice.between(1, 5),
+        habits: Habits::default(),
+        stream,
+        manner: Manner {
+            stream_by: dice.pick(&[ReadBy::Handle, ReadBy::Handle, ReadBy::ReaderId]),
+            reads: if stream && dice.one_in(5) {
+                Reads::ByStream
+            } else {
+                Reads::Exactly
+            },
+            names: dice.pick(&[Naming::Given, Naming::Given, Naming::Scripts, Naming::Alike]),
+        },
+        flow: [first, ramble].into(),
+    }
+}
+
+fn queue(dice: &mut Dice) -> Step {
+    Step::Call(Verb::EnterQueue {
+        name: None,
+        user_id: None,
+        interests: said::interests(1, dice),
+    })
+}
+
+fn lobby() -> Step {
+    Step::Call(Verb::Login {
+        room: "lobby".into(),
+        rooms: 1,
+        name: None,
+    })
+}
+
+fn say() -> Text {
+    Text::Length(table(Shape::Uniform(1, 60)))
+}
+
+fn talking() -> Vec<Vec<Step>> {
+    let one = |verb| vec![Step::Call(verb)];
+    let words = Text::Letters(Alphabet::Words, table(Shape::Uniform(1, 60)));
+    vec![
+        one(Verb::Send(say())),
+        one(Verb::Send(words)),
+        vec![Step::Call(Verb::Send(say())), Step::Call(Verb::Send(say()))],
+        one(Verb::TalkingStick(Grant::Unnamed)),
+        one(Verb::TalkingStick(Grant::Latest)),
+        one(Verb::Append(say())),
+        one(Verb::Push),
+        one(Verb::Undo(Grant::Unnamed)),
+        one(Verb::Undo(Grant::Latest)),
+        one(Verb::Reset(Grant::Unnamed)),
+        one(Verb::Reset(Grant::Latest)),
+        one(Verb::Typing),
+    ]
+}
+
+fn roaming(dice: &mut Dice) -> Vec<Vec<Step>> {
+    let hall = Step::Call(Verb::Login {
+        room: "hall".into(),
+        rooms: 1,
+        name: None,
+    });
+    let away = Step::Disconnect(Some(dice.pick(&[Span::millis(100), Span::millis(700)])));
+    // Whoever unregisters comes back at once: of a flow without a handle nothing would be left.
+    let anew = vec![Step::Call(Verb::Unregister), lobby()];
+    vec![
+        vec![queue(dice)],
+        vec![Step::Call(Verb::LeaveQueue)],
+        vec![lobby()],
+        vec![hall],
+        vec![Step::Call(Verb::LeaveChat)],
+        vec![Step::Call(Verb::Block)],
+        vec![Step::Call(Verb::Report {
+            reason: "spam".into(),
+        })],
+        anew,
+        vec![away],
+    ]
+}
+
+fn looking(max_wait: Span, dice: &mut Dice) -> Vec<Vec<Step>> {
+    let check = |wait: Span, by| {
+        let wait = wait.min(max_wait);
+        vec![Step::Call(Verb::Check { wait, by })]
+    };
+    vec![
+        check(Span::ZERO, ReadBy::Handle),
+        check(Span::millis(400), ReadBy::Handle),
+        check(Span::millis(100), ReadBy::ReaderId),
+        vec![Step::Call(Verb::ListUsers)],
+        vec![Step::Call(Verb::History {
+            before: None,
+            limit: dice.pick(&[1, 50]),
+        })],
+        vec![Step::Call(Verb::Break {
+            kind: None,
+            excuse: None,
+        })],
+        vec![Step::Call(Verb::Mood)],
+        vec![Step::Think(table(Shape::Uniform(0, Span::secs(1).0)))],
+    ]
+}

@@ -160,7 +160,7 @@ fn plan(node: &Node, stem: &str) -> Read<Plan> {
         .get("server")
         .map_or_else(|| Ok(Config::default()), server::server)?;
     let (workload, mut ends) = workload(&fields, &server, &mut tables)?;
-    let (faults, fault_ends) = faults(&fields, &workload)?;
+    let (faults, fault_ends) = faults(&fields, &workload, &server)?;
     ends.extend(fault_ends);
     let duration = ends::duration(fields.get("duration"), &ends)?;
     Ok(Plan {
@@ -247,13 +247,17 @@ fn workload(
     Ok((Workload::Phases { phases, personas }, ends))
 }
 
-fn faults(fields: &Fields<'_>, workload: &Workload) -> Read<(Vec<Fault>, Vec<End>)> {
+fn faults(
+    fields: &Fields<'_>,
+    workload: &Workload,
+    server: &Config,
+) -> Read<(Vec<Fault>, Vec<End>)> {
     let users = match workload {
         Workload::Phases { .. } => Users::default(),
         Workload::Steps { users, .. } => Users(users),
     };
     fields.get("faults").map_or_else(
         || Ok((Vec::new(), Vec::new())),
-        |node| fault::faults(node, users),
+        |node| fault::faults(node, users, server),
     )
 }

@@ -13,9 +13,10 @@ mod pipeline;
 mod reads;
 mod waits;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use chat_types::{Config, Time};
+use chat_types::Time;
 use sim_model::plan::Plan;
 use sim_model::protocol::{Answer, Earlier, Outcome, Refusal, User};
 use sim_model::server::{Ask, Batched, Entry, ServerRecord, Ticket};
@@ -34,13 +35,14 @@ use self::waits::{Ripe, Waits};
 /// Audits the records of one server.
 #[derive(Clone, Debug)]
 pub(crate) struct Auditor {
-    config: Config,
     model: Model,
     border: Border,
     waits: Waits,
     pipeline: Pipeline,
     admission: Admission,
     tally: Tally,
+    /// The highest limit of each collection so far.
+    limits: BTreeMap<&'static str, u64>,
     /// The position of the last entry.
     position: u64,
     /// Up to when nothing is late.
@@ -56,13 +58,13 @@ pub(crate) struct Auditor {
 impl Auditor {
     pub(crate) fn new(plan: &Plan) -> Self {
         Self {
-            config: plan.server.clone(),
             model: Model::new(&plan.server),
             border: Border::default(),
             waits: Waits::default(),
             pipeline: Pipeline::new(&plan.server),
             admission: Admission::new(&plan.server),
             tally: Tally::default(),
+            limits: BTreeMap::new(),
             position: 0,
             looked_at: Time(0),
             jumped_at: Time(0),
@@ -88,7 +90,10 @@ impl Auditor {
     /// A collection has such a size.
     pub(crate) fn size(&mut self, at: Time, what: &'static str, size: u64, limit: u64) {
         self.tally.add(Compared::Size);
-        if size > limit {
+        // A restart with a lower limit puts nobody out.
+        let highest = self.limits.entry(what).or_default();
+        *highest = limit.max(*highest);
+        if size > *highest {
             self.differ(at, Difference::Size { what, size, limit });
         }
     }
@@ -142,16 +147,21 @@ impl Auditor {
             ServerRecord::AppendUnknown { .. } => self.pipeline.halt(),
             ServerRecord::Woken { at } => self.woken(at),
             ServerRecord::ClockJumped { at, .. } => self.jumped_at = at,
-            ServerRecord::Crashed { .. } => {
+            ServerRecord::Crashed { at } => {
+                if let Some(due) = self.border.unfinished() {
+                    self.differ(at, Difference::Late { due, since: at });
+                }
                 self.border = Border::default();
                 self.waits = Waits::default();
-                self.admission.clear();
                 self.pipeline.crashed();
             }
-            ServerRecord::Restarted { at } => {
+            ServerRecord::Stopping { .. } => self.pipeline.stop(),
+            ServerRecord::Finished { at } => self.finished(at),
+            ServerRecord::Restarted { at, config } => {
                 // What the journal kept of a batch in flight is committed by now.
                 self.recovered = true;
-                self.pipeline = Pipeline::resumed(&self.config, at);
+                self.admission = Admission::new(config);
+                self.pipeline = Pipeline::resumed(config, at);
             }
         }
     }
@@ -169,10 +179,24 @@ impl Auditor {
         }
     }
 
+    /// The server stops: what waits leaves now, and streams end.
+    fn finished(&mut self, at: Time) {
+        let owed = self.pipeline.unfinished();
+        if owed.is_some() {
+            let seen = None;
+            self.differ(at, Difference::Batch { owed, seen });
+        }
+        for check in self.waits.end_all() {
+            self.border.end_wait(at, check);
+        }
+        self.border.finish(at);
+    }
+
     /// A batch was put together: it holds all that waited, in its order, up to the limit.
     fn appending(&mut self, at: Time, batch: &[Batched]) {
         let tick = Batched::Own(Entry::Tick);
-        let mut owed = self.pipeline.form(at).into_iter().peekable();
+        let max_batch = self.model.config().max_batch as usize;
+        let mut owed = self.pipeline.form(at, max_batch).into_iter().peekable();
         for seen in batch {
             // An entry that only lets time pass may come at any time.
             if *seen == tick && owed.peek() != Some(&tick) {

@@ -118,6 +118,8 @@ pub enum Due {
     Read(User),
     /// The entry that says that the server is up.
     Restart,
+    /// The end of a stream of a server that stops.
+    StreamEnd(User),
 }
 
 impl Due {
@@ -130,6 +132,7 @@ impl Due {
             | Self::Close(user)
             | Self::Seen(user)
             | Self::Read(user)
+            | Self::StreamEnd(user)
             | Self::Deadline(Deadline::Presence(user) | Deadline::Patience(user)) => Some(user),
             Self::Answer(_)
             | Self::Commit(_)
@@ -338,6 +341,9 @@ impl fmt::Display for Due {
             Self::Close(user) => write!(f, "the end of {user}'s stream was not committed"),
             Self::Seen(user) => write!(f, "{user} was heard of, and that was not committed"),
             Self::Read(user) => write!(f, "{user} has read on, and that was not committed"),
+            Self::StreamEnd(user) => {
+                write!(f, "the server stopped, and {user}'s stream did not end")
+            }
             Self::Restart => f.write_str("the begin of the server's life was not committed"),
         }
     }

@@ -2,7 +2,7 @@
 
 use chat_types::{Span, Time};
 
-use crate::plan::Delivery;
+use crate::plan::{Delivery, Outage};
 use crate::protocol::{Agent, CallId, Op, Outcome, Saw, User};
 use crate::server::ServerRecord;
 
@@ -99,8 +99,8 @@ pub enum Path {
 #[derive(Clone, Copy, Debug)]
 #[expect(missing_docs, reason = "the variant says what its fields are")]
 pub enum WorldRecord<'a> {
-    /// The server went down. `lose_unsynced`: what was not yet committed is gone.
-    Crashed { at: Time, lose_unsynced: bool },
+    /// The server went down.
+    Down { at: Time, how: Outage },
     /// The server is up again.
     Restarted { at: Time },
     /// The server's clock jumped ahead.

@@ -499,8 +499,10 @@ pub enum Victims {
 #[derive(Clone, Debug)]
 #[expect(missing_docs, reason = "the variant says what its fields are")]
 pub enum FaultKind {
-    /// The server dies; what was being committed is lost, or was just written.
-    Crash { down_for: Span, lose_unsynced: bool },
+    /// The server goes down, for so long.
+    Down { down_for: Span, how: Outage },
+    /// The server's configuration is another one from its next start on.
+    Configure(Box<Config>),
     /// Nothing passes between the victims and the server.
     Partition { victims: Victims, duration: Span },
     /// The victims read nothing from their streams.
@@ -527,7 +529,8 @@ impl FaultKind {
             Self::Partition { victims, .. }
             | Self::SlowReaders { victims, .. }
             | Self::Suspend { victims, .. } => Some(victims),
-            Self::Crash { .. }
+            Self::Down { .. }
+            | Self::Configure(_)
             | Self::SlowDisk { .. }
             | Self::FailDisk { .. }
             | Self::ClockJump { .. }
@@ -537,22 +540,58 @@ impl FaultKind {
     }
 }
 
-/// What an operator does. The user is drawn among those who are there unless named.
-#[derive(Clone, Debug)]
-#[expect(missing_docs, reason = "the variant says what its fields are")]
-pub enum OperatorAct {
-    /// Somebody may not speak.
-    Mute { user: Option<u32> },
-    /// May speak again; whoever was muted last unless named.
-    Unmute { user: Option<u32> },
-    /// Put somebody out of a room they are in.
-    Kick { user: Option<u32> },
-    /// Close a room that somebody is in.
-    Close { user: Option<u32> },
-    /// Put somebody out for good, by name.
-    Ban { user: Option<u32> },
-    /// Lift a ban; that of the user who was banned last unless named.
-    Unban { user: Option<u32> },
+/// How the server goes down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outage {
+    /// It takes nothing new, finishes what it took, and stops.
+    Stop,
+    /// It dies; what was being committed was just written.
+    Crash,
+    /// It dies; what was being committed is lost.
+    CrashUnsynced,
+}
+
+impl Outage {
+    /// As reports write it.
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Stop => "stop",
+            Self::Crash => "crash",
+            Self::CrashUnsynced => "crash, unsynced entries lost",
+        }
+    }
+}
+
+/// What an operator does, and to whom; without a user, to one of those who are there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OperatorAct {
+    /// What.
+    pub verb: OperatorVerb,
+    /// To whom: an index into `users` of the steps form.
+    pub user: Option<u32>,
+}
+
+chat_types::listed! {
+    /// What an operator can do.
+    OperatorVerb {
+        /// The user may not speak.
+        Mute "mute",
+        /// The user may speak again; without a user, the one that was muted last.
+        Unmute "unmute",
+        /// The user is put out of a room that it is in.
+        Kick "kick",
+        /// A room that the user is in is closed.
+        Close "close",
+        /// The user is put out for good, by name.
+        Ban "ban",
+        /// A ban is lifted; without a user, the latest.
+        Unban "unban",
+        /// The user's address is shut out.
+        BanAddress "ban_address",
+        /// The ban of an address is lifted; without a user, the latest.
+        UnbanAddress "unban_address",
+    }
 }
 
 /// What a figure must keep to.

@@ -75,8 +75,13 @@ pub enum ServerRecord<'a> {
     Gone { at: Time, ticket: Ticket },
     /// The server went down, and every call and stream with it.
     Crashed { at: Time },
-    /// The server is up again; what its journal kept was committed before this.
-    Restarted { at: Time },
+    /// The server takes nothing new from now on, and finishes what it took.
+    Stopping { at: Time },
+    /// The server has finished what it took: waiting checks and answers held back leave now, and
+    /// streams end.
+    Finished { at: Time },
+    /// The server is up again, and configured so; what its journal kept was committed before this.
+    Restarted { at: Time, config: &'a Config },
     /// The server's clock was set ahead, to `at`.
     ClockJumped { at: Time, by: Span },
 }
@@ -98,7 +103,9 @@ impl ServerRecord<'_> {
         | Self::StreamEnded { at, .. }
         | Self::Gone { at, .. }
         | Self::Crashed { at }
-        | Self::Restarted { at }
+        | Self::Stopping { at }
+        | Self::Finished { at }
+        | Self::Restarted { at, .. }
         | Self::ClockJumped { at, .. }) = self;
         *at
     }

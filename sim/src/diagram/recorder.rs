@@ -443,15 +443,10 @@ impl Observer for Recorder<'_> {
     fn observe_world(&mut self, record: &WorldRecord<'_>) {
         let server = self.server;
         match *record {
-            WorldRecord::Crashed { at, lose_unsynced } => {
+            WorldRecord::Down { at, how } => {
                 let at = self.since_start(at);
                 self.down_since = Some(at);
-                let label = if lose_unsynced {
-                    "crash, unsynced entries lost"
-                } else {
-                    "crash"
-                };
-                self.point(server, at, label.to_owned(), Fate::Broken);
+                self.point(server, at, how.words().to_owned(), Fate::Broken);
             }
             WorldRecord::Restarted { at } => {
                 let at = self.since_start(at);

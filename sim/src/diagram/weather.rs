@@ -42,7 +42,8 @@ impl Recorder<'_> {
             FaultKind::Partition { duration, .. } => ("partition", *duration, "link cut"),
             FaultKind::SlowReaders { duration, .. } => ("slow_readers", *duration, "reads nothing"),
             FaultKind::Suspend { duration, .. } => ("suspend", *duration, "suspended"),
-            FaultKind::Crash { .. }
+            FaultKind::Down { .. }
+            | FaultKind::Configure(_)
             | FaultKind::SlowDisk { .. }
             | FaultKind::FailDisk { .. }
             | FaultKind::ClockJump { .. }
@@ -76,7 +77,8 @@ impl Recorder<'_> {
                 FaultKind::FailDisk { duration, .. } => {
                     ("fail_disk", *duration, "disk fails".to_owned())
                 }
-                FaultKind::Crash { .. }
+                FaultKind::Down { .. }
+                | FaultKind::Configure(_)
                 | FaultKind::Partition { .. }
                 | FaultKind::SlowReaders { .. }
                 | FaultKind::Suspend { .. }

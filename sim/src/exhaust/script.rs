@@ -20,8 +20,8 @@ use super::tiny::Tiny;
 use super::worlds::{World, plan};
 use crate::caught::caught;
 use crate::plan::{
-    Argument, Client, Delivery, Fault, FaultKind, Grant, Need, Net, Plan, ScriptStep, ScriptUser,
-    Step, Text, Verb, Workload,
+    Argument, Client, Delivery, Fault, FaultKind, Grant, Need, Net, Outage, Plan, ScriptStep,
+    ScriptUser, Step, Text, Verb, Workload,
 };
 use crate::protocol::ReadBy;
 
@@ -123,9 +123,9 @@ impl Writer {
                 self.faults.push(Fault {
                     at: self.at,
                     milestone: None,
-                    kind: FaultKind::Crash {
+                    kind: FaultKind::Down {
                         down_for: DOWN,
-                        lose_unsynced: true,
+                        how: Outage::CrashUnsynced,
                     },
                     need: Need::Required,
                 });

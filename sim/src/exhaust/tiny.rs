@@ -13,7 +13,7 @@ use super::action::{Action, Ask};
 use super::client::{Client, Unanswered};
 use super::print::{Base, Reader, print, print_shown};
 use crate::history::{Observer as _, Path, Record, Retry, What, WorldRecord};
-use crate::plan::Plan;
+use crate::plan::{Outage, Plan};
 use crate::protocol::{Agent, Answer, CallId, Op, Outcome, ReadBy, Saw, StickChange, User};
 use crate::translate::{self, judged};
 use crate::user::Credential;
@@ -332,16 +332,19 @@ impl Tiny {
     /// The server dies, and comes back at once from the snapshot of what was committed.
     fn crash(&mut self) {
         let at = self.now;
-        self.judge.observe_world(&WorldRecord::Crashed {
+        self.judge.observe_world(&WorldRecord::Down {
             at,
-            lose_unsynced: true,
+            how: Outage::CrashUnsynced,
         });
         self.show(&ServerRecord::Crashed { at });
         let snapshot = self.node.hub().snapshot();
         let hub = Hub::restore(&snapshot).expect("a snapshot of this very state");
         let config = hub.config().clone();
+        self.judge.observe_server(&ServerRecord::Restarted {
+            at,
+            config: &config,
+        });
         self.node = Node::resume(hub, config);
-        self.show(&ServerRecord::Restarted { at });
         for user in 0..self.clients.len() {
             let number = self.clients[user].number;
             if self.clients[user].stream.take().is_some() {

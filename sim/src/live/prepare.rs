@@ -10,8 +10,8 @@ use super::ask;
 use super::survey::Tools;
 use crate::draw::{Quantiles, Shape};
 use crate::plan::{
-    Arrivals, Fault, FaultKind, Figure, Need, Net, Persona, Phase, Plan, Schedule, Step, Threshold,
-    Verb, Workload,
+    Arrivals, Fault, FaultKind, Figure, Need, Net, Outage, Persona, Phase, Plan, Schedule, Step,
+    Threshold, Verb, Workload,
 };
 use crate::scenario::{usual_capacity, usual_network};
 
@@ -103,7 +103,11 @@ pub fn needed_faults(plan: &Plan) -> Vec<&'static str> {
 
 fn name(fault: &Fault) -> &'static str {
     match fault.kind {
-        FaultKind::Crash { .. } => "crash",
+        FaultKind::Down {
+            how: Outage::Stop, ..
+        } => "stop",
+        FaultKind::Down { .. } => "crash",
+        FaultKind::Configure(_) => "configure",
         FaultKind::Partition { .. } => "partition",
         FaultKind::SlowReaders { .. } => "slow_readers",
         FaultKind::SlowDisk { .. } => "slow_disk",

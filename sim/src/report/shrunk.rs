@@ -9,7 +9,7 @@ use super::line::{Line, PAGE, Style, fit};
 use super::numbers::{milliseconds, plural};
 use super::{FinishedRun, Rerun};
 use crate::plan::{
-    Delivery, FaultKind, Grant, Net, OperatorAct, Plan, ScriptUser, Step, Text, Verb, Victims,
+    Delivery, FaultKind, Grant, Net, OperatorVerb, Plan, ScriptUser, Step, Text, Verb, Victims,
     Workload,
 };
 use crate::result::ShrunkResult;
@@ -268,17 +268,8 @@ fn fault_words(kind: &FaultKind, users: &[ScriptUser]) -> String {
         }
     };
     match kind {
-        FaultKind::Crash {
-            down_for,
-            lose_unsynced,
-        } => {
-            let lost = if *lose_unsynced {
-                ", unsynced lost"
-            } else {
-                ""
-            };
-            format!("crash for {down_for}{lost}")
-        }
+        FaultKind::Down { down_for, how } => format!("{} for {down_for}", how.words()),
+        FaultKind::Configure(_) => "configure".to_owned(),
         FaultKind::Partition { victims, duration } => {
             format!("partition {} for {duration}", whom(victims))
         }
@@ -295,15 +286,19 @@ fn fault_words(kind: &FaultKind, users: &[ScriptUser]) -> String {
         FaultKind::ClockJump { by } => format!("clock jumps by {by}"),
         FaultKind::LoseReplies => "the next answers get lost".to_owned(),
         FaultKind::Operator(act) => {
-            let (verb, user) = match act {
-                OperatorAct::Mute { user } => ("mutes", user),
-                OperatorAct::Unmute { user } => ("unmutes", user),
-                OperatorAct::Kick { user } => ("kicks", user),
-                OperatorAct::Close { user } => ("closes the room of", user),
-                OperatorAct::Ban { user } => ("bans", user),
-                OperatorAct::Unban { user } => ("lifts the ban of", user),
+            let verb = match act.verb {
+                OperatorVerb::Mute => "mutes",
+                OperatorVerb::Unmute => "unmutes",
+                OperatorVerb::Kick => "kicks",
+                OperatorVerb::Close => "closes the room of",
+                OperatorVerb::Ban => "bans",
+                OperatorVerb::Unban => "lifts the ban of",
+                OperatorVerb::BanAddress => "bans the address of",
+                OperatorVerb::UnbanAddress => "lifts the ban of the address of",
             };
-            let whom = user.map_or_else(|| "somebody".to_owned(), |user| name(users, user));
+            let whom = act
+                .user
+                .map_or_else(|| "one user".to_owned(), |user| name(users, user));
             format!("operator {verb} {whom}")
         }
     }

@@ -1,6 +1,6 @@
 //! What goes wrong, and when.
 
-use chat_core::{Span, StickMove, TimerKind};
+use chat_core::{Config, Span, StickMove, TimerKind};
 
 use super::ends::End;
 use super::error::{Problem, Read};
@@ -8,12 +8,16 @@ use super::fields::Fields;
 use super::forms::{count, expected, list, listed, possible_ratio, some_time, span, truth};
 use super::node::{Node, Value};
 use super::script::Users;
-use crate::plan::{Fault, FaultKind, Milestone, Need, OperatorAct, Reached, Victims};
+use crate::plan::{
+    Fault, FaultKind, Milestone, Need, OperatorAct, OperatorVerb, Outage, Reached, Victims,
+};
 use crate::sometimes::Point;
 
 /// The keys that say what goes wrong; each fault has exactly one of them.
-pub(super) const KINDS: [&str; 9] = [
+pub(super) const KINDS: [&str; 11] = [
     "crash",
+    "stop",
+    "configure",
     "partition",
     "slow_readers",
     "suspend",
@@ -23,10 +27,11 @@ pub(super) const KINDS: [&str; 9] = [
     "lose",
     "operator",
 ];
-pub(super) const FAULT_KEYS: [&str; 14] = [
+pub(super) const FAULT_KEYS: [&str; 16] = [
     "at",
     "at_milestone",
     "crash",
+    "stop",
     "down_for",
     "lose_unsynced",
     "partition",
@@ -35,6 +40,7 @@ pub(super) const FAULT_KEYS: [&str; 14] = [
     "slow_disk",
     "fail_disk",
     "clock_jump",
+    "configure",
     "lose",
     "operator",
     "optional",
@@ -46,15 +52,28 @@ pub(super) const MAX_COUNT: u32 = 1_000_000;
 pub(super) const VICTIM_KEYS: [&str; 3] = ["share", "users", "for"];
 pub(super) const SLOW_DISK_KEYS: [&str; 2] = ["factor", "for"];
 pub(super) const FAIL_DISK_KEYS: [&str; 2] = ["for", "unknown"];
-pub(super) const ACTS: [&str; 6] = ["mute", "unmute", "kick", "close", "ban", "unban"];
+/// The words of an operator's acts.
+pub(super) const ACTS: [&str; OperatorVerb::ALL.len()] = {
+    let mut words = [""; OperatorVerb::ALL.len()];
+    let mut index = 0;
+    while index < words.len() {
+        words[index] = OperatorVerb::ALL[index].name();
+        index += 1;
+    }
+    words
+};
 pub(super) const ACT_KEYS: [&str; 1] = ["user"];
 
 /// The faults in the order of their moments, and for each where it is written and when it ends.
-pub(super) fn faults(node: &Node, users: Users<'_>) -> Read<(Vec<Fault>, Vec<End>)> {
+pub(super) fn faults(
+    node: &Node,
+    users: Users<'_>,
+    server: &Config,
+) -> Read<(Vec<Fault>, Vec<End>)> {
     let mut faults = Vec::new();
     let mut ends = Vec::new();
     for item in list(node, "faults")? {
-        let fault = fault(item, users)?;
+        let fault = fault(item, users, server)?;
         ends.push(End {
             place: item.place,
             at: fault.at + lasts(&fault.kind),
@@ -66,7 +85,7 @@ pub(super) fn faults(node: &Node, users: Users<'_>) -> Read<(Vec<Fault>, Vec<End
     Ok((faults, ends))
 }
 
-fn fault(node: &Node, users: Users<'_>) -> Read<Fault> {
+fn fault(node: &Node, users: Users<'_>, server: &Config) -> Read<Fault> {
     let fields = Fields::read(node, "a fault", &FAULT_KEYS)?;
     let milestone = fields.get("at_milestone").map(milestone).transpose()?;
     let at = match (fields.get("at"), milestone) {
@@ -75,7 +94,10 @@ fn fault(node: &Node, users: Users<'_>) -> Read<Fault> {
     };
     let (key, node) = fields.one_of(&KINDS, "partition: { share: 1/4, for: 3s }")?;
     if key != "crash" {
-        fields.refuse(&["down_for", "lose_unsynced"], "it goes with `crash`")?;
+        fields.refuse(&["lose_unsynced"], "it goes with `crash`")?;
+    }
+    if key != "crash" && key != "stop" {
+        fields.refuse(&["down_for"], "it goes with `crash` or `stop`")?;
     }
     let need = match fields.get("optional").map(truth).transpose()? {
         Some(true) => Need::Optional,
@@ -83,6 +105,8 @@ fn fault(node: &Node, users: Users<'_>) -> Read<Fault> {
     };
     let kind = match key {
         "crash" => crash(node, &fields)?,
+        "stop" => stop(node, &fields)?,
+        "configure" => FaultKind::Configure(Box::new(super::server::changed(server, node)?)),
         "partition" => {
             let (victims, duration) = victims(node, "`partition`", users)?;
             FaultKind::Partition { victims, duration }
@@ -142,10 +166,27 @@ pub(super) fn milestone_names(group: &str) -> Vec<&'static str> {
 
 fn crash(node: &Node, fields: &Fields<'_>) -> Read<FaultKind> {
     listed(node, "what can crash", &["server"])?;
-    Ok(FaultKind::Crash {
-        down_for: some_time(fields.need("down_for", "down_for: 800ms")?)?,
-        lose_unsynced: fields.get("lose_unsynced").map_or(Ok(false), truth)?,
+    let lost = fields.get("lose_unsynced").map_or(Ok(false), truth)?;
+    Ok(FaultKind::Down {
+        down_for: down_for(fields)?,
+        how: if lost {
+            Outage::CrashUnsynced
+        } else {
+            Outage::Crash
+        },
     })
+}
+
+fn stop(node: &Node, fields: &Fields<'_>) -> Read<FaultKind> {
+    listed(node, "what can stop", &["server"])?;
+    Ok(FaultKind::Down {
+        down_for: down_for(fields)?,
+        how: Outage::Stop,
+    })
+}
+
+fn down_for(fields: &Fields<'_>) -> Read<Span> {
+    some_time(fields.need("down_for", "down_for: 800ms")?)
 }
 
 fn victims(node: &Node, what: &'static str, users: Users<'_>) -> Read<(Victims, Span)> {
@@ -194,21 +235,16 @@ fn fail_disk(node: &Node) -> Read<FaultKind> {
 
 /// `operator: kick`, or `operator: { kick: { user: a } }`.
 fn operator(node: &Node, users: Users<'_>) -> Read<OperatorAct> {
-    let (act, user) = if matches!(node.value, Value::Map(_)) {
+    let (word, user) = if matches!(node.value, Value::Map(_)) {
         let fields = Fields::read(node, "`operator`", &ACTS)?;
-        let (act, value) = fields.one_of(&ACTS, "mute: {}")?;
-        (act, whom(value, users)?)
+        let (word, value) = fields.one_of(&ACTS, "mute: {}")?;
+        (word, whom(value, users)?)
     } else {
         (listed(node, "an operator's act", &ACTS)?, None)
     };
-    Ok(match act {
-        "mute" => OperatorAct::Mute { user },
-        "unmute" => OperatorAct::Unmute { user },
-        "kick" => OperatorAct::Kick { user },
-        "close" => OperatorAct::Close { user },
-        "ban" => OperatorAct::Ban { user },
-        _ => OperatorAct::Unban { user },
-    })
+    let known = OperatorVerb::ALL.iter().find(|verb| verb.name() == word);
+    let verb = *known.unwrap_or(&OperatorVerb::Mute);
+    Ok(OperatorAct { verb, user })
 }
 
 fn whom(node: &Node, users: Users<'_>) -> Read<Option<u32>> {
@@ -227,12 +263,15 @@ fn whom(node: &Node, users: Users<'_>) -> Read<Option<u32>> {
 
 fn lasts(kind: &FaultKind) -> Span {
     match kind {
-        FaultKind::Crash { down_for, .. } => *down_for,
+        FaultKind::Down { down_for, .. } => *down_for,
         FaultKind::Partition { duration, .. }
         | FaultKind::SlowReaders { duration, .. }
         | FaultKind::SlowDisk { duration, .. }
         | FaultKind::FailDisk { duration, .. }
         | FaultKind::Suspend { duration, .. } => *duration,
-        FaultKind::ClockJump { .. } | FaultKind::LoseReplies | FaultKind::Operator(_) => Span::ZERO,
+        FaultKind::ClockJump { .. }
+        | FaultKind::Configure(_)
+        | FaultKind::LoseReplies
+        | FaultKind::Operator(_) => Span::ZERO,
     }
 }

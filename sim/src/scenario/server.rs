@@ -25,8 +25,21 @@ pub(super) fn keys() -> &'static [&'static str] {
 
 /// Reads the `server` section.
 pub(super) fn server(node: &Node) -> Read<Config> {
-    let fields = Fields::read(node, "`server`", keys())?;
-    let mut all = Map::new();
+    read(node, "`server`", Map::new())
+}
+
+/// Reads keys of the `server` section that change a configuration.
+pub(super) fn changed(config: &Config, node: &Node) -> Read<Config> {
+    let all = match serde_json::to_value(config) {
+        Ok(Json::Object(all)) => all,
+        Ok(_) | Err(_) => Map::new(),
+    };
+    read(node, "`configure`", all)
+}
+
+/// Reads keys of a configuration, over those that stand already.
+fn read(node: &Node, what: &'static str, mut all: Map<String, Json>) -> Read<Config> {
+    let fields = Fields::read(node, what, keys())?;
     for key in keys() {
         let Some(value) = fields.get(key) else {
             continue;

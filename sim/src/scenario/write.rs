@@ -15,8 +15,8 @@ use crate::draw::{Quantiles, Ratio, Shape};
 use crate::names::PROPERTIES;
 use crate::plan::{
     ArrivalMode, Arrivals, Capacity, Client, Delivery, Fault, FaultKind, Habits, Naming, Need, Net,
-    Network, OperatorAct, Persona, Phase, Plan, Race, Reads, Schedule, ScriptStep, ScriptUser,
-    Threshold, Victims, Workload,
+    Network, OperatorAct, Outage, Persona, Phase, Plan, Race, Reads, Schedule, ScriptStep,
+    ScriptUser, Threshold, Victims, Workload,
 };
 use crate::protocol::ReadBy;
 
@@ -66,7 +66,11 @@ impl Notes {
             line(&mut file, format_args!("recipe: \"{}\"", plan.recipe));
         }
         let users = self.workload(&mut file, &plan.workload);
-        let faults: Vec<String> = plan.faults.iter().map(|f| fault(f, users)).collect();
+        let faults: Vec<String> = plan
+            .faults
+            .iter()
+            .map(|f| fault(f, users, &plan.server))
+            .collect();
         list(&mut file, "faults", &faults, &self.faults);
         verdict(&mut file, plan);
         file
@@ -187,16 +191,19 @@ fn part(key: &str, value: impl fmt::Display) -> Option<String> {
 
 /// The keys that are not as by default.
 fn server(file: &mut String, config: &Config) {
+    section(file, "server", &differing(config, &Config::default()));
+}
+
+/// The keys of a configuration that are not as in another.
+fn differing(config: &Config, usual: &Config) -> Vec<Option<String>> {
     let of = |config: &Config| serde_json::to_value(config).unwrap_or_default();
-    let (Json::Object(mine), Json::Object(usual)) = (of(config), of(&Config::default())) else {
-        return;
+    let (Json::Object(mine), Json::Object(usual)) = (of(config), of(usual)) else {
+        return Vec::new();
     };
-    let parts: Vec<_> = mine
-        .iter()
+    mine.iter()
         .filter(|(key, value)| usual.get(*key) != Some(*value))
         .map(|(key, value)| part(key, json(value)))
-        .collect();
-    section(file, "server", &parts);
+        .collect()
 }
 
 fn json(value: &Json) -> String {
@@ -456,7 +463,7 @@ fn delivered(delivery: Delivery) -> String {
     }
 }
 
-fn fault(fault: &Fault, users: &[ScriptUser]) -> String {
+fn fault(fault: &Fault, users: &[ScriptUser], server: &Config) -> String {
     let whom = |victims: &Victims| match victims {
         Victims::Share(share) => format!("share: {share}"),
         Victims::Users(those) => {
@@ -468,16 +475,19 @@ fn fault(fault: &Fault, users: &[ScriptUser]) -> String {
         format!("{key}: {{ {}, for: {length} }}", whom(victims))
     };
     let what = match &fault.kind {
-        FaultKind::Crash {
-            down_for,
-            lose_unsynced,
-        } => {
-            let lose = if *lose_unsynced {
-                ", lose_unsynced: true"
-            } else {
-                ""
-            };
-            format!("crash: server, down_for: {down_for}{lose}")
+        FaultKind::Down { down_for, how } => match how {
+            Outage::Stop => format!("stop: server, down_for: {down_for}"),
+            Outage::Crash => format!("crash: server, down_for: {down_for}"),
+            Outage::CrashUnsynced => {
+                format!("crash: server, down_for: {down_for}, lose_unsynced: true")
+            }
+        },
+        FaultKind::Configure(config) => {
+            let keys = differing(config, server);
+            format!(
+                "configure: {}",
+                map(&keys).unwrap_or_else(|| "{}".to_owned())
+            )
         }
         FaultKind::Partition { victims, duration } => lasting("partition", victims, *duration),
         FaultKind::SlowReaders { victims, duration } => lasting("slow_readers", victims, *duration),
@@ -514,17 +524,10 @@ fn fault(fault: &Fault, users: &[ScriptUser]) -> String {
 }
 
 fn operator(act: &OperatorAct, users: &[ScriptUser]) -> String {
-    let (name, user) = match act {
-        OperatorAct::Mute { user } => ("mute", user),
-        OperatorAct::Unmute { user } => ("unmute", user),
-        OperatorAct::Kick { user } => ("kick", user),
-        OperatorAct::Close { user } => ("close", user),
-        OperatorAct::Ban { user } => ("ban", user),
-        OperatorAct::Unban { user } => ("unban", user),
-    };
+    let (name, user) = (act.verb.name(), act.user);
     match user {
         None => name.to_owned(),
-        Some(user) => format!("{{ {name}: {{ user: {} }} }}", name_of(users, *user)),
+        Some(user) => format!("{{ {name}: {{ user: {} }} }}", name_of(users, user)),
     }
 }
 

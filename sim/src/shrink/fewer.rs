@@ -8,7 +8,7 @@ use super::ddmin::{ddmin, ddmin_by, without_pairs};
 use super::lab::{Lab, steps};
 use super::sooner::{earlier_from, long_pauses};
 use super::ways::at_once;
-use crate::plan::{Fault, FaultKind, OperatorAct, Plan, ScriptStep, Step, Verb, Victims, Workload};
+use crate::plan::{Fault, FaultKind, Plan, ScriptStep, Step, Verb, Victims, Workload};
 use crate::runner::Measured;
 
 /// Up to so many steps, pairs of them are tried too.
@@ -265,14 +265,7 @@ fn keep_fault(fault: &mut Fault, place: &dyn Fn(u32) -> Option<u32>) -> bool {
     let FaultKind::Operator(act) = &mut fault.kind else {
         return true;
     };
-    let user = match act {
-        OperatorAct::Mute { user }
-        | OperatorAct::Unmute { user }
-        | OperatorAct::Kick { user }
-        | OperatorAct::Close { user }
-        | OperatorAct::Ban { user }
-        | OperatorAct::Unban { user } => user,
-    };
+    let user = &mut act.user;
     let named = user.is_some();
     *user = user.and_then(place);
     user.is_some() || !named

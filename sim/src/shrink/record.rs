@@ -369,18 +369,12 @@ fn named(fault: &Fault, struck: Option<Vec<u32>>) -> Option<Fault> {
         },
         FaultKind::Operator(act) => {
             let user = Some(one()?);
-            FaultKind::Operator(match act {
-                OperatorAct::Mute { .. } => OperatorAct::Mute { user },
-                OperatorAct::Unmute { .. } => OperatorAct::Unmute { user },
-                OperatorAct::Kick { .. } => OperatorAct::Kick { user },
-                OperatorAct::Close { .. } => OperatorAct::Close { user },
-                OperatorAct::Ban { .. } => OperatorAct::Ban { user },
-                OperatorAct::Unban { .. } => OperatorAct::Unban { user },
-            })
+            FaultKind::Operator(OperatorAct { user, ..*act })
         }
         // Each answer that got lost is spelled out.
         FaultKind::LoseReplies => return None,
-        FaultKind::Crash { .. }
+        FaultKind::Down { .. }
+        | FaultKind::Configure(_)
         | FaultKind::SlowDisk { .. }
         | FaultKind::FailDisk { .. }
         | FaultKind::ClockJump { .. } => fault.kind.clone(),
@@ -398,7 +392,7 @@ fn named(fault: &Fault, struck: Option<Vec<u32>>) -> Option<Fault> {
 fn until_healed(mut fault: Fault, healed: Span) -> Fault {
     let left = healed - fault.at;
     match &mut fault.kind {
-        FaultKind::Crash {
+        FaultKind::Down {
             down_for: length, ..
         }
         | FaultKind::Partition {
@@ -416,7 +410,10 @@ fn until_healed(mut fault: Fault, healed: Span) -> Fault {
         | FaultKind::Suspend {
             duration: length, ..
         } => *length = (*length).min(left),
-        FaultKind::ClockJump { .. } | FaultKind::LoseReplies | FaultKind::Operator(_) => {}
+        FaultKind::ClockJump { .. }
+        | FaultKind::Configure(_)
+        | FaultKind::LoseReplies
+        | FaultKind::Operator(_) => {}
     }
     fault
 }

@@ -296,14 +296,14 @@ fn end(plan: &Plan) -> Span {
 
 fn length_of(kind: &mut FaultKind) -> Option<&mut Span> {
     match kind {
-        FaultKind::Crash { down_for, .. } => Some(down_for),
+        FaultKind::Down { down_for, .. } => Some(down_for),
         FaultKind::Partition { duration, .. }
         | FaultKind::SlowReaders { duration, .. }
         | FaultKind::SlowDisk { duration, .. }
         | FaultKind::FailDisk { duration, .. }
         | FaultKind::Suspend { duration, .. } => Some(duration),
         FaultKind::ClockJump { by } => Some(by),
-        FaultKind::LoseReplies | FaultKind::Operator(_) => None,
+        FaultKind::Configure(_) | FaultKind::LoseReplies | FaultKind::Operator(_) => None,
     }
 }
 

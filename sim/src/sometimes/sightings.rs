@@ -95,7 +95,7 @@ impl Observer for Sightings {
 
     fn observe_world(&mut self, record: &WorldRecord<'_>) {
         match *record {
-            WorldRecord::Crashed { .. } => self.tally.reach(Point::Crash),
+            WorldRecord::Down { .. } => self.tally.reach(Point::Crash),
             WorldRecord::ClockJumped { by, .. } => self.jumped = self.jumped + by,
             WorldRecord::Operated { verb, .. } => match verb {
                 "ban" => self.tally.reach(Point::Banned),

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::{Calls, room_of};
 use crate::history::{Path, Record, What, WorldRecord};
+use crate::plan::Outage;
 use crate::protocol::{Answer, CallId, EndReason, Op, Outcome, Room, Saw, StickChange, User};
 
 /// Characters of a text that a trace shows.
@@ -147,9 +148,11 @@ impl<'a> Line<'a> {
             ..Self::default()
         };
         let (at, event) = match *record {
-            WorldRecord::Crashed { at, lose_unsynced } => {
-                line.reason = lose_unsynced.then_some("unsynced entries are lost");
-                (at, "crashed")
+            WorldRecord::Down { at, how } => {
+                let lost = how == Outage::CrashUnsynced;
+                line.reason = lost.then_some("unsynced entries are lost");
+                let stopped = how == Outage::Stop;
+                (at, if stopped { "stopped" } else { "crashed" })
             }
             WorldRecord::Restarted { at } => (at, "restarted"),
             WorldRecord::ClockJumped { at, by } => {

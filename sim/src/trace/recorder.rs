@@ -154,7 +154,7 @@ impl Observer for Recorder {
     fn observe_world(&mut self, record: &WorldRecord<'_>) {
         self.count += 1;
         let at = match *record {
-            WorldRecord::Crashed { at, .. }
+            WorldRecord::Down { at, .. }
             | WorldRecord::Restarted { at }
             | WorldRecord::ClockJumped { at, .. }
             | WorldRecord::Operated { at, .. }

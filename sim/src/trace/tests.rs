@@ -4,6 +4,7 @@ use chat_core::Span;
 
 use super::*;
 use crate::history::{Path, Retry};
+use crate::plan::Outage;
 use crate::protocol::{Answer, Earlier, LostRange, Outcome, Refusal, Saw, Shown, StickChange};
 
 const START: Time = Time(1_000_000_000);
@@ -66,9 +67,9 @@ const GRANTED: Saw<'static> = Saw::Stick {
 };
 
 fn crash(observer: &mut dyn Observer) {
-    observer.observe_world(&WorldRecord::Crashed {
+    observer.observe_world(&WorldRecord::Down {
         at: at(26),
-        lose_unsynced: true,
+        how: Outage::CrashUnsynced,
     });
     observer.observe_world(&WorldRecord::Sizes {
         at: at(26),

@@ -38,11 +38,7 @@ pub(super) fn client(what: &What<'_>, me: Option<User>, verb: Option<&str>) -> O
 /// What the world did, if it explains what clients saw.
 pub(crate) fn world(record: &WorldRecord<'_>) -> Option<String> {
     match record {
-        WorldRecord::Crashed {
-            lose_unsynced: true,
-            ..
-        } => Some("server crashed, unsynced entries lost".to_owned()),
-        WorldRecord::Crashed { .. } => Some("server crashed".to_owned()),
+        WorldRecord::Down { how, .. } => Some(format!("server down: {}", how.words())),
         WorldRecord::Restarted { .. } => Some("server up again".to_owned()),
         WorldRecord::ClockJumped { by, .. } => Some(format!("server clock jumped by {by}")),
         WorldRecord::Operated { verb, user, .. } => Some(match user {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use chat_core::{Call, Operate, RoomId, Time, UserId};
+use chat_core::{Address, Call, Operate, RoomId, Time, UserId};
 use sim_model::server::ServerRecord;
 
 use super::slots::Thing;
@@ -10,7 +10,9 @@ use super::{Phase, START, World};
 use crate::disk::Unsynced;
 use crate::draw::{Actor, Draw};
 use crate::history::{Observer, Wire, WorldRecord};
-use crate::plan::{Delivery, FaultKind, Milestone, OperatorAct, Reached, Victims};
+use crate::plan::{
+    Delivery, FaultKind, Milestone, OperatorAct, OperatorVerb, Outage, Reached, Victims,
+};
 use crate::protocol::{Room, User};
 use crate::sometimes::Point;
 use crate::world::agenda::Event;
@@ -31,6 +33,8 @@ pub(super) struct Weather {
     muted: Vec<u32>,
     /// Who was banned, and under which name, the latest last.
     banned: Vec<(u32, User, Arc<str>)>,
+    /// Whose addresses were banned, the latest last.
+    shut_out: Vec<u32>,
 }
 
 /// A fault that waits for its milestone.
@@ -62,6 +66,7 @@ impl Weather {
             fail_disk: (START, Unsynced::Lost),
             muted: Vec::new(),
             banned: Vec::new(),
+            shut_out: Vec::new(),
         }
     }
 
@@ -150,16 +155,15 @@ impl World<'_, '_> {
         let now = self.now();
         self.timeline.mark(now.since(START), label(kind));
         let lasting = match kind {
-            FaultKind::Crash {
-                down_for,
-                lose_unsynced,
-            } => {
-                self.crash(if *lose_unsynced {
-                    Unsynced::Lost
-                } else {
-                    Unsynced::Written
-                });
-                self.agenda.at(now + *down_for, Event::Restart);
+            FaultKind::Down { down_for, how } => {
+                match how {
+                    Outage::Stop => self.stop(*down_for),
+                    Outage::Crash | Outage::CrashUnsynced => self.crash(*how, *down_for),
+                }
+                return;
+            }
+            FaultKind::Configure(config) => {
+                self.server.config = Some(config.clone());
                 return;
             }
             FaultKind::ClockJump { by } => {
@@ -177,7 +181,7 @@ impl World<'_, '_> {
                 return;
             }
             FaultKind::Operator(act) => {
-                self.operate(index, act);
+                self.operate(index, *act);
                 return;
             }
             FaultKind::Partition { victims, duration } => {
@@ -221,7 +225,8 @@ impl World<'_, '_> {
         match self.plan.faults[index as usize].kind {
             FaultKind::SlowReaders { .. } => self.all_read_on(),
             FaultKind::FailDisk { .. } => self.fate_known(),
-            FaultKind::Crash { .. }
+            FaultKind::Down { .. }
+            | FaultKind::Configure(_)
             | FaultKind::Partition { .. }
             | FaultKind::SlowDisk { .. }
             | FaultKind::Suspend { .. }
@@ -284,21 +289,21 @@ impl World<'_, '_> {
             .observe_wire(&Wire::Struck { at, fault, victims });
     }
 
-    /// An operator's call goes straight to the door. Somebody is drawn unless named.
-    fn operate(&mut self, index: u32, act: &OperatorAct) {
-        if let OperatorAct::Unban { user } = act {
-            self.unban(index, *user);
-            return;
+    /// An operator's call goes straight to the door. The user is drawn unless named.
+    fn operate(&mut self, index: u32, act: OperatorAct) {
+        match act.verb {
+            OperatorVerb::Unban => return self.unban(index, act.user),
+            OperatorVerb::UnbanAddress => return self.unban_address(index, act.user),
+            OperatorVerb::Mute
+            | OperatorVerb::Unmute
+            | OperatorVerb::Kick
+            | OperatorVerb::Close
+            | OperatorVerb::Ban
+            | OperatorVerb::BanAddress => {}
         }
-        let (verb, named) = match act {
-            OperatorAct::Mute { user } => ("mute", *user),
-            OperatorAct::Unmute { user } => ("unmute", user.or_else(|| self.weather.muted.pop())),
-            OperatorAct::Kick { user } => ("kick", *user),
-            OperatorAct::Close { user } => ("close", *user),
-            OperatorAct::Ban { user } => ("ban", *user),
-            OperatorAct::Unban { user } => ("unban", *user),
-        };
-        let Some(agent) = named.or_else(|| self.somebody(act)) else {
+        let was_muted = act.verb == OperatorVerb::Unmute;
+        let muted = was_muted.then(|| self.weather.muted.pop()).flatten();
+        let Some(agent) = act.user.or(muted).or_else(|| self.one_of_those_there(act)) else {
             return;
         };
         let Some(User(number)) = self.clients[agent as usize].user.identity() else {
@@ -309,24 +314,37 @@ impl World<'_, '_> {
             return;
         };
         let user = UserId(number);
-        let room = node.hub().rooms_of(user).first().copied();
+        let rooms = node.hub().rooms_of(user);
+        let room = match rooms.len() {
+            0 | 1 => rooms.first().copied(),
+            many => rooms
+                .get(self.weather.draw.below(many as u64) as usize)
+                .copied(),
+        };
         let reason: Arc<str> = REASON.into();
-        let act = match act {
-            OperatorAct::Mute { .. } => {
+        let operate = match act.verb {
+            OperatorVerb::Mute => {
                 self.weather.muted.push(agent);
                 Operate::Mute { user, reason }
             }
-            OperatorAct::Unmute { .. } => Operate::Unmute { user },
-            OperatorAct::Kick { .. } => Operate::Kick {
+            OperatorVerb::Unmute => Operate::Unmute { user },
+            OperatorVerb::Kick => Operate::Kick {
                 user,
                 room: room.unwrap_or_default(),
                 reason,
             },
-            OperatorAct::Close { .. } => Operate::Close {
+            OperatorVerb::Close => Operate::Close {
                 room: room.unwrap_or_default(),
                 reason,
             },
-            OperatorAct::Ban { .. } | OperatorAct::Unban { .. } => {
+            OperatorVerb::BanAddress | OperatorVerb::UnbanAddress => {
+                self.weather.shut_out.push(agent);
+                Operate::BanAddress {
+                    address: Address(u64::from(agent)),
+                    reason,
+                }
+            }
+            OperatorVerb::Ban | OperatorVerb::Unban => {
                 let name = node.hub().who_is(user).map(|who| (*who.name).into());
                 if let Some(name) = name {
                     self.weather.banned.push((agent, User(number), name));
@@ -335,7 +353,7 @@ impl World<'_, '_> {
             }
         };
         let room = room.map(|RoomId(room)| room);
-        self.submit_act((verb, number, room), act);
+        self.submit_act((act.verb.name(), Some(number), room), operate);
     }
 
     /// Lifts the ban of the user named, or the latest.
@@ -350,27 +368,41 @@ impl World<'_, '_> {
         };
         let (agent, User(number), name) = banned.remove(place);
         self.struck(index, &[agent]);
-        self.submit_act(("unban", number, None), Operate::Unban { name });
+        self.submit_act(("unban", Some(number), None), Operate::Unban { name });
     }
 
-    fn submit_act(&mut self, (verb, user, room): (&'static str, u32, Option<u32>), act: Operate) {
+    /// Lifts the ban of the address of the user named, or the latest.
+    fn unban_address(&mut self, index: u32, named: Option<u32>) {
+        let Some(agent) = named.or_else(|| self.weather.shut_out.pop()) else {
+            return;
+        };
+        self.struck(index, &[agent]);
+        let address = Address(u64::from(agent));
+        let act = Operate::UnbanAddress { address };
+        self.submit_act(("unban_address", None, None), act);
+    }
+
+    fn submit_act(
+        &mut self,
+        (verb, user, room): (&'static str, Option<u32>, Option<u32>),
+        act: Operate,
+    ) {
         let now = self.server_now();
         if self.server.node.is_none() {
             return;
         }
-        let user = Some(user);
         let slot = self.slots.put(Thing::Operator { verb, user, room });
         let call = Call::Operate {
             operator: "operator".into(),
             act,
         };
-        self.submit(now, slot, chat_core::Address(u64::MAX), call);
+        self.submit(now, slot, Address(u64::MAX), call);
     }
 
-    /// Draws somebody whom the act can strike.
-    fn somebody(&mut self, act: &OperatorAct) -> Option<u32> {
+    /// Draws one of those who are there and whom the act can strike.
+    fn one_of_those_there(&mut self, act: OperatorAct) -> Option<u32> {
         let node = self.server.node.as_ref()?;
-        let needs_room = matches!(act, OperatorAct::Kick { .. } | OperatorAct::Close { .. });
+        let needs_room = matches!(act.verb, OperatorVerb::Kick | OperatorVerb::Close);
         let fits = |agent: &u32| {
             let client = &self.clients[*agent as usize];
             client.user.identity().is_some_and(|User(number)| {
@@ -412,7 +444,11 @@ impl World<'_, '_> {
 
 fn label(kind: &FaultKind) -> &'static str {
     match kind {
-        FaultKind::Crash { .. } => "crash",
+        FaultKind::Down {
+            how: Outage::Stop, ..
+        } => "stop",
+        FaultKind::Down { .. } => "crash",
+        FaultKind::Configure(_) => "configure",
         FaultKind::Partition { .. } => "partition",
         FaultKind::SlowReaders { .. } => "slow",
         FaultKind::SlowDisk { .. } => "slow disk",

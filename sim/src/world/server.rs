@@ -2,8 +2,8 @@
 //! while, and answers leave.
 
 use chat_core::{
-    Address, Call, Earlier, Entry, Figures, Node, Output, Position, Reject, Reply, Response, Span,
-    Ticket, Time,
+    Address, Call, Config, Earlier, Entry, Figures, Node, Output, Position, Reject, Reply,
+    Response, Span, Ticket, Time,
 };
 use sim_model::server::ServerRecord;
 
@@ -15,7 +15,7 @@ use super::{START, World};
 use crate::disk::{Disk, Keep, Unsynced};
 use crate::draw::{Actor, Draw};
 use crate::history::{Observer, Wire, WorldRecord};
-use crate::plan::{FaultKind, Plan};
+use crate::plan::{FaultKind, Outage, Plan};
 use crate::protocol::Agent;
 use crate::sometimes::Point;
 use crate::translate::{self, judged};
@@ -52,6 +52,10 @@ pub(super) struct Server {
     figures: Figures,
     /// The last entry that the judges were shown.
     shown: Position,
+    /// How long it will be down, once it has finished what it took.
+    stopping: Option<Span>,
+    /// How it is configured when it starts next, if not as the plan says.
+    pub(super) config: Option<Box<Config>>,
 }
 
 /// Shows the judges one entry after another.
@@ -82,7 +86,7 @@ impl Server {
         let crashes = plan
             .faults
             .iter()
-            .any(|f| matches!(f.kind, FaultKind::Crash { .. }));
+            .any(|f| matches!(f.kind, FaultKind::Down { .. }));
         Self {
             node: Some(Node::start(plan.server.clone(), seed)),
             disk: Disk::new(
@@ -105,6 +109,8 @@ impl Server {
             due_at: Time::MAX,
             figures: Figures::default(),
             shown: Position(0),
+            stopping: None,
+            config: None,
         }
     }
 
@@ -332,8 +338,8 @@ impl World<'_, '_> {
         });
     }
 
-    /// Carries out what the node wants, and begins the next append if there is something to.
-    pub(super) fn pump(&mut self) {
+    /// Hands out what the node has for its clients.
+    fn hand_out(&mut self) {
         while let Some(output) = self
             .server
             .node
@@ -358,8 +364,14 @@ impl World<'_, '_> {
                 Output::Notice { .. } => {}
             }
         }
+    }
+
+    /// Carries out what the node wants, and begins the next append if there is something to.
+    pub(super) fn pump(&mut self) {
+        self.hand_out();
         self.weather.replies_left();
         self.append();
+        self.finish_stopping();
         let ahead = self.server.clock_ahead;
         let Some(node) = self.server.node.as_mut() else {
             return;
@@ -492,12 +504,50 @@ impl World<'_, '_> {
         }
     }
 
+    /// The server takes nothing new from now on, and goes down when it has finished.
+    pub(super) fn stop(&mut self, down_for: Span) {
+        let at = self.server_now();
+        let Some(node) = self.server.node.as_mut() else {
+            return;
+        };
+        node.shut_down();
+        self.server.stopping = Some(down_for);
+        self.watch.observe_server(&ServerRecord::Stopping { at });
+        self.pump();
+    }
+
+    /// A server that stops goes down as soon as all that it took is finished.
+    fn finish_stopping(&mut self) {
+        let Some(down_for) = self.server.stopping else {
+            return;
+        };
+        let at = self.server_now();
+        if !self
+            .server
+            .node
+            .as_mut()
+            .is_some_and(|node| node.finish(at))
+        {
+            return;
+        }
+        self.server.stopping = None;
+        self.watch.observe_server(&ServerRecord::Finished { at });
+        self.hand_out();
+        self.crash(Outage::Stop, down_for);
+    }
+
     /// The server dies, and every connection with it.
-    pub(super) fn crash(&mut self, unsynced: Unsynced) {
+    pub(super) fn crash(&mut self, how: Outage, down_for: Span) {
         let now = self.now();
         if self.server.node.take().is_none() {
             return;
         }
+        self.server.stopping = None;
+        self.agenda.at(now + down_for, Event::Restart);
+        let unsynced = match how {
+            Outage::Stop | Outage::Crash => Unsynced::Written,
+            Outage::CrashUnsynced => Unsynced::Lost,
+        };
         if self.server.disk.unsynced() > 0 && unsynced == Unsynced::Lost {
             self.watch.reach(Point::UnsyncedLost);
         }
@@ -511,11 +561,8 @@ impl World<'_, '_> {
         self.server.busy_until = now;
         self.server.due_at = Time::MAX;
         self.watch.observe_server(&ServerRecord::Crashed { at });
-        let lose_unsynced = unsynced == Unsynced::Lost;
-        self.watch.observe_world(&WorldRecord::Crashed {
-            at: now,
-            lose_unsynced,
-        });
+        self.watch
+            .observe_world(&WorldRecord::Down { at: now, how });
         for slot in self
             .slots
             .find(|thing| matches!(thing, Thing::Stream { .. }))
@@ -569,11 +616,16 @@ impl World<'_, '_> {
                 show.entry((position, at), entry, None, outcome);
             }
         };
-        let node = self.server.disk.recover(&self.plan.server, self.seed, look);
+        let config = self.server.config.as_deref();
+        let config = config.unwrap_or(&self.plan.server);
+        let node = self.server.disk.recover(config, self.seed, look);
         self.server.shown = node.hub().position();
         self.server.node = Some(node);
         let at = self.server_now();
-        self.watch.observe_server(&ServerRecord::Restarted { at });
+        let config = self.server.config.as_deref();
+        let config = config.unwrap_or(&self.plan.server);
+        self.watch
+            .observe_server(&ServerRecord::Restarted { at, config });
         // What was done before the crash is not done again.
         let node = self.server.node.as_ref();
         self.server.figures = node.map_or_else(Figures::default, |n| n.hub().figures().clone());

@@ -90,7 +90,7 @@ fn check(plan: &Plan) {
     for fault in &plan.faults {
         use sim::plan::FaultKind::*;
         let lasts = match &fault.kind {
-            Crash { down_for, .. } => down_for.0,
+            Down { down_for, .. } => down_for.0,
             Partition { duration, .. }
             | SlowReaders { duration, .. }
             | Suspend { duration, .. }

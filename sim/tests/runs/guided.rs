@@ -397,7 +397,7 @@ fn faults_at_milestones_are_drawn_and_strike() {
     assert!(waits.len() > 200, "{}", waits.len());
     let crash = |plan: &&&Plan| {
         let at_once = |fault: &sim::plan::Fault| {
-            fault.milestone.is_some() && matches!(fault.kind, FaultKind::Crash { .. })
+            fault.milestone.is_some() && matches!(fault.kind, FaultKind::Down { .. })
         };
         plan.faults.len() == 1 && plan.faults.iter().all(at_once)
     };

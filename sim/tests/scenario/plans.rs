@@ -5,8 +5,8 @@ use std::path::Path;
 use chat_core::Span;
 use sim::draw::{Ratio, Shape};
 use sim::plan::{
-    ArrivalMode, Arrivals, Compare, Delivery, FaultKind, Figure, Milestone, OperatorAct, Plan,
-    Reached, Step, Text, Verb, Victims, Workload,
+    ArrivalMode, Arrivals, Compare, Delivery, FaultKind, Figure, Milestone, OperatorAct,
+    OperatorVerb, Outage, Plan, Reached, Step, Text, Verb, Victims, Workload,
 };
 use sim::scenario::{load, parse};
 
@@ -280,13 +280,16 @@ fn faults_are_in_order() {
     ));
     assert!(matches!(
         plan.faults[3].kind,
-        FaultKind::Operator(OperatorAct::Mute { user: Some(1) })
+        FaultKind::Operator(OperatorAct {
+            verb: OperatorVerb::Mute,
+            user: Some(1)
+        })
     ));
     let plan = good("every_key.yaml");
     assert!(matches!(
         plan.faults[0].kind,
-        FaultKind::Crash {
-            lose_unsynced: false,
+        FaultKind::Down {
+            how: Outage::Crash,
             ..
         }
     ));

@@ -19,8 +19,6 @@ const OVERLOADED: Span = Span::millis(250);
 pub(super) struct Admission {
     rate_limit: RateLimit,
     address_rate_limit: RateLimit,
-    max_pending: usize,
-    max_held: usize,
     users: BTreeMap<User, Time>,
     addresses: BTreeMap<u64, Time>,
 }
@@ -30,17 +28,9 @@ impl Admission {
         Self {
             rate_limit: config.rate_limit,
             address_rate_limit: config.address_rate_limit,
-            max_pending: config.max_pending as usize,
-            max_held: config.max_held as usize,
             users: BTreeMap::new(),
             addresses: BTreeMap::new(),
         }
-    }
-
-    /// The server went down: its buckets are full again.
-    pub(super) fn clear(&mut self) {
-        self.users.clear();
-        self.addresses.clear();
     }
 
     pub(super) fn forget(&mut self, user: User) {
@@ -90,16 +80,17 @@ impl Auditor {
     ) -> Stage {
         self.tally.add(Compared::Admitted);
         let admitted = match ask {
-            Ask::Operate(_) => self.journal_takes(at).map(|()| Stage::Proposed),
-            Ask::Call { .. } | Ask::OpenStream { .. } if self.model.is_banned(from) => {
-                Err(refusal("blocked"))
-            }
+            Ask::Operate(_) => self
+                .takes_new()
+                .and_then(|()| self.journal_takes(at))
+                .map(|()| Stage::Proposed),
             Ask::OpenStream { after, .. } => self.admit_stream(at, from, user, *after),
             Ask::Call {
                 op: Op::Check { .. } | Op::Mood | Op::History { .. } | Op::ListUsers { .. },
                 ..
             } => self.admit_read(at, (ticket, from), ask, user),
             Ask::Call { caller, .. } => match (user, caller) {
+                _ if self.is_welcome(from).is_err() => Err(refusal("blocked")),
                 (None, Caller::Known(_)) => Err(unknown_handle()),
                 _ => Ok(self.admit_command(at, from, ask, user)),
             },
@@ -113,7 +104,8 @@ impl Auditor {
             return stage;
         }
         let is_break = is_break(ask);
-        let admitted = self.admission.charge(at, from, user).and_then(|()| {
+        let admitted = self.takes_new().and_then(|()| {
+            self.admission.charge(at, from, user)?;
             if is_break {
                 self.holds_one_more()?;
             }
@@ -160,7 +152,7 @@ impl Auditor {
             None => Earlier::None,
             Some((first, call)) => {
                 let is_same = call.op() == op_of(ask);
-                let has_room = self.border.joined() < self.admission.max_pending
+                let has_room = self.border.joined() < self.model.config().max_pending as usize
                     && (!is_break(ask) || self.holds_one_more().is_ok());
                 if is_same && has_room {
                     return Stage::Joined(first);
@@ -178,6 +170,8 @@ impl Auditor {
         user: Option<User>,
         after: Option<u64>,
     ) -> Result<Stage, Refusal> {
+        self.takes_new()?;
+        self.is_welcome(from)?;
         let user = user.ok_or_else(unknown_handle)?;
         self.admission.charge(at, from, Some(user))?;
         self.is_in_inbox(user, after)?;
@@ -195,6 +189,8 @@ impl Auditor {
         ask: &Ask,
         user: Option<User>,
     ) -> Result<Stage, Refusal> {
+        self.takes_new()?;
+        self.is_welcome(from)?;
         let user = user.ok_or_else(unknown_handle)?;
         self.admission.charge(at, from, Some(user))?;
         self.hear(at, user);
@@ -224,15 +220,31 @@ impl Auditor {
         if let Some(retry_after) = self.pipeline.closed_for(at) {
             return Err(retryable("storage_unavailable", retry_after));
         }
-        if self.pipeline.waiting() >= self.admission.max_pending {
+        if self.pipeline.waiting() >= self.model.config().max_pending as usize {
             return Err(retryable("overloaded", OVERLOADED));
+        }
+        Ok(())
+    }
+
+    /// Whether calls from the address are let in. // 13.1 (1)
+    fn is_welcome(&self, from: u64) -> Result<(), Refusal> {
+        if self.model.is_banned(from) {
+            return Err(refusal("blocked"));
+        }
+        Ok(())
+    }
+
+    /// Whether the server takes anything new. // 13.1 (4)
+    fn takes_new(&self) -> Result<(), Refusal> {
+        if self.pipeline.is_stopping() {
+            return Err(refusal("shutting_down"));
         }
         Ok(())
     }
 
     /// Whether one more answer to a break can be held back. // 13.1 (6)
     fn holds_one_more(&self) -> Result<(), Refusal> {
-        if self.border.held() >= self.admission.max_held {
+        if self.border.held() >= self.model.config().max_held as usize {
             return Err(retryable("overloaded", OVERLOADED));
         }
         Ok(())

@@ -114,8 +114,9 @@ impl Auditor {
     pub(super) fn stream_ended(&mut self, at: Time, ticket: Ticket) {
         if let Some(user) = self.border.end(ticket)
             && self.model.inbox(user).is_some()
+            && !self.border.is_finished
         {
-            // The server ends a stream by itself only with its participant.
+            // The server ends a stream by itself only with its participant, or when it stops.
             let said = Err(unknown_handle());
             self.differ(at, Difference::Unasked { op: None, said });
         }

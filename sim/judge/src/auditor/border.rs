@@ -82,6 +82,8 @@ pub(super) struct Border {
     held: BTreeSet<(Time, Ticket)>,
     /// How many calls joined others.
     joined: usize,
+    /// Whether the server has finished what it took, and stops.
+    pub(super) is_finished: bool,
 }
 
 impl Border {
@@ -204,6 +206,32 @@ impl Border {
             self.held.pop_first();
             self.due.push((until, ticket));
         }
+    }
+
+    /// The server stops: answers held back leave now, and streams end.
+    pub(super) fn finish(&mut self, at: Time) {
+        self.is_finished = true;
+        for (until, ticket) in std::mem::take(&mut self.held) {
+            if let Some(Call {
+                stage: Stage::Held(_, leaves_at),
+                ..
+            }) = self.calls.get_mut(&ticket)
+            {
+                *leaves_at = until.min(at);
+                self.due.push((at, ticket));
+            }
+        }
+    }
+
+    /// What a server that stops must not leave behind.
+    pub(super) fn unfinished(&self) -> Option<Due> {
+        if !self.is_finished {
+            return None;
+        }
+        let stream = self.streams.values().next();
+        let stream = stream.map(|stream| Due::StreamEnd(stream.user));
+        let mut calls = self.calls.keys();
+        stream.or_else(|| calls.find_map(|ticket| self.still_owed(*ticket)))
     }
 
     pub(super) fn open(&mut self, at: Time, ticket: Ticket, user: User, (cursor, end): (u64, u64)) {

@@ -27,13 +27,14 @@ enum Journal {
 /// What waits for the journal, and the batch in flight.
 #[derive(Clone, Debug)]
 pub(super) struct Pipeline {
-    max_batch: usize,
     proposed: VecDeque<(Time, Batched)>,
     in_flight: VecDeque<Batched>,
     pub(super) reads: Reads,
     journal: Journal,
     /// Whether the fate of the batch in flight is unknown.
     is_halted: bool,
+    /// Whether nothing new is taken.
+    is_stopping: bool,
     /// Since when no batch is in flight.
     free_since: Time,
 }
@@ -44,7 +45,7 @@ impl Pipeline {
         let started = Entry::Started {
             config: Box::new(config.clone()),
         };
-        Self::with_first(config, Time(0), started)
+        Self::with_first(Time(0), started)
     }
 
     /// The server is back after downtime.
@@ -52,17 +53,17 @@ impl Pipeline {
         let resumed = Entry::Resumed {
             config: Box::new(config.clone()),
         };
-        Self::with_first(config, at, resumed)
+        Self::with_first(at, resumed)
     }
 
-    fn with_first(config: &Config, at: Time, first: Entry) -> Self {
+    fn with_first(at: Time, first: Entry) -> Self {
         Self {
-            max_batch: config.max_batch as usize,
             proposed: VecDeque::from([(at, Batched::Own(first))]),
             in_flight: VecDeque::new(),
             reads: Reads::default(),
             journal: Journal::Works,
             is_halted: false,
+            is_stopping: false,
             free_since: at,
         }
     }
@@ -74,6 +75,7 @@ impl Pipeline {
         self.reads = Reads::default();
         self.journal = Journal::Down;
         self.is_halted = false;
+        self.is_stopping = false;
     }
 
     pub(super) const fn is_up(&self) -> bool {
@@ -116,13 +118,13 @@ impl Pipeline {
     }
 
     /// A batch is put together: what it must hold, but for entries that only let time pass.
-    pub(super) fn form(&mut self, at: Time) -> Vec<Batched> {
+    pub(super) fn form(&mut self, at: Time, max_batch: usize) -> Vec<Batched> {
         if !self.in_flight.is_empty() || self.closed_for(at).is_some() {
             return Vec::new();
         }
-        let calls = self.proposed.len().min(self.max_batch);
+        let calls = self.proposed.len().min(max_batch);
         let mut batch: Vec<Batched> = self.proposed.drain(..calls).map(|entry| entry.1).collect();
-        let read = self.reads.take(self.max_batch);
+        let read = self.reads.take(max_batch);
         batch.extend(read.into_iter().map(Batched::Own));
         batch
     }
@@ -164,6 +166,15 @@ impl Pipeline {
         (calls, pause)
     }
 
+    /// The server takes nothing new from now on.
+    pub(super) const fn stop(&mut self) {
+        self.is_stopping = true;
+    }
+
+    pub(super) const fn is_stopping(&self) -> bool {
+        self.is_stopping
+    }
+
     /// The fate of the append is unknown.
     pub(super) const fn halt(&mut self) {
         self.is_halted = true;
@@ -182,9 +193,17 @@ impl Pipeline {
         };
         let first = self.proposed.front();
         let since = first.map(|(since, _)| *since);
-        let since = since.into_iter().chain(deadline).chain(self.reads.due());
+        // A server that stops waits for no other entries.
+        let read = self.reads.due(self.is_stopping);
+        let since = since.into_iter().chain(deadline).chain(read);
         let since = since.min()?;
         Some((since.max(able_since), first.map(|(_, entry)| entry)))
+    }
+
+    /// What a server that has finished left undone.
+    pub(super) fn unfinished(&self) -> Option<Batched> {
+        let proposed = self.proposed.front().map(|(_, entry)| entry);
+        proposed.or(self.in_flight.front()).cloned()
     }
 
     /// The participant whose reading waits longest.

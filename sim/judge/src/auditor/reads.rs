@@ -77,8 +77,9 @@ impl Reads {
     }
 
     /// When a batch must take it along at the latest.
-    pub(super) const fn due(&self) -> Option<Time> {
-        self.due
+    pub(super) fn due(&self, at_once: bool) -> Option<Time> {
+        let since = |due: Time| Time(due.0.saturating_sub(DELAY.0));
+        self.due.map(|due| if at_once { since(due) } else { due })
     }
 
     pub(super) fn oldest(&self) -> Option<User> {

@@ -64,6 +64,12 @@ impl Waits {
         Some(wait.ticket)
     }
 
+    /// No check waits any more.
+    pub(super) fn end_all(&mut self) -> Vec<Ticket> {
+        let waits = std::mem::take(self).waits;
+        waits.into_values().map(|wait| wait.ticket).collect()
+    }
+
     /// This call of the participant waits no more; another one may.
     pub(super) fn end_call(&mut self, user: User, ticket: Ticket) {
         if self

@@ -1,9 +1,12 @@
 //! What goes wrong, and when.
 
-use chat_core::{Span, StickMove, TimerKind};
+use chat_core::{Config, Span, StickMove, TimerKind};
 
 use super::dice::{Dice, ratio};
-use crate::plan::{Fault, FaultKind, Milestone, Need, OperatorAct, Plan, Reached, Victims};
+use super::limits;
+use crate::plan::{
+    Fault, FaultKind, Milestone, Need, OperatorAct, OperatorVerb, Outage, Plan, Reached, Victims,
+};
 use crate::sometimes::Point;
 
 /// Draws the faults: some of the scenario's own, at other moments, and some more. All of them end
@@ -29,7 +32,16 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
         server.idle_timeout.min(end),
     ];
     for _ in 0..dice.between(0, 3) {
-        faults.push(fault(&edges, dice));
+        let kind = fault(&edges, dice);
+        // What goes wrong again meets what the first time left behind.
+        for _ in 0..dice.pick(&[0, 0, 0, 1, 3]) {
+            faults.push(kind.clone());
+        }
+        faults.push(kind);
+    }
+    if goes_down(&faults) && dice.coin() {
+        let config = reconfigured(server, dice);
+        faults.push(FaultKind::Configure(Box::new(config)));
     }
     for kind in faults {
         // Most of what happens happens early.
@@ -65,7 +77,8 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
     // What is forgotten sooner than a packet takes is done twice: so it is by a clock that jumps.
     let jumps = plan.faults.iter().map(|fault| match fault.kind {
         FaultKind::ClockJump { by } => by,
-        FaultKind::Crash { .. }
+        FaultKind::Down { .. }
+        | FaultKind::Configure(_)
         | FaultKind::Partition { .. }
         | FaultKind::SlowReaders { .. }
         | FaultKind::FailDisk { .. }
@@ -77,6 +90,21 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
     let ahead = jumps.fold(Span::ZERO, |sum, by| sum + by);
     let forget_after = &mut plan.server.forget_after;
     *forget_after = (*forget_after).max(ahead + Span::secs(5));
+}
+
+fn goes_down(faults: &[FaultKind]) -> bool {
+    let is_down = |kind: &FaultKind| matches!(kind, FaultKind::Down { .. });
+    faults.iter().any(is_down)
+}
+
+/// Another configuration for the same users.
+fn reconfigured(server: &Config, dice: &mut Dice) -> Config {
+    let mut config = server.clone();
+    limits::draw(&mut config, dice);
+    limits::bosses(&mut config, dice);
+    // What is forgotten sooner than a packet takes is done twice.
+    config.forget_after = config.forget_after.max(server.forget_after);
+    config
 }
 
 /// What a fault waits for: something that most races begin with.
@@ -109,9 +137,9 @@ fn fault(edges: &[Span], dice: &mut Dice) -> FaultKind {
     let share = dice.pick(&[ratio(1, 8), ratio(1, 3), ratio(2, 3), ratio(1, 1)]);
     let victims = Victims::Share(share);
     match dice.between(0, 8) {
-        0 | 1 => FaultKind::Crash {
+        0 | 1 => FaultKind::Down {
             down_for: duration,
-            lose_unsynced: dice.coin(),
+            how: dice.pick(&[Outage::Stop, Outage::Crash, Outage::CrashUnsynced]),
         },
         2 | 3 => FaultKind::Partition { victims, duration },
         4 => FaultKind::SlowReaders { victims, duration },
@@ -130,26 +158,17 @@ fn fault(edges: &[Span], dice: &mut Dice) -> FaultKind {
 }
 
 fn act(dice: &mut Dice) -> OperatorAct {
-    let user = None;
-    match dice.between(0, 5) {
-        0 => OperatorAct::Mute { user },
-        1 => OperatorAct::Unmute { user },
-        2 | 3 => OperatorAct::Kick { user },
-        4 => OperatorAct::Close { user },
-        _ => OperatorAct::Ban { user },
-    }
+    let verb = dice.pick(OperatorVerb::ALL);
+    OperatorAct { verb, user: None }
 }
 
 /// The fault, over before so much time is.
 fn within_time(kind: FaultKind, most: Span) -> FaultKind {
     let fit = |span: Span| span.min(most);
     match kind {
-        FaultKind::Crash {
-            down_for,
-            lose_unsynced,
-        } => FaultKind::Crash {
+        FaultKind::Down { down_for, how } => FaultKind::Down {
             down_for: fit(down_for),
-            lose_unsynced,
+            how,
         },
         FaultKind::Partition { victims, duration } => FaultKind::Partition {
             victims,
@@ -171,7 +190,10 @@ fn within_time(kind: FaultKind, most: Span) -> FaultKind {
             duration: fit(duration),
             unknown,
         },
-        FaultKind::ClockJump { .. } | FaultKind::LoseReplies | FaultKind::Operator(_) => kind,
+        FaultKind::ClockJump { .. }
+        | FaultKind::Configure(_)
+        | FaultKind::LoseReplies
+        | FaultKind::Operator(_) => kind,
     }
 }
 
@@ -181,17 +203,8 @@ fn words(kind: &FaultKind) -> String {
         Victims::Users(users) => format!("{} users", users.len()),
     };
     match kind {
-        FaultKind::Crash {
-            down_for,
-            lose_unsynced,
-        } => {
-            let lost = if *lose_unsynced {
-                ", unsynced lost"
-            } else {
-                ""
-            };
-            format!("crash for {down_for}{lost}")
-        }
+        FaultKind::Down { down_for, how } => format!("{} for {down_for}", how.words()),
+        FaultKind::Configure(_) => "configure".to_owned(),
         FaultKind::Partition { victims, duration } => {
             format!("partition {} for {duration}", whom(victims))
         }
@@ -208,14 +221,6 @@ fn words(kind: &FaultKind) -> String {
         }
         FaultKind::ClockJump { by } => format!("clock jumps {by}"),
         FaultKind::LoseReplies => "answers lost".to_owned(),
-        FaultKind::Operator(act) => match act {
-            OperatorAct::Mute { .. } => "mute",
-            OperatorAct::Unmute { .. } => "unmute",
-            OperatorAct::Kick { .. } => "kick",
-            OperatorAct::Close { .. } => "close",
-            OperatorAct::Ban { .. } => "ban",
-            OperatorAct::Unban { .. } => "unban",
-        }
-        .to_owned(),
+        FaultKind::Operator(act) => act.verb.name().to_owned(),
     }
 }

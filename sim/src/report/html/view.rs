@@ -332,14 +332,15 @@ fn timeline(run: &FinishedRun) -> Timeline {
 fn faults(plan: &Plan) -> Vec<Struck> {
     let struck = |fault: &Fault| {
         let (kind, length, words) = match &fault.kind {
-            FaultKind::Crash {
-                down_for,
-                lose_unsynced,
-            } => {
-                let lost = lose_unsynced.then_some(", unsynced entries lost");
-                let words = format!("server down for {down_for}{}", lost.unwrap_or_default());
-                ("crash", *down_for, words)
+            FaultKind::Down { down_for, how } => {
+                let words = format!("server down for {down_for} ({})", how.words());
+                ("down", *down_for, words)
             }
+            FaultKind::Configure(_) => (
+                "configure",
+                chat_core::Span::ZERO,
+                "from its next start on, the server is configured otherwise".to_owned(),
+            ),
             FaultKind::Partition { duration, .. } => {
                 ("partition", *duration, format!("links cut for {duration}"))
             }

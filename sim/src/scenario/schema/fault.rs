@@ -30,7 +30,14 @@ pub(super) fn fault() -> Value {
             ),
             milestone(),
             described(json!({ "const": "server" }), "The server dies."),
-            described(refer("Duration"), "With `crash`: how long it stays down."),
+            described(
+                json!({ "const": "server" }),
+                "The server takes nothing new, finishes what it took, and stops.",
+            ),
+            described(
+                refer("Duration"),
+                "With `crash` and `stop`: how long it stays down.",
+            ),
             described(
                 truth.clone(),
                 "With `crash`: whether what was not yet committed is lost; false by default.",
@@ -47,6 +54,10 @@ pub(super) fn fault() -> Value {
             slow_disk(),
             fail_disk(),
             described(refer("Duration"), "The server's clock jumps ahead."),
+            described(
+                refer("Config"),
+                "From its next start on, the server is configured otherwise: these keys differ from `server`.",
+            ),
             described(
                 json!({ "const": "replies" }),
                 "The next answers that the server sends get lost; at a milestone that is committed, all that its commit answers.",
@@ -66,7 +77,7 @@ pub(super) fn fault() -> Value {
         .collect();
     fault["dependentRequired"] = json!({
         "crash": ["down_for"],
-        "down_for": ["crash"],
+        "stop": ["down_for"],
         "lose_unsynced": ["crash"]
     });
     fault

@@ -57,7 +57,7 @@ impl Observer for Seen {
     }
 
     fn observe_world(&mut self, record: &WorldRecord<'_>) {
-        if let WorldRecord::Crashed { at, .. } = record {
+        if let WorldRecord::Down { at, .. } = record {
             self.crashed.push(*at);
         }
     }

@@ -51,10 +51,16 @@ const MAX_PAUSE: Span = Span::secs(1);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     Serving,
-    /// An append's fate is unknown: nothing is applied or proposed until the journal says.
-    Halted,
     /// Nothing new is taken; what was taken is finished.
     Stopping,
+}
+
+/// Whether the journal has said what became of the last append.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    Known,
+    /// Nothing is applied or proposed until it says.
+    Unknown,
 }
 
 /// Who waits for the outcome of a proposed entry.
@@ -109,6 +115,7 @@ pub struct Load {
 pub struct Node {
     hub: Hub,
     phase: Phase,
+    fate: Fate,
     disk: Disk,
     gate: Gate,
     proposed: VecDeque<(Origin, Entry)>,
@@ -152,6 +159,7 @@ impl Node {
         Self {
             hub,
             phase: Phase::Serving,
+            fate: Fate::Known,
             disk: Disk::Healthy,
             gate,
             proposed: VecDeque::from([(Origin::Node, first)]),
@@ -307,7 +315,7 @@ impl Node {
     pub fn poll_timeout(&mut self) -> Option<Time> {
         let parked = self.parked.next_due().into_iter();
         let parked = parked.chain(self.held.next_due()).min();
-        if self.phase == Phase::Halted || !self.entries.is_empty() {
+        if self.fate == Fate::Unknown || !self.entries.is_empty() {
             return parked;
         }
         let retry_at = match self.disk {

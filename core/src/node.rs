@@ -135,27 +135,29 @@ impl Node {
     #[must_use]
     pub fn start(config: Config, seed: u64) -> Self {
         let hub = Hub::new(config.clone(), seed);
+        let gate = Gate::new(&config);
         let started = Entry::Started {
             config: Box::new(config),
             version: VERSION.into(),
             seed,
         };
-        Self::with_first_entry(hub, started)
+        Self::with_first_entry(hub, gate, started)
     }
 
     /// A server that comes back after downtime. `hub` is the last snapshot with the journal's tail
     /// applied.
     #[must_use]
     pub fn resume(hub: Hub, config: Config) -> Self {
+        // No entry fills a bucket, so the new rates hold before the first one is committed.
+        let gate = Gate::new(&config);
         let resumed = Entry::Resumed {
             config: Box::new(config),
             version: VERSION.into(),
         };
-        Self::with_first_entry(hub, resumed)
+        Self::with_first_entry(hub, gate, resumed)
     }
 
-    fn with_first_entry(hub: Hub, first: Entry) -> Self {
-        let gate = Gate::new(hub.config());
+    fn with_first_entry(hub: Hub, gate: Gate, first: Entry) -> Self {
         Self {
             hub,
             phase: Phase::Serving,

@@ -346,10 +346,7 @@ impl Node {
         while let Some(due) = self.parked.pop_due(now, beat) {
             match due {
                 Due::Over(user, waiting) => self.answer_check(now, user, &waiting),
-                Due::Beat(user, waited) => {
-                    let told = (waited >= parked::WAIT_NOTICE).then_some(waited);
-                    self.imply(user, Implied::Seen { waiting: told });
-                }
+                Due::Beat(user, waiting) => self.imply(user, Implied::Seen { waiting }),
             }
         }
     }

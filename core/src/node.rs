@@ -51,10 +51,16 @@ const MAX_PAUSE: Span = Span::secs(1);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     Serving,
-    /// An append's fate is unknown: nothing is applied or proposed until the journal says.
-    Halted,
     /// Nothing new is taken; what was taken is finished.
     Stopping,
+}
+
+/// Whether the journal has said what became of the last append.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    Known,
+    /// Nothing is applied or proposed until it says.
+    Unknown,
 }
 
 /// Who waits for the outcome of a proposed entry.
@@ -109,6 +115,7 @@ pub struct Load {
 pub struct Node {
     hub: Hub,
     phase: Phase,
+    fate: Fate,
     disk: Disk,
     gate: Gate,
     proposed: VecDeque<(Origin, Entry)>,
@@ -128,30 +135,33 @@ impl Node {
     #[must_use]
     pub fn start(config: Config, seed: u64) -> Self {
         let hub = Hub::new(config.clone(), seed);
+        let gate = Gate::new(&config);
         let started = Entry::Started {
             config: Box::new(config),
             version: VERSION.into(),
             seed,
         };
-        Self::with_first_entry(hub, started)
+        Self::with_first_entry(hub, gate, started)
     }
 
     /// A server that comes back after downtime. `hub` is the last snapshot with the journal's tail
     /// applied.
     #[must_use]
     pub fn resume(hub: Hub, config: Config) -> Self {
+        // No entry fills a bucket, so the new rates hold before the first one is committed.
+        let gate = Gate::new(&config);
         let resumed = Entry::Resumed {
             config: Box::new(config),
             version: VERSION.into(),
         };
-        Self::with_first_entry(hub, resumed)
+        Self::with_first_entry(hub, gate, resumed)
     }
 
-    fn with_first_entry(hub: Hub, first: Entry) -> Self {
-        let gate = Gate::new(hub.config());
+    fn with_first_entry(hub: Hub, gate: Gate, first: Entry) -> Self {
         Self {
             hub,
             phase: Phase::Serving,
+            fate: Fate::Known,
             disk: Disk::Healthy,
             gate,
             proposed: VecDeque::from([(Origin::Node, first)]),
@@ -307,7 +317,7 @@ impl Node {
     pub fn poll_timeout(&mut self) -> Option<Time> {
         let parked = self.parked.next_due().into_iter();
         let parked = parked.chain(self.held.next_due()).min();
-        if self.phase == Phase::Halted || !self.entries.is_empty() {
+        if self.fate == Fate::Unknown || !self.entries.is_empty() {
             return parked;
         }
         let retry_at = match self.disk {
@@ -336,10 +346,7 @@ impl Node {
         while let Some(due) = self.parked.pop_due(now, beat) {
             match due {
                 Due::Over(user, waiting) => self.answer_check(now, user, &waiting),
-                Due::Beat(user, waited) => {
-                    let told = (waited >= parked::WAIT_NOTICE).then_some(waited);
-                    self.imply(user, Implied::Seen { waiting: told });
-                }
+                Due::Beat(user, waiting) => self.imply(user, Implied::Seen { waiting }),
             }
         }
     }

@@ -232,6 +232,15 @@ impl<'a, 'o> World<'a, 'o> {
         }
         self.steps += 1;
         self.hash = mix(self.hash, at.0 ^ event.word());
+        self.handle(event);
+        self.reach_milestones();
+        if self.steps >= self.next_swap {
+            self.swap();
+        }
+        self.take_turn();
+    }
+
+    fn handle(&mut self, event: Event) {
         match event {
             Event::Arrival => self.arrive(),
             Event::Timer(agent) => self.user_timer(agent),
@@ -247,17 +256,13 @@ impl<'a, 'o> World<'a, 'o> {
             Event::NodeDue => self.node_due(),
             Event::FaultBegins(index) => self.fault_begins(index),
             Event::FaultEnds(index) => self.fault_ends(index),
+            Event::Awake(agent) => self.awake(agent),
             Event::Restart => self.restart(),
             Event::Script(index) => self.perform(index),
             Event::Heal => self.heal(),
             Event::DrainAgain => self.drain_all(),
             Event::End => self.end(),
         }
-        self.reach_milestones();
-        if self.steps >= self.next_swap {
-            self.swap();
-        }
-        self.take_turn();
     }
 
     /// The twin swaps its Hub at other steps, and is the same in all else.

@@ -2,7 +2,7 @@
 
 use chat_types::Time;
 
-use super::{Call, Disk, MAX_PAUSE, Node, OVERLOAD_RETRY, Origin, Phase, Reader, Ticket};
+use super::{Call, Disk, Fate, MAX_PAUSE, Node, OVERLOAD_RETRY, Origin, Phase, Reader, Ticket};
 use crate::command::{Caller, Command, Entry};
 use crate::id::{Address, RequestKey, Seq, UserId};
 use crate::reject::{Earlier, Reject};
@@ -143,7 +143,7 @@ impl Node {
             }
             Disk::Failing { .. } | Disk::Healthy => {}
         }
-        if self.phase == Phase::Halted {
+        if self.fate == Fate::Unknown {
             return Err(Reject::StorageUnavailable {
                 retry_after: MAX_PAUSE,
                 earlier,

@@ -2,7 +2,7 @@
 
 use chat_types::Time;
 
-use super::{Disk, FIRST_PAUSE, MAX_PAUSE, Node, Origin, Output, Phase, Response, Ticket};
+use super::{Disk, FIRST_PAUSE, Fate, MAX_PAUSE, Node, Origin, Output, Phase, Response, Ticket};
 use crate::command::{Entry, Implied};
 use crate::id::{Position, Seq, UserId};
 use crate::reject::{Earlier, Reject};
@@ -11,7 +11,7 @@ use crate::reply::Reply;
 impl Node {
     /// The next batch to append, if none is in flight and there is anything to append.
     pub fn poll_batch(&mut self, now: Time) -> Option<&[Entry]> {
-        if !self.entries.is_empty() || self.phase == Phase::Halted {
+        if !self.entries.is_empty() || self.fate == Fate::Unknown {
             return None;
         }
         if let Disk::Failing { retry_at, .. } = self.disk
@@ -68,9 +68,7 @@ impl Node {
             self.hub.position().next(),
             "the journal has other entries"
         );
-        if self.phase == Phase::Halted {
-            self.phase = Phase::Serving;
-        }
+        self.fate = Fate::Known;
         self.disk = Disk::Healthy;
         let mut entries = std::mem::take(&mut self.entries);
         let mut origins = std::mem::take(&mut self.origins);
@@ -143,9 +141,7 @@ impl Node {
     /// The append of the batch in flight failed, and the journal has none of it: its calls are
     /// refused, and nothing is applied.
     pub fn append_failed(&mut self, now: Time) {
-        if self.phase == Phase::Halted {
-            self.phase = Phase::Serving;
-        }
+        self.fate = Fate::Known;
         let pause = match self.disk {
             Disk::Healthy => FIRST_PAUSE,
             Disk::Failing { pause, .. } => pause.times(2).min(MAX_PAUSE),
@@ -186,9 +182,9 @@ impl Node {
         }
     }
 
-    /// Nobody can say whether the journal has the batch in flight. The node stops until
+    /// Nobody can say whether the journal has the batch in flight. The node halts until
     /// `committed` or `append_failed` says.
     pub fn append_unknown(&mut self) {
-        self.phase = Phase::Halted;
+        self.fate = Fate::Unknown;
     }
 }

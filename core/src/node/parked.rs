@@ -8,7 +8,7 @@ use super::Ticket;
 use crate::id::{Seq, UserId};
 use crate::table::Table;
 
-/// How often the rooms of one who waits are told so.
+/// How often the rooms of one who waits are told so, at most.
 pub(super) const WAIT_NOTICE: Span = Span::secs(10);
 
 /// A check that waits.
@@ -19,6 +19,8 @@ pub(super) struct Waiting {
     pub(super) max: usize,
     pub(super) since: Time,
     pub(super) until: Time,
+    /// When its rooms were last told so, or `since`.
+    pub(super) told: Time,
 }
 
 /// What is due of a parked check.
@@ -26,8 +28,8 @@ pub(super) struct Waiting {
 pub(super) enum Due {
     /// Its time is up.
     Over(UserId, Waiting),
-    /// It has waited for so long, and goes on waiting.
-    Beat(UserId, Span),
+    /// It goes on waiting. Its rooms are told, where given, for how long it has waited.
+    Beat(UserId, Option<Span>),
 }
 
 /// The parked checks.
@@ -81,11 +83,15 @@ impl Parked {
         if at > now {
             return None;
         }
-        let waiting = self.take(user)?;
+        let mut waiting = self.take(user)?;
         if waiting.until <= now {
             return Some(Due::Over(user, waiting));
         }
-        let waited = now.since(waiting.since);
+        let tells = now.since(waiting.told) >= WAIT_NOTICE;
+        let waited = tells.then(|| now.since(waiting.since));
+        if tells {
+            waiting.told = now;
+        }
         let next = waiting.until.min(now + beat);
         self.due.insert((next, user));
         self.by_ticket.insert(waiting.ticket, user);

@@ -67,6 +67,7 @@ impl Node {
             max: max.max(1),
             since: now,
             until: now + wait,
+            told: now,
         };
         if wait == Span::ZERO || start < end || self.phase == Phase::Stopping {
             self.answer_check(now, user, &waiting);

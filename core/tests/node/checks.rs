@@ -164,6 +164,34 @@ fn one_who_waits_is_said_to_be_there_four_times_in_each_idle_timeout() {
 }
 
 #[test]
+fn the_rooms_of_one_who_waits_hear_of_it_every_ten_seconds_at_most() {
+    let config = Config {
+        idle_timeout: Span::secs(12),
+        unused_timeout: Span::secs(60),
+        ..Config::default()
+    };
+    let mut shell = Shell::with_pair(config);
+    shell.call(check("ben", Some(1), Span::secs(50)));
+    for _ in 0..49 {
+        shell.pass(Span::secs(1));
+    }
+    let told: Vec<(Time, Span)> = shell
+        .journal
+        .iter()
+        .filter_map(|(at, entry)| match entry {
+            Entry::Implied {
+                implied: Implied::Seen { waiting },
+                ..
+            } => Some((*at, (*waiting)?)),
+            _ => None,
+        })
+        .collect();
+    // It is looked at every three seconds.
+    let times = [12, 24, 36, 48].map(|second| (Time(second * 1_000_000), Span::secs(second)));
+    assert_eq!(told, times);
+}
+
+#[test]
 fn a_check_that_finds_something_or_may_not_wait_is_answered_at_once() {
     let mut shell = Shell::with_pair(Config::default());
     let finds = shell.call(check("ben", Some(0), Span::secs(20)));

@@ -1,7 +1,7 @@
 //! What stops at the door, and what is counted there.
 
 use chat_core::config::{Bucket, RateLimit};
-use chat_core::{Address, Call, Caller, Command, Config, Operate, Span, Ticket};
+use chat_core::{Address, Call, Caller, Command, Config, Node, Operate, Span, Ticket};
 
 use crate::shell::{Shell, check, command, secret, send};
 
@@ -171,4 +171,29 @@ fn the_limits_of_a_node_follow_from_its_configuration() {
     assert_eq!(limit("held"), Some(5));
     // Calls, each stream closed, each participant's wait told of, the first entry, and a tick.
     assert_eq!(limit("pending"), Some(100 + 30 + 10 + 2));
+}
+
+#[test]
+fn a_restart_with_other_rates_charges_by_these() {
+    let limit = |burst| {
+        RateLimit::Bucket(Bucket {
+            per_second: 1,
+            burst,
+        })
+    };
+    let mut shell = Shell::with_pair(Config {
+        rate_limit: limit(1),
+        ..Config::default()
+    });
+    let config = Config {
+        rate_limit: limit(3),
+        ..Config::default()
+    };
+    shell.node = Node::resume(shell.node.hub().clone(), config);
+    // Also before the entry of the restart is committed, as no journal entry fills a bucket.
+    let calls: Vec<_> = (0..2).map(|_| shell.call(send("ann", "hi"))).collect();
+    shell.commit();
+    assert_eq!(calls.map_codes(&shell), [None, None]);
+    let calls: Vec<_> = (0..2).map(|_| shell.call(send("ann", "hi"))).collect();
+    assert_eq!(calls.map_codes(&shell), [None, Some("rate_limited")]);
 }

@@ -246,3 +246,42 @@ fn a_failed_append_ends_a_halt_and_no_stop() {
     let late = shell.call(send("ann", "late"));
     assert_eq!(shell.code(late), Some("shutting_down"));
 }
+
+#[test]
+fn an_append_of_unknown_fate_ends_no_stop() {
+    for stopped_first in [true, false] {
+        let mut shell = Shell::with_pair(Config::default());
+        let said = shell.call(send("ann", "one"));
+        assert!(shell.node.poll_batch(shell.now).is_some());
+        if stopped_first {
+            shell.node.shut_down();
+            shell.node.append_unknown();
+        } else {
+            shell.node.append_unknown();
+            shell.node.shut_down();
+        }
+        let late = shell.call(send("ann", "two"));
+        assert_eq!(shell.code(late), Some("shutting_down"));
+        assert!(!shell.node.finish(shell.now), "the fate is unknown");
+        let first = shell.node.hub().position().next();
+        shell.node.committed(first, shell.now);
+        shell.drain();
+        assert!(matches!(shell.outcome(said), Some(Ok(_))));
+        let late = shell.call(send("ann", "three"));
+        assert_eq!(shell.code(late), Some("shutting_down"));
+        assert!(shell.node.finish(shell.now));
+    }
+}
+
+#[test]
+fn a_failed_append_of_unknown_fate_ends_no_stop() {
+    let mut shell = Shell::with_pair(Config::default());
+    shell.call(send("ann", "one"));
+    assert!(shell.node.poll_batch(shell.now).is_some());
+    shell.node.shut_down();
+    shell.node.append_unknown();
+    shell.node.append_failed(shell.now);
+    let late = shell.call(send("ann", "two"));
+    assert_eq!(shell.code(late), Some("shutting_down"));
+    assert!(shell.node.finish(shell.now));
+}

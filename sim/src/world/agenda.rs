@@ -35,6 +35,8 @@ pub(super) enum Event {
     FaultBegins(u32),
     /// And ends.
     FaultEnds(u32),
+    /// A client whose process was stopped goes on.
+    Awake(u32),
     /// The server comes back.
     Restart,
     /// A step of the steps form.
@@ -70,6 +72,7 @@ impl Event {
             Self::Heal => (16, 0),
             Self::End => (17, 0),
             Self::DrainAgain => (18, 0),
+            Self::Awake(agent) => (19, agent),
         };
         (tag << 58) | (u64::from(id) << 24)
     }

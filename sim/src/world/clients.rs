@@ -32,6 +32,10 @@ pub(super) struct Client {
     pub(super) cut_until: Time,
     /// The process is stopped until then.
     pub(super) asleep_until: Time,
+    /// What arrived meanwhile, in the order in which it did.
+    kept: VecDeque<Event>,
+    /// The one of these that is read now.
+    read: Option<Event>,
     /// It reads nothing from its stream until then.
     pub(super) slow_until: Time,
     /// The stream it believes to have, by the number of its opening.
@@ -65,6 +69,8 @@ impl Client {
             timer_at: Time::MAX,
             cut_until: Time(0),
             asleep_until: Time(0),
+            kept: VecDeque::new(),
+            read: None,
             slow_until: Time(0),
             stream: None,
             stream_slot: None,
@@ -268,14 +274,37 @@ impl World<'_, '_> {
             .at(now + latency + cut, Event::GoneAtServer(slot));
     }
 
-    /// Whether the client's process is stopped: then what arrives waits for it.
+    /// Whether what arrives waits: the client's process is stopped, or has not yet read what came
+    /// before.
     pub(super) fn defer(&mut self, agent: u32, event: Event) -> bool {
-        let until = self.clients[agent as usize].asleep_until;
-        let asleep = until > self.agenda.now();
-        if asleep {
-            self.agenda.at(until, event);
+        let now = self.agenda.now();
+        let client = &mut self.clients[agent as usize];
+        if client.read.take_if(|read| *read == event).is_some() {
+            return false;
         }
-        asleep
+        let waits = client.asleep_until > now || !client.kept.is_empty();
+        if waits {
+            client.kept.push_back(event);
+        }
+        waits
+    }
+
+    /// The client's process goes on: it reads what came first of all that it kept.
+    pub(super) fn awake(&mut self, agent: u32) {
+        let now = self.agenda.now();
+        let client = &mut self.clients[agent as usize];
+        if client.asleep_until > now {
+            return; // stopped again before it went on
+        }
+        let Some(event) = client.kept.pop_front() else {
+            return;
+        };
+        client.read = Some(event);
+        if !client.kept.is_empty() {
+            self.agenda.at(now, Event::Awake(agent));
+        }
+        self.handle(event);
+        self.clients[agent as usize].read = None;
     }
 
     pub(super) fn answer_arrives(&mut self, slot: Slot) {
@@ -357,7 +386,9 @@ impl World<'_, '_> {
         let now = self.now();
         let client = &mut self.clients[agent as usize];
         client.asleep_until = client.asleep_until.max(until);
-        client.user.suspend(now, client.asleep_until);
+        let awake_at = client.asleep_until;
+        client.user.suspend(now, awake_at);
+        self.agenda.at(awake_at, Event::Awake(agent));
         self.settle(agent);
     }
 }

@@ -2,6 +2,7 @@
 //! swapped.
 
 mod milestones;
+mod order;
 
 use super::*;
 use crate::history::Record;

@@ -7,8 +7,8 @@ use chat_types::{Config, Span, Time};
 use sim_model::protocol::User;
 use sim_model::server::Ticket;
 
-/// The longest span between two signs of life of a check that waits; and how long a check has
-/// waited at least when its rooms are given a notice.
+/// The longest span between two signs of life of a check that waits; and the shortest one from its
+/// beginning to the first notice that its rooms are given, and between two such notices.
 const LONGEST_BEAT: Span = Span::secs(10);
 
 /// A check that waits.
@@ -19,6 +19,8 @@ struct Wait {
     until: Time,
     /// When the server looks at it next.
     next: Time,
+    /// When its rooms were last given a notice, or `since`.
+    noticed: Time,
 }
 
 /// What is due of a waiting check.
@@ -53,6 +55,7 @@ impl Waits {
             since,
             until,
             next,
+            noticed: since,
         };
         self.waits.insert(user, wait);
     }
@@ -96,8 +99,12 @@ impl Waits {
         wait.next = wait.until.min(at + beat(config));
         self.by_next.remove(&(next, user));
         self.by_next.insert((wait.next, user));
-        let waited = at.since(wait.since);
-        Some(Ripe::Beat(user, (waited >= LONGEST_BEAT).then_some(waited)))
+        let is_noticed = at.since(wait.noticed) >= LONGEST_BEAT;
+        if is_noticed {
+            wait.noticed = at;
+        }
+        let waited = is_noticed.then(|| at.since(wait.since));
+        Some(Ripe::Beat(user, waited))
     }
 }
 

@@ -359,6 +359,7 @@ impl<'a, 'o> World<'a, 'o> {
         self.next_swap = self.steps + gap / 2 + self.swaps.below(gap);
     }
 
+    /// Shows the judges how large every collection is.
     fn report_sizes(&mut self) {
         let at = self.now();
         let Some(node) = self.server.node.as_ref() else {

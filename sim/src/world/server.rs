@@ -539,6 +539,8 @@ impl World<'_, '_> {
     /// The server dies, and every connection with it.
     pub(super) fn crash(&mut self, how: Outage, down_for: Span) {
         let now = self.now();
+        // The next life may have other limits.
+        self.report_sizes();
         if self.server.node.take().is_none() {
             return;
         }

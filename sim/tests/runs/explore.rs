@@ -100,7 +100,7 @@ fn check(plan: &Plan) {
                 assert!(by.0 >= 1_000);
                 continue;
             }
-            LoseReplies | Operator(_) => continue,
+            Configure(_) | LoseReplies | Operator(_) => continue,
         };
         assert!(lasts >= 1_000, "{fault:?}");
         assert!(fault.at.0 + lasts <= plan.duration.0, "{fault:?}");
@@ -167,7 +167,10 @@ fn every_kind_of_thing_is_drawn_now_and_then() {
         "race depth",
         "no faults",
         "crash for",
-        "unsynced lost",
+        "unsynced entries lost",
+        "stop for",
+        "configure",
+        "ban_address",
         "partition",
         "suspend",
         "slow readers",

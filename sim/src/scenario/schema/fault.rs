@@ -80,6 +80,8 @@ pub(super) fn fault() -> Value {
         "stop": ["down_for"],
         "lose_unsynced": ["crash"]
     });
+    let goes_down = ["crash", "stop"].map(|kind| json!({ "required": [kind] }));
+    fault["dependentSchemas"] = json!({ "down_for": { "anyOf": goes_down } });
     fault
 }
 

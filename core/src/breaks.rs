@@ -131,12 +131,15 @@ impl Breaks {
         }
     }
 
-    /// What the level fell by until `now` is written down, before bosses become others.
-    pub(crate) fn settle(&mut self, now: Time, boss: Boss) {
-        let level = self.mood(now, boss).boss_alert;
+    /// What the level fell by until `now` is written down, when bosses become others. The begun
+    /// cool-down is from now on one of theirs: a shorter one may be over now, and is only one.
+    pub(crate) fn settle(&mut self, now: Time, before: Boss, after: Boss) {
+        let level = self.mood(now, before).boss_alert;
         let falls = u64::from(self.alert - level);
         self.alert = level;
-        self.alerted_at += boss.cooldown().times(falls);
+        self.alerted_at += before.cooldown().times(falls);
+        let earliest = Time(now.0.saturating_sub(after.cooldown().0));
+        self.alerted_at = self.alerted_at.max(earliest);
     }
 
     pub(crate) fn validate(&self) -> Result<(), String> {
@@ -348,9 +351,20 @@ mod tests {
         let mut breaks = worn_out(5);
         let (slow, fast) = (boss(50, 300), boss(50, 10));
         let now = START + Span::secs(305);
-        breaks.settle(now, slow);
+        breaks.settle(now, slow, fast);
         let level = |seconds: u64| breaks.mood(START + Span::secs(seconds), fast).boss_alert;
         assert_eq!((level(305), level(309), level(310)), (4, 4, 3));
+    }
+
+    #[test]
+    fn a_shorter_cool_down_lets_one_level_fall_when_it_comes() {
+        let (slow, fast) = (boss(50, 300), boss(50, 10));
+        for (comes, now, then) in [(309, 4, 3), (310, 3, 2), (311, 3, 2), (599, 3, 2)] {
+            let mut breaks = worn_out(5);
+            breaks.settle(START + Span::secs(comes), slow, fast);
+            let level = |seconds: u64| breaks.mood(START + Span::secs(seconds), fast).boss_alert;
+            assert_eq!((level(comes), level(comes + 10)), (now, then), "{comes} s");
+        }
     }
 
     #[test]

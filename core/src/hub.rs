@@ -421,12 +421,13 @@ impl Hub {
     fn resume(&mut self, at: Time, config: &Config) {
         let down = at.since(self.now);
         self.now = self.now.max(at);
-        let boss = self.boss();
+        let before = self.boss();
         self.config = config.clone();
+        let after = self.boss();
         for user in self.users.sorted_keys() {
             let (now, grace) = (self.now, self.config.reconnect_grace);
             let participant = self.user_mut(user);
-            participant.breaks.settle(now, boss);
+            participant.breaks.settle(now, before, after);
             let had_stream = participant.streams > 0;
             participant.shift(down, now, grace);
             if had_stream {

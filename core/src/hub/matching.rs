@@ -9,6 +9,7 @@ use crate::command::EnterQueue;
 use crate::event::{Body, EndReason};
 use crate::id::{RoomId, UserId};
 use crate::name::is_line;
+use crate::participant::Presence;
 use crate::queue::{Fit, Taste, Waiter};
 use crate::reject::{Accepted, Argument, Reject};
 use crate::reply::{Reply, WasWaiting};
@@ -156,6 +157,12 @@ impl Hub {
         }
         let pair = [self.who(newcomer), self.who(partner)];
         self.post(room, Body::Found(pair), None);
+        // A stream that closed while its owner waited was told to nobody.
+        for user in [newcomer.min(partner), newcomer.max(partner)] {
+            if matches!(self.user(user).presence, Presence::Grace { .. }) {
+                self.tell_partner_away(user);
+            }
+        }
         room
     }
 

@@ -145,6 +145,36 @@ fn the_boss_calms_down_while_the_server_is_off_and_by_what_it_was_told_then() {
 }
 
 #[test]
+fn one_level_falls_at_most_when_a_restart_shortens_the_cool_down() {
+    assert_snapshot!(check("
+        config boss_alertness=100 boss_alertness_cooldown=5m
+        0s ann arrive
+           ann break take_a_break
+           ann break take_a_break
+           ann break take_a_break
+           ann break take_a_break
+        299s ann mood
+        299s resume boss_alertness_cooldown=10s
+             ann mood
+        308s ann mood
+        309s ann mood
+        319s ann mood
+    "), @r"
+    0s ann arrive ⇒ user_1 is here; next 1m
+    ann break take_a_break ⇒ user_1 on take_a_break, stress 0, boss 1, told at 0s; next 5m
+    ann break take_a_break ⇒ user_1 on take_a_break, stress 0, boss 2, told at 0s
+    ann break take_a_break ⇒ user_1 on take_a_break, stress 0, boss 3, told at 0s
+    ann break take_a_break ⇒ user_1 on take_a_break, stress 0, boss 4, told at 0s
+    299s ann mood ⇒ stress 4, boss 4
+    299s resume boss_alertness_cooldown=10s ⇒ done; next 599s
+    ann mood ⇒ stress 4, boss 3
+    308s ann mood ⇒ stress 5, boss 3
+    309s ann mood ⇒ stress 5, boss 2
+    319s ann mood ⇒ stress 5, boss 1
+    ");
+}
+
+#[test]
 fn a_zero_cool_down_is_a_second() {
     assert_snapshot!(check("
         config boss_alertness=100 boss_alertness_cooldown=0s

@@ -167,6 +167,53 @@ fn a_pair_room_ends_when_the_grace_is_over() {
 }
 
 #[test]
+fn a_partner_is_told_of_a_grace_that_began_before_the_match() {
+    assert_snapshot!(check("
+        config matching=interests interest_patience=20s
+        0s  ann enter_queue as=ann interests=tea
+            ann open_stream
+        1s  ben enter_queue as=ben interests=jam
+            ben open_stream
+        2s  ann close_stream
+            ben close_stream
+        21s ben typing
+        22s ann leave_chat
+        # One is in grace, and the other has just called.
+            ann enter_queue
+            ann open_stream
+        23s ann close_stream
+            dan enter_queue as=dan
+            ann typing
+    "), @r"
+    0s  ann enter_queue as=ann interests=tea ⇒ user_1 waits at 1, estimated wait unknown; next 20s
+    ann open_stream ⇒ done
+    1s  ben enter_queue as=ben interests=jam ⇒ user_2 waits at 2, estimated wait unknown
+    ben open_stream ⇒ done
+    2s  ann close_stream ⇒ done
+    ben close_stream ⇒ done
+    21s ben typing ⇒ done; next 62s
+        ~ room_1 ben types
+        room_1/1 chatroom.found ben and ann → ann#1 ben#1
+        room_1/2 partner.away ann → ben#2
+        room_1/3 partner.away ben → ann#2
+        room_1/4 partner.reconnected ben → ann#3
+    22s ann leave_chat ⇒ left; next 321s
+        room_1/5 partner.reconnected ann → ben#3
+        room_1/6 partner.disconnected left → ben#4
+    # One is in grace, and the other has just called.
+    ann enter_queue ⇒ user_1 waits at 1, estimated wait 20.5s
+    ann open_stream ⇒ done
+    23s ann close_stream ⇒ done; next 83s
+    dan enter_queue as=dan ⇒ user_3 matched with ann in room_2
+        room_2/1 chatroom.found dan and ann → ann#4 dan#1
+        room_2/2 partner.away ann → dan#2
+    ann typing ⇒ done
+        ~ room_2 ann types
+        room_2/3 partner.reconnected ann → dan#3
+    ");
+}
+
+#[test]
 fn going_away_leaves_the_queue() {
     assert_snapshot!(check("
         0s  ann enter_queue

@@ -73,11 +73,16 @@ async fn back(http: &Http, posted: Posted) -> Result<Response, Refused> {
     let performed = http.service.ask(Tool::History, asked, &origin).await;
     let me = performed.facts.as_ref().and_then(|facts| facts.me.as_ref());
     match (&performed.outcome, me) {
-        // Which room does not matter here.
-        (Err(refusal), _) if refusal.code != "room_ambiguous" => Err(refusal.clone().into()),
+        (Err(refusal), _) if !is_of_rooms(refusal) => Err(refusal.clone().into()),
         (Ok(_) | Err(_), Some(me)) => Ok(ok(&place(me))),
         (Ok(_) | Err(_), None) => Err(Refusal::from(Reject::UnknownHandle).into()),
     }
+}
+
+/// Whether only the room is refused: in none, in several, or in one that has ended. Which one it is
+/// does not matter to one that comes back.
+fn is_of_rooms(refusal: &Refusal) -> bool {
+    matches!(refusal.code, "room_ambiguous" | "chat_ended")
 }
 
 fn place(me: &Me) -> Value {

@@ -91,6 +91,27 @@ async fn one_comes_back_with_its_handle_and_leaves_for_good() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn one_comes_back_from_no_room_and_from_a_chat_that_ended() {
+    let world = World::start(Setup::default()).await;
+    let mut ann = world.register("Ann").await;
+    let mut ben = world.register("Ben").await;
+    for person in [&mut ann, &mut ben] {
+        ok(&person.post("/tools/leave_chat", json!({})).await);
+        let back = ok(&person.post("/reconnect", json!({})).await);
+        assert_eq!(back["rooms"], json!([]));
+        ok(&person.post("/tools/enter_queue", json!({})).await);
+    }
+    let back = ok(&ann.post("/reconnect", json!({})).await);
+    assert!(back["room_id"].is_string(), "{back}");
+    ok(&ben.post("/tools/leave_chat", json!({})).await);
+    for person in [&mut ann, &mut ben] {
+        let back = ok(&person.post("/reconnect", json!({})).await);
+        assert_eq!(back["user_id"], person.user);
+        assert_eq!(back["rooms"], json!([]));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn to_register_again_with_the_key_is_no_second_one() {
     let world = World::start(Setup::default()).await;
     let body = json!({ "username": "Ann", "request_key": "kJ3v9QmX2hTz7pLw8RbYcA" });

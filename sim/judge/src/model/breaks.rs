@@ -49,12 +49,16 @@ impl Feelings {
         )
     }
 
-    /// The alert value becomes the level at `now`, under the cooldown that was valid. // 10.4
-    pub(super) fn settle(&mut self, now: Time, cooldown: Span) {
-        let (_, level) = self.at(now, cooldown);
+    /// The alert value becomes the level at `now`, under the cooldown that was valid. The begun
+    /// cooldown lasts as long as the one that is valid from here on. // 10.4
+    pub(super) fn settle(&mut self, now: Time, was: Span, is: Span) {
+        let (_, level) = self.at(now, was);
         let fallen = self.alert - level;
         self.alert = level;
-        self.alert_at += cooldown.times(u64::from(fallen));
+        self.alert_at += was.times(u64::from(fallen));
+        if now.since(self.alert_at) > is {
+            self.alert_at = Time(now.0 - is.0);
+        }
     }
 }
 

@@ -75,12 +75,12 @@ impl Model {
         let down = at.since(self.now);
         self.now = self.now.max(at); // 2.6 (1)
         let users: Vec<User> = self.people.numbers().into_iter().map(User).collect();
-        let cooldown = self.cooldown();
-        for &user in &users {
-            let now = self.now;
-            self.person_mut(user).feelings.settle(now, cooldown); // 2.6 (2), 10.4
-        }
+        let was = self.cooldown();
         self.config = config.clone();
+        let (now, is) = (self.now, self.cooldown());
+        for &user in &users {
+            self.person_mut(user).feelings.settle(now, was, is); // 2.6 (2), 10.4
+        }
         for &user in &users {
             // 2.6 (3)
             if self.person(user).presence.streams > 0 {

@@ -9,6 +9,7 @@ use sim_model::protocol::{Answer, Outcome, Refusal, Room, User};
 
 use super::deadline::Deadline;
 use super::names::{MAX_NAME, is_line};
+use super::presence::State;
 use super::room::{Kind, RoomState};
 use super::{Model, What, refuse};
 
@@ -347,6 +348,11 @@ impl Model {
         }
         let pair = [user, partner];
         self.post(room, What::Found { pair }, None); // 6.6 (4)
+        for each in [user.min(partner), user.max(partner)] {
+            if self.presence(each) == Some(State::Grace) {
+                self.post(room, What::PartnerAway, Some(each)); // 6.6 (5)
+            }
+        }
         (room, partner)
     }
 

@@ -51,6 +51,26 @@ fn breaks_relieve_alarm_and_are_held() {
 }
 
 #[test]
+fn a_shorter_cooldown_lets_one_level_fall_at_the_restart() {
+    let mut s = Script::new(|c| {
+        c.boss_alertness = 100;
+        c.boss_alertness_cooldown = Span::secs(300);
+    });
+    s.call(0, 'a', rest()).unwrap();
+    s.call(0, 'a', rest()).unwrap();
+    s.call(0, 'a', rest()).unwrap();
+    let user = User(1);
+    assert_eq!(s.model.mood(user, secs(299)), Some((4, 3)));
+    let mut config = s.model.config().clone();
+    config.boss_alertness_cooldown = Span::secs(10);
+    let config = Box::new(config);
+    s.entry(299, &Entry::Resumed { config });
+    let level = |at| s.model.mood(user, secs(at)).map(|(_, level)| level);
+    let at = [299, 308, 309, 318, 319];
+    assert_eq!(at.map(level), [2, 2, 1, 1, 0].map(Some));
+}
+
+#[test]
 fn a_read_is_followed_by_a_seen_in_the_last_three_quarters() {
     let mut s = Script::new(|c| c.idle_timeout = Span::secs(100));
     s.call(0, 'a', rest()).unwrap();

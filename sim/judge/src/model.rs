@@ -239,7 +239,7 @@ impl Model {
     /// What is owed for a call under a remembered key; none for another key. // 3
     #[must_use]
     pub fn repeat(&self, user: User, key: u128, op: &Op) -> Option<Owed> {
-        let remembered = self.person(user).keys.get(key)?;
+        let remembered = self.people.get(user.0)?.keys.get(key)?;
         if remembered.op != *op {
             return Some(self.owe(Some(user), Err(refuse("request_key_reused"))));
         }

@@ -276,6 +276,10 @@ fn a_key_gives_the_first_outcome_and_renews_presence() {
     assert_eq!(nobody.outcome.unwrap_err().code, "handle_required");
     assert_eq!(nobody.caller, None);
     assert!(s.keyed(58, 9, 'b', login("bob")).outcome.is_ok());
+    // One that is gone remembers nothing. // 9.4
+    assert!(s.model.repeat(User(2), 9, &login("bob")).is_some());
+    s.call(59, 'b', Op::Unregister).unwrap();
+    assert_eq!(s.model.repeat(User(2), 9, &login("bob")), None);
 }
 
 #[test]

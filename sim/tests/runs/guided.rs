@@ -408,3 +408,20 @@ fn faults_at_milestones_are_drawn_and_strike() {
     });
     assert!(crashed.count() > 0, "of {}", crashes.len());
 }
+
+#[test]
+fn most_recoveries_of_drawn_flows_begin_from_a_snapshot() {
+    use sim::sometimes::Point;
+    let crashes = |fault: &sim::plan::Fault| matches!(fault.kind, FaultKind::Crash { .. });
+    let (mut crashed, mut from_snapshot) = (0, 0);
+    for seed in 0..2_000 {
+        let plan = vary(&blank(), seed, Mix::Mixed).plan;
+        if plan.faults.iter().any(crashes) {
+            let tally = world::run(&plan, seed, &Progress::default(), None).tally;
+            crashed += u32::from(tally.count(Point::Crash) > 0);
+            from_snapshot += u32::from(tally.count(Point::FromSnapshot) > 0);
+        }
+    }
+    assert!(crashed > 100, "{crashed}");
+    assert!(from_snapshot * 2 > crashed, "{from_snapshot} of {crashed}");
+}

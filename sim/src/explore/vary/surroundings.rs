@@ -97,8 +97,8 @@ fn client(plan: &mut Plan, dice: &mut Dice) {
 
 /// Snapshots so often that a crash finds one: what one lacks is missed only behind it.
 pub(super) fn snapshots(capacity: &mut Capacity, dice: &mut Dice) {
-    if !dice.one_in(3) {
-        capacity.snapshot_every = dice.pick(&[1, 2, 5, 10, 20, 50]);
+    if !dice.one_in(5) {
+        capacity.snapshot_every = dice.pick(&[1, 1, 2, 5, 10, 20, 50]);
         dice.say(format!("snapshot every {}", capacity.snapshot_every));
     }
 }

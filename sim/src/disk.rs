@@ -81,6 +81,11 @@ impl Disk {
         }
     }
 
+    /// Whether a crash may come.
+    pub(crate) fn keeps_entries(&self) -> bool {
+        self.keep == Keep::Entries
+    }
+
     /// Whether a recovery begins from a snapshot.
     pub(crate) const fn has_snapshot(&self) -> bool {
         self.snapshot.is_some()

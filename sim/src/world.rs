@@ -6,7 +6,7 @@
 //! `agenda.rs` is the clock and the heap, `arrivals.rs` says when users come, `clients.rs` is their
 //! side, `network.rs` and `streams.rs` are what lies between, `race.rs` perturbs the order of what is
 //! under way, `server.rs` is the Node with its disk and the time it takes, `faults.rs` makes things
-//! go wrong, `script.rs` performs the steps form, `watch.rs` is told of it all, and `branch.rs`
+//! go wrong, `mishaps.rs` some more behind turns of a recipe, `script.rs` performs the steps form, `watch.rs` is told of it all, and `branch.rs`
 //! draws chance anew.
 
 pub mod abstraction;
@@ -15,6 +15,7 @@ pub(crate) mod arrivals;
 mod branch;
 mod clients;
 mod faults;
+mod mishaps;
 mod network;
 mod race;
 mod script;
@@ -31,7 +32,7 @@ use chat_core::{Span, Time, mix};
 use crate::draw::{Actor, Draw};
 use crate::history::{Observer, WorldRecord};
 use crate::metrics::Metrics;
-use crate::plan::{Plan, Workload};
+use crate::plan::{Fault, Plan, Workload};
 use crate::report::Timeline;
 use crate::runner::{Progress, SeedOutcome};
 use crate::sometimes::Point;
@@ -103,6 +104,8 @@ struct World<'a, 'o> {
     server: Server,
     slots: Slots,
     weather: Weather,
+    /// Faults beside those of the plan.
+    mishaps: Vec<Fault>,
     race: Option<Racing>,
     watch: Watch<'o>,
     timeline: Timeline,
@@ -193,6 +196,7 @@ impl<'a, 'o> World<'a, 'o> {
             server: Server::new(plan, seed),
             slots: Slots::default(),
             weather: Weather::new(seed),
+            mishaps: Vec::new(),
             race: Racing::new(plan, seed),
             watch,
             timeline: Timeline::new(bucket),

@@ -106,6 +106,8 @@ pub enum Actor {
     Schedule,
     /// What exploring changes in a scenario.
     Vary,
+    /// What else goes wrong behind a turn of a recipe.
+    Mishap,
     /// A virtual user's own choices.
     User(u32),
     /// What the network does to a virtual user's packets.
@@ -122,6 +124,7 @@ impl Actor {
             Self::TwinSwaps => 4,
             Self::Schedule => 5,
             Self::Vary => 6,
+            Self::Mishap => 7,
             Self::User(n) => (1 << 32) | u64::from(n),
             Self::Link(n) => (2 << 32) | u64::from(n),
         }

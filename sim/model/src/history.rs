@@ -2,7 +2,7 @@
 
 use chat_types::{Span, Time};
 
-use crate::plan::{Delivery, Outage};
+use crate::plan::{Delivery, Fault, Outage};
 use crate::protocol::{Agent, CallId, Op, Outcome, Saw, User};
 use crate::server::ServerRecord;
 
@@ -176,6 +176,9 @@ pub enum Wire<'a> {
         agent: Agent,
         length: Option<Span>,
     },
+    /// This fault is on its way, which the plan does not have. It is counted behind the plan's own
+    /// and those before it.
+    Mishap { at: Time, fault: &'a Fault },
     /// A fault of the plan (an index into its faults) struck these users.
     Struck {
         at: Time,

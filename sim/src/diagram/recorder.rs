@@ -547,6 +547,8 @@ impl Observer for Recorder<'_> {
                 let at = self.since_start(at);
                 self.disconnected(at, agent, length);
             }
+            // What it does is seen at those whom it strikes.
+            Wire::Mishap { .. } => {}
             Wire::Struck { at, fault, victims } => {
                 let at = self.since_start(at);
                 self.struck(at, fault, victims);

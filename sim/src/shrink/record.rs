@@ -38,6 +38,8 @@ pub(super) struct Scribe {
     calls: BTreeMap<(Agent, CallId), usize>,
     /// The step whose request the server took up last.
     served: Option<usize>,
+    /// Faults that the plan does not have.
+    mishaps: Vec<Fault>,
     /// Whom each fault struck.
     struck: BTreeMap<usize, Vec<u32>>,
     /// Texts said, and the first step that said each.
@@ -63,6 +65,7 @@ impl Scribe {
             steps: Vec::new(),
             ways: BTreeMap::new(),
             calls: BTreeMap::new(),
+            mishaps: Vec::new(),
             served: None,
             struck: BTreeMap::new(),
             said: BTreeMap::new(),
@@ -74,10 +77,12 @@ impl Scribe {
         self.write_ways(to);
         self.steps.sort_by_key(|step| step.at);
         let mut faults: Vec<Fault> = Vec::new();
-        for (index, fault) in plan.faults.iter().enumerate() {
+        let mishaps = std::mem::take(&mut self.mishaps);
+        for (index, fault) in plan.faults.iter().chain(&mishaps).enumerate() {
             let struck = self.struck.remove(&index);
             faults.extend(named(fault, struck).map(|fault| until_healed(fault, plan.duration)));
         }
+        faults.sort_by_key(|fault| fault.at);
         for step in &mut self.steps {
             if let Step::Disconnect(Some(length)) = &mut step.what {
                 *length = (*length).min(plan.duration - step.at);
@@ -512,6 +517,7 @@ impl Observer for Scribe {
             } => {
                 self.step(at, agent, Step::Disconnect(Some(length)));
             }
+            Wire::Mishap { fault, .. } => self.mishaps.push(fault.clone()),
             Wire::Struck { fault, victims, .. } => {
                 let users: Vec<u32> = victims
                     .iter()

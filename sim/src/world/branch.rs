@@ -3,7 +3,8 @@
 //! All chance of a world comes from generators that are keyed by one number, its key. A turn of a
 //! recipe makes a new key from the old one, the step and the branch's number, and keys all of them
 //! again: the network, the clients' own choices and thinking times, service and commit times, whom
-//! faults strike, the race schedule, and as whom later users arrive. Only the Hub's own randomness
+//! faults strike, the race schedule, and as whom later users arrive. Something more may go wrong
+//! right behind it (`mishaps`). Only the Hub's own randomness
 //! and the swaps of the Hub are as before: the first belongs to the core, the second must change
 //! nothing.
 
@@ -83,6 +84,7 @@ impl<'a> World<'a, '_> {
         }
         let later = self.arrivals.as_mut_slice();
         recast(self.plan, later, &mut draw(Actor::Arrivals));
+        self.perhaps_a_mishap(&mut draw(Actor::Mishap));
     }
 
     /// A copy of the world in which chance is drawn anew from here; of branch 0, one that goes on
@@ -101,6 +103,7 @@ impl<'a> World<'a, '_> {
             server: self.server.clone(),
             slots: self.slots.clone(),
             weather: self.weather.clone(),
+            mishaps: self.mishaps.clone(),
             race: self.race.clone(),
             watch: self.watch.unobserved(),
             timeline: self.timeline.clone(),
@@ -146,6 +149,7 @@ mod tests {
     use crate::plan::{Plan, Race, Schedule};
     use crate::runner::Progress;
     use crate::scenario::parse;
+    use chat_core::Span;
 
     const CROWD: &str = "
 name: crowd
@@ -239,5 +243,51 @@ faults:
         let plain = run(&plan, 3, &Progress::default(), None).trace_hash;
         plan.recipe = "s99999999:1".parse().unwrap();
         assert_eq!(run(&plan, 3, &Progress::default(), None).trace_hash, plain);
+    }
+
+    /// Without a fault in the plan: what goes wrong does so behind turns alone.
+    #[test]
+    fn behind_a_turn_something_may_go_wrong_that_the_plan_does_not_have() {
+        #[derive(Default)]
+        struct Mishaps(Vec<String>);
+        impl crate::history::Observer for Mishaps {
+            fn observe(&mut self, _: &crate::history::Record<'_>) {}
+            fn observe_world(&mut self, _: &crate::history::WorldRecord<'_>) {}
+            fn observe_wire(&mut self, wire: &crate::history::Wire<'_>) {
+                if let crate::history::Wire::Mishap { fault, .. } = wire {
+                    assert!(fault.at < Span::secs(6), "{fault:?}");
+                    self.0.push(format!("{:?}", fault.kind));
+                }
+            }
+        }
+        let mut plan = crowd();
+        plan.faults.clear();
+        let mut of = |recipe: &str| {
+            plan.recipe = recipe.parse().unwrap();
+            let mut seen = Mishaps::default();
+            let outcome = run(&plan, 7, &Progress::default(), Some(&mut seen));
+            assert_eq!(outcome.violations, [], "{recipe}");
+            seen.0
+        };
+        assert!(of("").is_empty());
+        let drawn: Vec<_> = (1..60)
+            .map(|branch| of(&format!("s500:{branch}")))
+            .collect();
+        let with = drawn.iter().filter(|one| !one.is_empty()).count();
+        assert!((15..45).contains(&with), "{with}");
+        let all = format!("{drawn:?}");
+        for kind in [
+            "Kick",
+            "Mute",
+            "Ban",
+            "Partition",
+            "LoseReplies",
+            "FailDisk",
+        ] {
+            assert!(all.contains(kind), "{kind}");
+        }
+        // Nothing was kept that a server could come back from.
+        assert!(!all.contains("Crash"));
+        assert_eq!(of("s500:9"), of("s500:9"));
     }
 }

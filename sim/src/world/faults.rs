@@ -107,7 +107,7 @@ impl Weather {
 impl World<'_, '_> {
     /// The moment of a fault has come. One with a milestone strikes when that is reached.
     pub(super) fn fault_begins(&mut self, index: u32) {
-        match self.plan.faults[index as usize].milestone {
+        match self.fault(index).milestone {
             None => self.strike(index),
             Some(milestone) => {
                 let before = self.reached(milestone.reached);
@@ -150,8 +150,7 @@ impl World<'_, '_> {
     }
 
     fn strike(&mut self, index: u32) {
-        let plan = self.plan;
-        let kind = &plan.faults[index as usize].kind;
+        let kind = &self.fault(index).kind.clone();
         let now = self.now();
         self.timeline.mark(now.since(START), label(kind));
         let lasting = match kind {
@@ -222,7 +221,7 @@ impl World<'_, '_> {
 
     /// Most faults end by the clock alone; here are those at whose end something happens.
     pub(super) fn fault_ends(&mut self, index: u32) {
-        match self.plan.faults[index as usize].kind {
+        match self.fault(index).kind {
             FaultKind::SlowReaders { .. } => self.all_read_on(),
             FaultKind::FailDisk { .. } => self.fate_known(),
             FaultKind::Down { .. }

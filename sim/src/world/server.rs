@@ -114,6 +114,11 @@ impl Server {
         }
     }
 
+    /// Whether there is something to come back from.
+    pub(super) fn can_crash(&self) -> bool {
+        self.disk.keeps_entries()
+    }
+
     /// How many lives it had, as far as anyone tells them apart.
     pub(super) fn lives(&self) -> u64 {
         u64::from(self.life.min(3))

@@ -400,3 +400,23 @@ fn what_a_milestone_counts_before_it_matters_need_not_be_counted() {
             .collect::<Vec<_>>(),
     );
 }
+
+#[test]
+fn what_went_wrong_behind_a_turn_is_written_as_a_fault() {
+    let text = "phases: [{ duration: 1ms, arrival_count: 3 }]\n\
+                scenarios: [{ name: guest, flow: [login, { loop: { count: 40, steps: [check, { think: 50ms }] } }] }]\n\
+                duration: 3s\n";
+    let mut plan = parse("guests.yaml", text).expect("a scenario");
+    let run: Run = |plan, seed, progress, also| run_by_rule(muted, plan, seed, progress, also);
+    let mutes = (1..40).find(|branch| {
+        plan.recipe = format!("s60:{branch}").parse().expect("a recipe");
+        !run(&plan, plan.seed, &Progress::default(), None)
+            .violations
+            .is_empty()
+    });
+    assert!(mutes.is_some(), "a branch in which somebody is muted");
+    let shrunk = shrunk(&plan, "planted", run).expect("steps");
+    assert!(shrunk.plan.recipe.is_plain());
+    assert_eq!(shrunk.plan.faults.len(), 1, "{}", shrunk.to_yaml());
+    assert!(shrunk.to_yaml().contains("mute"), "{}", shrunk.to_yaml());
+}

@@ -203,7 +203,7 @@ fn line(server: &Config, nth: u32, dice: &mut Dice, steps: &mut Vec<Step>) {
 /// Breaks: one or a few, or so many that the boss is alarmed.
 fn rest(server: &Config, dice: &mut Dice, steps: &mut Vec<Step>) {
     for _ in 0..dice.pick(&[1, 1, 2, 3]) {
-        let kind = dice.coin().then(|| dice.pick(&BreakKind::ALL));
+        let kind = dice.coin().then(|| dice.pick(BreakKind::ALL));
         let excuse = said::excuse(server.max_excuse, dice);
         let rest = Step::Call(Verb::Break { kind, excuse });
         if dice.one_in(4) {

@@ -59,7 +59,7 @@ impl World<'_, '_> {
         let third = Ratio::new(1, 3).unwrap_or_default();
         let victims = Victims::Share(third);
         let lose_unsynced = draw.below(2) == 0;
-        match draw.below(13) {
+        match draw.below(14) {
             0 | 1 => FaultKind::Operator(OperatorAct::Kick { user }),
             2 | 3 => FaultKind::Operator(OperatorAct::Mute { user }),
             4 => FaultKind::Operator(OperatorAct::Unmute { user }),
@@ -71,12 +71,12 @@ impl World<'_, '_> {
                 duration,
                 unknown: lose_unsynced,
             },
-            // A disk that no crash was planned for keeps nothing to come back from.
-            10 if self.server.can_crash() => FaultKind::Crash {
+            // A long journal that no crash was planned for keeps nothing to come back from.
+            10 | 11 if self.server.can_crash() => FaultKind::Crash {
                 down_for: duration,
                 lose_unsynced,
             },
-            10 | 11 => FaultKind::Partition { victims, duration },
+            10..=12 => FaultKind::Partition { victims, duration },
             _ => FaultKind::LoseReplies,
         }
     }

@@ -11,7 +11,7 @@ use super::agenda::Event;
 use super::{Phase, START, World};
 use crate::draw::{Draw, Ratio};
 use crate::history::{Observer as _, Wire};
-use crate::plan::{Fault, FaultKind, Need, OperatorAct, Victims};
+use crate::plan::{Fault, FaultKind, Need, OperatorAct, OperatorVerb, Outage, Victims};
 
 /// How soon it strikes, at most: within the round trip, or while clients wait for one another.
 const SOON: [Span; 3] = [Span::millis(1), Span::millis(30), Span::millis(300)];
@@ -23,6 +23,23 @@ const LONG: [Span; 4] = [
     Span::secs(1),
     Span::secs(3),
 ];
+
+/// What operators do: mostly what takes the stick, the room or the place in line away.
+const VERBS: [OperatorVerb; 10] = [
+    OperatorVerb::Kick,
+    OperatorVerb::Kick,
+    OperatorVerb::Mute,
+    OperatorVerb::Mute,
+    OperatorVerb::Ban,
+    OperatorVerb::Close,
+    OperatorVerb::Unmute,
+    OperatorVerb::Unban,
+    OperatorVerb::BanAddress,
+    OperatorVerb::UnbanAddress,
+];
+
+/// How the server goes down.
+const OUTAGES: [Outage; 3] = [Outage::Crash, Outage::CrashUnsynced, Outage::Stop];
 
 impl World<'_, '_> {
     /// Draws whether something goes wrong soon, and what.
@@ -55,28 +72,24 @@ impl World<'_, '_> {
     }
 
     fn mishap(&self, duration: Span, draw: &mut Draw) -> FaultKind {
-        let user = None;
         let third = Ratio::new(1, 3).unwrap_or_default();
         let victims = Victims::Share(third);
-        let lose_unsynced = draw.below(2) == 0;
         match draw.below(14) {
-            0 | 1 => FaultKind::Operator(OperatorAct::Kick { user }),
-            2 | 3 => FaultKind::Operator(OperatorAct::Mute { user }),
-            4 => FaultKind::Operator(OperatorAct::Unmute { user }),
-            5 => FaultKind::Operator(OperatorAct::Close { user }),
-            6 => FaultKind::Operator(OperatorAct::Ban { user }),
-            7 => FaultKind::Operator(OperatorAct::Unban { user }),
-            8 => FaultKind::Suspend { victims, duration },
-            9 => FaultKind::FailDisk {
+            0..=6 => FaultKind::Operator(OperatorAct {
+                verb: VERBS[below(draw, VERBS.len())],
+                user: None,
+            }),
+            7 => FaultKind::Suspend { victims, duration },
+            8 => FaultKind::FailDisk {
                 duration,
-                unknown: lose_unsynced,
+                unknown: draw.below(2) == 0,
             },
             // A long journal that no crash was planned for keeps nothing to come back from.
-            10 | 11 if self.server.can_crash() => FaultKind::Crash {
+            9 | 10 if self.server.can_crash() => FaultKind::Down {
                 down_for: duration,
-                lose_unsynced,
+                how: OUTAGES[below(draw, OUTAGES.len())],
             },
-            10..=12 => FaultKind::Partition { victims, duration },
+            9..=11 => FaultKind::Partition { victims, duration },
             _ => FaultKind::LoseReplies,
         }
     }

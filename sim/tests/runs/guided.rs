@@ -412,7 +412,7 @@ fn faults_at_milestones_are_drawn_and_strike() {
 #[test]
 fn most_recoveries_of_drawn_flows_begin_from_a_snapshot() {
     use sim::sometimes::Point;
-    let crashes = |fault: &sim::plan::Fault| matches!(fault.kind, FaultKind::Crash { .. });
+    let crashes = |fault: &sim::plan::Fault| matches!(fault.kind, FaultKind::Down { .. });
     let (mut crashed, mut from_snapshot) = (0, 0);
     for seed in 0..2_000 {
         let plan = vary(&blank(), seed, Mix::Mixed).plan;

@@ -24,6 +24,23 @@ const LONG: [Span; 4] = [
     Span::secs(3),
 ];
 
+/// What operators do: mostly what takes the stick, the room or the place in line away.
+const VERBS: [OperatorVerb; 10] = [
+    OperatorVerb::Kick,
+    OperatorVerb::Kick,
+    OperatorVerb::Mute,
+    OperatorVerb::Mute,
+    OperatorVerb::Ban,
+    OperatorVerb::Close,
+    OperatorVerb::Unmute,
+    OperatorVerb::Unban,
+    OperatorVerb::BanAddress,
+    OperatorVerb::UnbanAddress,
+];
+
+/// How the server goes down.
+const OUTAGES: [Outage; 3] = [Outage::Crash, Outage::CrashUnsynced, Outage::Stop];
+
 impl World<'_, '_> {
     /// Draws whether something goes wrong soon, and what.
     pub(super) fn perhaps_a_mishap(&mut self, draw: &mut Draw) {
@@ -55,24 +72,24 @@ impl World<'_, '_> {
     }
 
     fn mishap(&self, duration: Span, draw: &mut Draw) -> FaultKind {
-        let verb = OperatorVerb::ALL[below(draw, OperatorVerb::ALL.len())];
-        let act = OperatorAct { verb, user: None };
         let third = Ratio::new(1, 3).unwrap_or_default();
         let victims = Victims::Share(third);
-        let unknown = draw.below(2) == 0;
-        match draw.below(13) {
-            0..=7 => FaultKind::Operator(act),
-            8 => FaultKind::Suspend { victims, duration },
-            9 => FaultKind::FailDisk { duration, unknown },
-            // A disk that no crash was planned for keeps nothing to come back from.
-            10 if self.server.can_crash() => {
-                let outages = [Outage::Stop, Outage::Crash, Outage::CrashUnsynced];
-                FaultKind::Down {
-                    down_for: duration,
-                    how: outages[below(draw, outages.len())],
-                }
-            }
-            10 | 11 => FaultKind::Partition { victims, duration },
+        match draw.below(14) {
+            0..=6 => FaultKind::Operator(OperatorAct {
+                verb: VERBS[below(draw, VERBS.len())],
+                user: None,
+            }),
+            7 => FaultKind::Suspend { victims, duration },
+            8 => FaultKind::FailDisk {
+                duration,
+                unknown: draw.below(2) == 0,
+            },
+            // A long journal that no crash was planned for keeps nothing to come back from.
+            9 | 10 if self.server.can_crash() => FaultKind::Down {
+                down_for: duration,
+                how: OUTAGES[below(draw, OUTAGES.len())],
+            },
+            9..=11 => FaultKind::Partition { victims, duration },
             _ => FaultKind::LoseReplies,
         }
     }

@@ -81,12 +81,17 @@ impl Show<'_, '_> {
     }
 }
 
+/// A journal of fewer entries than this costs nothing to keep.
+const SHORT_JOURNAL: u32 = 1_000;
+
 impl Server {
     pub(super) fn new(plan: &Plan, seed: u64) -> Self {
-        let crashes = plan
-            .faults
-            .iter()
-            .any(|f| matches!(f.kind, FaultKind::Down { .. }));
+        // Where snapshots keep the journal short anyway, a mishap may be a crash.
+        let crashes = plan.capacity.snapshot_every < SHORT_JOURNAL
+            || plan
+                .faults
+                .iter()
+                .any(|f| matches!(f.kind, FaultKind::Down { .. }));
         Self {
             node: Some(Node::start(plan.server.clone(), seed)),
             disk: Disk::new(

@@ -17,6 +17,7 @@ mod clients;
 mod faults;
 mod mishaps;
 mod network;
+mod outage;
 mod race;
 mod script;
 mod server;

@@ -183,7 +183,12 @@ fn the_rooms_of_one_who_waits_hear_of_it_every_ten_seconds_at_most() {
                 implied: Implied::Seen { waiting },
                 ..
             } => Some((*at, (*waiting)?)),
-            _ => None,
+            Entry::Implied { .. }
+            | Entry::Call { .. }
+            | Entry::Operate { .. }
+            | Entry::Tick
+            | Entry::Started { .. }
+            | Entry::Resumed { .. } => None,
         })
         .collect();
     // It is looked at every three seconds.

@@ -314,11 +314,15 @@ impl World<'_, '_> {
         };
         let user = UserId(number);
         let rooms = node.hub().rooms_of(user);
-        let room = match rooms.len() {
-            0 | 1 => rooms.first().copied(),
-            many => rooms
-                .get(self.weather.draw.below(many as u64) as usize)
-                .copied(),
+        let room = match rooms {
+            [] => None,
+            [room] => Some(*room),
+            many => {
+                let index = self.weather.draw.below(many.len() as u64);
+                usize::try_from(index)
+                    .ok()
+                    .and_then(|index| many.get(index).copied())
+            }
         };
         let reason: Arc<str> = REASON.into();
         let operate = match act.verb {

@@ -8,14 +8,13 @@ use chat_core::{
 use sim_model::server::ServerRecord;
 
 use super::agenda::Event;
-use super::race::Toward;
 use super::slots::{Flow, Place, Slot, Thing, Whose};
 use super::watch::Watch;
 use super::{START, World};
 use crate::disk::{Disk, Keep, Unsynced};
 use crate::draw::{Actor, Draw};
-use crate::history::{Observer, Wire, WorldRecord};
-use crate::plan::{FaultKind, Outage, Plan};
+use crate::history::{Observer, Wire};
+use crate::plan::{FaultKind, Plan};
 use crate::protocol::Agent;
 use crate::sometimes::Point;
 use crate::translate::{self, judged};
@@ -34,37 +33,37 @@ pub(super) struct Server {
     pub(super) disk: Disk,
     draw: Draw,
     /// Counts its lives: what an earlier one began, no later one finishes.
-    life: u32,
+    pub(super) life: u32,
     /// When the last request in line for service is served.
-    busy_until: Time,
+    pub(super) busy_until: Time,
     /// How many are in that line.
-    queued: u32,
+    pub(super) queued: u32,
     /// Under a race schedule: who is in that line, and whose turns they would be.
-    line: Vec<Slot>,
-    turns: Vec<Slot>,
+    pub(super) line: Vec<Slot>,
+    pub(super) turns: Vec<Slot>,
     /// How far its clock is ahead.
     pub(super) clock_ahead: Span,
     append_began: Time,
-    appending: bool,
+    pub(super) appending: bool,
     /// When `NodeDue` is written down for.
-    due_at: Time,
+    pub(super) due_at: Time,
     /// What the node had done when it was looked at last.
-    figures: Figures,
+    pub(super) figures: Figures,
     /// The last entry that the judges were shown.
-    shown: Position,
+    pub(super) shown: Position,
     /// How long it will be down, once it has finished what it took.
-    stopping: Option<Span>,
+    pub(super) stopping: Option<Span>,
     /// How it is configured when it starts next, if not as the plan says.
     pub(super) config: Option<Box<Config>>,
 }
 
 /// Shows the judges one entry after another.
-struct Show<'w, 'o> {
-    watch: &'w mut Watch<'o>,
+pub(super) struct Show<'w, 'o> {
+    pub(super) watch: &'w mut Watch<'o>,
 }
 
 impl Show<'_, '_> {
-    fn entry(
+    pub(super) fn entry(
         &mut self,
         (Position(position), at): (Position, Time),
         entry: &Entry,
@@ -349,7 +348,7 @@ impl World<'_, '_> {
     }
 
     /// Hands out what the node has for its clients.
-    fn hand_out(&mut self) {
+    pub(super) fn hand_out(&mut self) {
         while let Some(output) = self
             .server
             .node
@@ -512,137 +511,5 @@ impl World<'_, '_> {
         if self.server.appending && self.server.node.is_some() {
             self.committed(self.server.life);
         }
-    }
-
-    /// The server takes nothing new from now on, and goes down when it has finished.
-    pub(super) fn stop(&mut self, down_for: Span) {
-        let at = self.server_now();
-        let Some(node) = self.server.node.as_mut() else {
-            return;
-        };
-        node.shut_down();
-        self.server.stopping = Some(down_for);
-        self.watch.observe_server(&ServerRecord::Stopping { at });
-        self.pump();
-    }
-
-    /// A server that stops goes down as soon as all that it took is finished.
-    fn finish_stopping(&mut self) {
-        let Some(down_for) = self.server.stopping else {
-            return;
-        };
-        let at = self.server_now();
-        if !self
-            .server
-            .node
-            .as_mut()
-            .is_some_and(|node| node.finish(at))
-        {
-            return;
-        }
-        self.server.stopping = None;
-        self.watch.observe_server(&ServerRecord::Finished { at });
-        self.hand_out();
-        self.crash(Outage::Stop, down_for);
-    }
-
-    /// The server dies, and every connection with it.
-    pub(super) fn crash(&mut self, how: Outage, down_for: Span) {
-        let now = self.now();
-        // The next life may have other limits.
-        self.report_sizes();
-        if self.server.node.take().is_none() {
-            return;
-        }
-        self.server.stopping = None;
-        self.agenda.at(now + down_for, Event::Restart);
-        let unsynced = match how {
-            Outage::Stop | Outage::Crash => Unsynced::Written,
-            Outage::CrashUnsynced => Unsynced::Lost,
-        };
-        if self.server.disk.unsynced() > 0 && unsynced == Unsynced::Lost {
-            self.watch.reach(Point::UnsyncedLost);
-        }
-        let at = self.server_now();
-        self.server.disk.crash(unsynced, at);
-        self.server.life += 1;
-        self.server.appending = false;
-        self.server.queued = 0;
-        self.server.line.clear();
-        self.server.turns.clear();
-        self.server.busy_until = now;
-        self.server.due_at = Time::MAX;
-        self.watch.observe_server(&ServerRecord::Crashed { at });
-        self.watch
-            .observe_world(&WorldRecord::Down { at: now, how });
-        for slot in self
-            .slots
-            .find(|thing| matches!(thing, Thing::Stream { .. }))
-        {
-            self.break_stream(slot);
-            self.slots.take(slot);
-        }
-        // Requests in the server's hands die with it; those on their way find nobody, or the next.
-        let held = |t: &Thing| {
-            matches!(
-                t,
-                Thing::Request {
-                    place: Place::AtServer,
-                    ..
-                }
-            )
-        };
-        for slot in self.slots.find(held) {
-            self.lose_request(slot);
-        }
-        for slot in self.slots.find(|t| matches!(t, Thing::Operator { .. })) {
-            if let Some(Thing::Operator { verb, user, room }) = self.slots.take(slot) {
-                self.perhaps_operated(verb, user, room);
-            }
-        }
-    }
-
-    fn lose_request(&mut self, slot: Slot) {
-        let Some(Thing::Request { whose, .. }) = self.slots.take(slot) else {
-            return;
-        };
-        if let Whose::Stream { agent, stream } = whose {
-            let at = self.now() + self.latency(agent, Toward::Client);
-            self.agenda.at(at, Event::StreamDown { agent, stream });
-        }
-    }
-
-    pub(super) fn restart(&mut self) {
-        if self.server.node.is_some() {
-            return;
-        }
-        let now = self.now();
-        if self.server.disk.has_snapshot() {
-            self.watch.reach(Point::FromSnapshot);
-        }
-        let watch = &mut self.watch;
-        let mut show = Show { watch };
-        let shown = self.server.shown;
-        let look = |position, at, entry: &Entry, outcome: &Result<Reply, Reject>| {
-            if position > shown {
-                show.entry((position, at), entry, None, outcome);
-            }
-        };
-        let config = self.server.config.as_deref();
-        let config = config.unwrap_or(&self.plan.server);
-        let node = self.server.disk.recover(config, self.seed, look);
-        self.server.shown = node.hub().position();
-        self.server.node = Some(node);
-        let at = self.server_now();
-        let config = self.server.config.as_deref();
-        let config = config.unwrap_or(&self.plan.server);
-        self.watch
-            .observe_server(&ServerRecord::Restarted { at, config });
-        // What was done before the crash is not done again.
-        let node = self.server.node.as_ref();
-        self.server.figures = node.map_or_else(Figures::default, |n| n.hub().figures().clone());
-        self.watch
-            .observe_world(&WorldRecord::Restarted { at: now });
-        self.pump();
     }
 }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use sim::draw::Shape;
 use sim::engine::Engine;
 use sim::explore::{
-    Exploration, Explored, Guide, Listener, Mix, Patience, Trial, cause, explore, vary,
+    Exploration, Explored, Guide, Listener, Mix, Patience, Trial, Varied, cause, explore, vary,
 };
 use sim::metrics::Metrics;
 use sim::plan::{Plan, Schedule, Step, Verb, Workload};
@@ -154,8 +154,7 @@ fn every_kind_of_thing_is_drawn_now_and_then() {
     let plan = plan("forgetful");
     let all: Vec<_> = (0..600).map(|seed| vary(&plan, seed, Mix::Mixed)).collect();
     let drew = |what: &str| {
-        let said =
-            |varied: &&sim::explore::Varied| varied.drew.iter().any(|one| one.contains(what));
+        let said = |varied: &&Varied| varied.drew.iter().any(|one| one.contains(what));
         all.iter().filter(said).count()
     };
     for what in [
@@ -218,10 +217,8 @@ fn every_kind_of_thing_is_drawn_now_and_then() {
         assert!(times >= 4, "{what}: {times}");
         assert!(times < 600 || ["latency"].contains(&what), "{what} always");
     }
-    let small = all
-        .iter()
-        .filter(|varied| matches!(varied.plan.network.latency.shape(), Shape::Fixed(_)));
-    assert!(small.count() > 10);
+    let fixed = |varied: &&Varied| matches!(varied.plan.network.latency.shape(), Shape::Fixed(_));
+    assert!(all.iter().filter(fixed).count() > 10);
 }
 
 #[test]

@@ -18,32 +18,7 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
         return;
     }
     let end = plan.duration;
-    let mut faults = Vec::new();
-    for fault in own {
-        if dice.one_in(3) {
-            faults.push(fault.kind);
-        }
-    }
-    let server = &plan.server;
-    let edges = [
-        Span::millis(200),
-        server.reconnect_grace.min(end),
-        server.stick_lease.min(end),
-        server.idle_timeout.min(end),
-    ];
-    for _ in 0..dice.between(0, 3) {
-        let kind = fault(&edges, dice);
-        // What goes wrong again meets what the first time left behind.
-        for _ in 0..dice.pick(&[0, 0, 0, 1, 3]) {
-            faults.push(kind.clone());
-        }
-        faults.push(kind);
-    }
-    if goes_down(&faults) && dice.coin() {
-        let config = reconfigured(server, dice);
-        faults.push(FaultKind::Configure(Box::new(config)));
-    }
-    for kind in faults {
+    for kind in kinds(own, &plan.server, end, dice) {
         // Most of what happens happens early.
         let within = if dice.coin() { end } else { Span(end.0 / 4) };
         // In whole milliseconds, so that at least one of them is left.
@@ -90,6 +65,35 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
     let ahead = jumps.fold(Span::ZERO, |sum, by| sum + by);
     let forget_after = &mut plan.server.forget_after;
     *forget_after = (*forget_after).max(ahead + Span::secs(5));
+}
+
+/// What goes wrong: some of the scenario's own faults, and some more.
+fn kinds(own: Vec<Fault>, server: &Config, end: Span, dice: &mut Dice) -> Vec<FaultKind> {
+    let mut faults = Vec::new();
+    for fault in own {
+        if dice.one_in(3) {
+            faults.push(fault.kind);
+        }
+    }
+    let edges = [
+        Span::millis(200),
+        server.reconnect_grace.min(end),
+        server.stick_lease.min(end),
+        server.idle_timeout.min(end),
+    ];
+    for _ in 0..dice.between(0, 3) {
+        let kind = fault(&edges, dice);
+        // What goes wrong again meets what the first time left behind.
+        for _ in 0..dice.pick(&[0, 0, 0, 1, 3]) {
+            faults.push(kind.clone());
+        }
+        faults.push(kind);
+    }
+    if goes_down(&faults) && dice.coin() {
+        let config = reconfigured(server, dice);
+        faults.push(FaultKind::Configure(Box::new(config)));
+    }
+    faults
 }
 
 fn goes_down(faults: &[FaultKind]) -> bool {

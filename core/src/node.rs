@@ -346,9 +346,19 @@ impl Node {
         while let Some(due) = self.parked.pop_due(now, beat) {
             match due {
                 Due::Over(user, waiting) => self.answer_check(now, user, &waiting),
+                // One that waits for the journal will do.
+                Due::Beat(user, _) if self.is_seen_proposed(user) => {}
                 Due::Beat(user, waiting) => self.imply(user, Implied::Seen { waiting }),
             }
         }
+    }
+
+    /// Whether an entry that says that the participant was heard of waits to be put in a batch.
+    fn is_seen_proposed(&self, user: UserId) -> bool {
+        let mut entries = self.proposed.iter().map(|(_, entry)| entry);
+        entries.any(|entry| {
+            matches!(entry, Entry::Implied { user: of, implied: Implied::Seen { .. } } if *of == user)
+        })
     }
 
     /// The next thing the shell should do.

@@ -172,9 +172,7 @@ impl Auditor {
         while let Some(ripe) = self.waits.pop(self.model.config(), at) {
             match ripe {
                 Ripe::Over(ticket) => self.border.end_wait(at, ticket),
-                Ripe::Beat(user, waiting) => {
-                    self.pipeline.imply(at, Entry::Seen { user, waiting });
-                }
+                Ripe::Beat(user, waiting) => self.pipeline.beat(at, user, waiting),
             }
         }
     }

@@ -92,6 +92,14 @@ impl Pipeline {
         self.proposed.push_back((at, Batched::Own(entry)));
     }
 
+    /// A sign of life of a check that waits, unless one of its participant waits already.
+    pub(super) fn beat(&mut self, at: Time, user: User, waiting: Option<Span>) {
+        let is_seen = |entry: &Batched| matches!(entry, Batched::Own(Entry::Seen { user: of, .. }) if *of == user);
+        if !self.proposed.iter().any(|(_, entry)| is_seen(entry)) {
+            self.imply(at, Entry::Seen { user, waiting });
+        }
+    }
+
     /// How many entries wait to be put in a batch.
     pub(super) fn waiting(&self) -> usize {
         self.proposed.len()

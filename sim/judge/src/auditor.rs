@@ -18,13 +18,13 @@ use std::sync::Arc;
 
 use chat_types::Time;
 use sim_model::plan::Plan;
-use sim_model::protocol::{Answer, Earlier, Outcome, Refusal, User};
+use sim_model::protocol::{Answer, Earlier, Outcome, Refusal, Room, User};
 use sim_model::server::{Ask, Batched, Entry, ServerRecord, Ticket};
 
 use crate::compared::{Compared, Tally};
 use crate::difference::{Difference, Due};
 use crate::findings::{Finding, Findings};
-use crate::model::{Deadline, Model};
+use crate::model::{Deadline, Inbox, Model};
 use crate::properties;
 
 use self::admission::Admission;
@@ -41,6 +41,8 @@ pub(crate) struct Auditor {
     pipeline: Pipeline,
     admission: Admission,
     tally: Tally,
+    /// How far the order of each room was shown to any of its members.
+    shown: BTreeMap<Room, u64>,
     /// The highest limit of each collection so far.
     limits: BTreeMap<&'static str, u64>,
     /// The position of the last entry.
@@ -64,6 +66,7 @@ impl Auditor {
             pipeline: Pipeline::new(&plan.server),
             admission: Admission::new(&plan.server),
             tally: Tally::default(),
+            shown: BTreeMap::new(),
             limits: BTreeMap::new(),
             position: 0,
             looked_at: Time(0),
@@ -227,11 +230,13 @@ impl Auditor {
         self.looked_at = at;
         let is_past = |since: Time| since.max(self.jumped_at) < at;
         if let Some((since, due)) = self.border.overdue(at, self.jumped_at) {
-            self.differ(at, Difference::Late { due, since });
+            let late = self.missing(due).unwrap_or(Difference::Late { due, since });
+            self.differ(at, late);
         } else if let Some((since, user)) = self.waits.next()
             && is_past(since)
         {
-            let due = Due::Check(user);
+            let after = self.model.inbox(user).map_or(0, Inbox::end);
+            let due = Due::Check { user, after };
             self.differ(at, Difference::Late { due, since });
         } else if let Some((since, first)) = self.batch_due()
             && is_past(since)
@@ -245,6 +250,27 @@ impl Auditor {
             };
             self.differ(at, Difference::Late { due, since });
         }
+    }
+
+    /// The event that a page lacks, if no member of its room was shown it: then it is missing, and
+    /// not late.
+    fn missing(&self, due: Due) -> Option<Difference> {
+        let (Due::Check { user, after } | Due::Push { user, after }) = due else {
+            return None;
+        };
+        let owed = self.model.inbox(user)?.event(after + 1)?;
+        let shown = self.shown.get(&owed.room);
+        if shown.is_some_and(|shown| *shown >= owed.room_seq) {
+            return None;
+        }
+        Some(Difference::Event {
+            reader: user,
+            seq: after + 1,
+            owed: Some(Arc::clone(owed)),
+            seen: None,
+            skipped: false,
+            repeated: false,
+        })
     }
 
     fn batch_due(&self) -> Option<(Time, Option<&Batched>)> {

@@ -102,10 +102,10 @@ impl Channel {
 pub enum Due {
     /// The answer to a decided call.
     Answer(&'static str),
-    /// The answer to a `check` whose inbox grew, or whose wait is over.
-    Check(User),
-    /// Events on an open stream that takes them.
-    Push(User),
+    /// The answer to a `check` that reads behind `after`: its inbox grew, or its wait is over.
+    Check { user: User, after: u64 },
+    /// Events behind `after` on an open stream that takes them.
+    Push { user: User, after: u64 },
     /// The commit, or the refusal, of a call.
     Commit(&'static str),
     /// An entry that lets time pass a deadline.
@@ -127,8 +127,8 @@ impl Due {
     #[must_use]
     pub const fn user(self) -> Option<User> {
         match self {
-            Self::Check(user)
-            | Self::Push(user)
+            Self::Check { user, .. }
+            | Self::Push { user, .. }
             | Self::Close(user)
             | Self::Seen(user)
             | Self::Read(user)
@@ -326,8 +326,8 @@ impl fmt::Display for Due {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Answer(verb) => write!(f, "the answer to {verb} did not leave"),
-            Self::Check(user) => write!(f, "{user}'s waiting check was not answered"),
-            Self::Push(user) => write!(f, "{user}'s open stream did not carry a new event"),
+            Self::Check { user, .. } => write!(f, "{user}'s waiting check was not answered"),
+            Self::Push { user, .. } => write!(f, "{user}'s open stream did not carry a new event"),
             Self::Commit(verb) => write!(f, "{verb} was neither committed nor refused"),
             Self::Deadline(Deadline::Presence(user)) => {
                 write!(f, "{user}'s presence deadline did not take effect")

@@ -48,11 +48,13 @@ struct Rule {
 }
 
 /// In the order in which they are asked: the more special the rule, the earlier.
-const RULES: [Rule; 21] = [
+const RULES: [Rule; 22] = [
     bounded::RULE,
     durability::RULE,
     idempotent_requests::RULE,
     admission::RULE,
+    presence::RULE,
+    outcomes::ARGUMENTS,
     breaks_rules::RULE,
     stream_continuity::RULE,
     no_duplicates::RULE,
@@ -65,7 +67,6 @@ const RULES: [Rule; 21] = [
     no_phantoms::RULE,
     room_order::RULE,
     room_lifecycle::RULE,
-    presence::RULE,
     queue_progress::RULE,
     stick_progress::RULE,
     delivery_progress::RULE,

@@ -324,11 +324,15 @@ impl Border {
 
     fn still_owed(&self, ticket: Ticket) -> Option<Due> {
         if let Some(stream) = self.streams.get(&ticket) {
-            return (stream.is_behind && stream.is_writable).then_some(Due::Push(stream.user));
+            let (user, after) = (stream.user, stream.cursor);
+            return (stream.is_behind && stream.is_writable).then_some(Due::Push { user, after });
         }
         let call = self.calls.get(&ticket)?;
         match call.stage {
-            Stage::Reading { .. } => Some(Due::Check(call.user.unwrap_or_default())),
+            Stage::Reading { start: after, .. } => {
+                let user = call.user.unwrap_or_default();
+                Some(Due::Check { user, after })
+            }
             Stage::Owed(..) | Stage::Held(..) => Some(Due::Answer(call.verb())),
             Stage::Proposed | Stage::Joined(_) => None,
         }

@@ -132,9 +132,13 @@ impl Auditor {
             return;
         };
         let owed = inbox.page(reader, after, most);
-        for (_, _, saw) in &owed.events {
+        for (seq, _, saw) in &owed.events {
             if let Some(kind) = Compared::saw(saw) {
                 self.tally.add(kind);
+            }
+            if let Some(event) = inbox.event(*seq) {
+                let shown = self.shown.entry(event.room).or_default();
+                *shown = event.room_seq.max(*shown);
             }
         }
         if owed.gap.is_some() {

@@ -78,9 +78,12 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
     let mut personas: Vec<_> = (0..kinds)
         .map(|kind| Arc::new(persona(kind, &plan.server, dice)))
         .collect();
-    if dice.one_in(8) {
+    if dice.one_in(3) {
         dice.say("rambler");
-        personas.push(Arc::new(rambler(plan.server.max_wait, dice)));
+        if dice.coin() {
+            personas.clear();
+        }
+        personas.push(Arc::new(rambler(&plan.server, dice)));
     }
     plan.workload = Workload::Phases { phases, personas };
     if flows::has_breaks(plan) {

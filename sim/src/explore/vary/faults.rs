@@ -87,6 +87,7 @@ fn kinds(own: Vec<Fault>, server: &Config, end: Span, dice: &mut Dice) -> Vec<Fa
         for _ in 0..dice.pick(&[0, 0, 0, 1, 3]) {
             faults.push(kind.clone());
         }
+        faults.extend(undone(&kind).filter(|_| dice.coin()));
         faults.push(kind);
     }
     if goes_down(&faults) && dice.coin() {
@@ -94,6 +95,24 @@ fn kinds(own: Vec<Fault>, server: &Config, end: Span, dice: &mut Dice) -> Vec<Fa
         faults.push(FaultKind::Configure(Box::new(config)));
     }
     faults
+}
+
+/// What lifts the act of an operator again.
+fn undone(kind: &FaultKind) -> Option<FaultKind> {
+    let FaultKind::Operator(act) = kind else {
+        return None;
+    };
+    let verb = match act.verb {
+        OperatorVerb::Mute => OperatorVerb::Unmute,
+        OperatorVerb::Ban => OperatorVerb::Unban,
+        OperatorVerb::BanAddress => OperatorVerb::UnbanAddress,
+        OperatorVerb::Unmute
+        | OperatorVerb::Kick
+        | OperatorVerb::Close
+        | OperatorVerb::Unban
+        | OperatorVerb::UnbanAddress => return None,
+    };
+    Some(FaultKind::Operator(OperatorAct { verb, ..*act }))
 }
 
 fn goes_down(faults: &[FaultKind]) -> bool {
@@ -140,7 +159,7 @@ fn fault(edges: &[Span], dice: &mut Dice) -> FaultKind {
     let duration = dice.around(edges);
     let share = dice.pick(&[ratio(1, 8), ratio(1, 3), ratio(2, 3), ratio(1, 1)]);
     let victims = Victims::Share(share);
-    match dice.between(0, 8) {
+    match dice.between(0, 10) {
         0 | 1 => FaultKind::Down {
             down_for: duration,
             how: dice.pick(&[Outage::Stop, Outage::Crash, Outage::CrashUnsynced]),

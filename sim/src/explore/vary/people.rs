@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use chat_core::Span;
+use chat_core::{Config, Span};
 
 use super::dice::{Dice, ratio};
 use super::rambler::rambler;
@@ -31,7 +31,7 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
         phases.push(phase("later", Span::millis(500), Arrivals::Count(later)));
         dice.say(format!("{later} more after {pause}"));
     }
-    choose(personas, plan.server.max_wait, dice);
+    choose(personas, &plan.server, dice);
     for persona in personas {
         habits(Arc::make_mut(persona), dice);
     }
@@ -47,7 +47,7 @@ fn phase(name: &str, duration: Span, arrivals: Arrivals) -> Phase {
 }
 
 /// Keeps some of the personas, with other weights; now and then one comes who does anything.
-fn choose(personas: &mut Vec<Arc<Persona>>, max_wait: Span, dice: &mut Dice) {
+fn choose(personas: &mut Vec<Arc<Persona>>, server: &Config, dice: &mut Dice) {
     let certain = dice.index(personas.len());
     let mut index = 0;
     personas.retain(|_| {
@@ -63,7 +63,7 @@ fn choose(personas: &mut Vec<Arc<Persona>>, max_wait: Span, dice: &mut Dice) {
         if dice.one_in(3) {
             personas.clear();
         }
-        personas.push(Arc::new(rambler(max_wait, dice)));
+        personas.push(Arc::new(rambler(server, dice)));
     }
     let names: Vec<&str> = personas.iter().map(|persona| &*persona.name).collect();
     dice.say(names.join(", "));

@@ -1,6 +1,6 @@
 //! A persona who does anything, in any order: races that no story would have thought of.
 
-use chat_core::Span;
+use chat_core::{Config, Span};
 
 use super::dice::{Dice, table};
 use super::said;
@@ -10,14 +10,14 @@ use crate::plan::{
 };
 use crate::protocol::ReadBy;
 
-/// The persona. Its checks wait for `max_wait` at most.
-pub(super) fn rambler(max_wait: Span, dice: &mut Dice) -> Persona {
+/// The persona, for a server that is configured so.
+pub(super) fn rambler(server: &Config, dice: &mut Dice) -> Persona {
     let pause = || Step::Think(table(Shape::Uniform(0, Span::millis(200).0)));
     let mut choices: Vec<Choice> = Vec::new();
-    for steps in talking()
+    for steps in talking(server, dice)
         .into_iter()
-        .chain(roaming(dice))
-        .chain(looking(max_wait, dice))
+        .chain(roaming(server, dice))
+        .chain(looking(server, dice))
     {
         // Swarm again: a third of all is left out.
         if !dice.one_in(3) {
@@ -30,7 +30,11 @@ pub(super) fn rambler(max_wait: Span, dice: &mut Dice) -> Persona {
         weight: 2,
         steps: [Step::Call(Verb::Send(say())), pause()].into(),
     });
-    let first = if dice.coin() { queue(dice) } else { lobby() };
+    let first = if dice.coin() {
+        queue(server, dice)
+    } else {
+        lobby()
+    };
     let enters = |step: &Step| matches!(step, Step::Call(Verb::EnterQueue { .. }));
     let leaves = |step: &Step| matches!(step, Step::Call(Verb::LeaveQueue));
     if !enters(&first) && !choices.iter().any(|one| one.steps.iter().any(enters)) {
@@ -60,11 +64,20 @@ pub(super) fn rambler(max_wait: Span, dice: &mut Dice) -> Persona {
     }
 }
 
-fn queue(dice: &mut Dice) -> Step {
+fn queue(server: &Config, dice: &mut Dice) -> Step {
     Step::Call(Verb::EnterQueue {
-        name: None,
-        user_id: None,
-        interests: said::interests(1, dice),
+        name: said::name(4, dice),
+        user_id: said::public_id(4, dice),
+        interests: said::interests(server.max_interests, dice),
+    })
+}
+
+/// A room under one of its spellings, and a name that is kept, taken, or no name.
+fn room(dice: &mut Dice) -> Step {
+    Step::Call(Verb::Login {
+        room: said::room(dice),
+        rooms: 1,
+        name: said::name(2, dice),
     })
 }
 
@@ -80,12 +93,14 @@ fn say() -> Text {
     Text::Length(table(Shape::Uniform(1, 60)))
 }
 
-fn talking() -> Vec<Vec<Step>> {
+fn talking(server: &Config, dice: &mut Dice) -> Vec<Vec<Step>> {
     let one = |verb| vec![Step::Call(verb)];
     let words = Text::Letters(Alphabet::Words, table(Shape::Uniform(1, 60)));
     vec![
         one(Verb::Send(say())),
         one(Verb::Send(words)),
+        one(Verb::Send(said::text(server.max_message, dice))),
+        one(Verb::Append(said::text(server.max_append, dice))),
         vec![Step::Call(Verb::Send(say())), Step::Call(Verb::Send(say()))],
         one(Verb::TalkingStick(Grant::Unnamed)),
         one(Verb::TalkingStick(Grant::Latest)),
@@ -99,7 +114,7 @@ fn talking() -> Vec<Vec<Step>> {
     ]
 }
 
-fn roaming(dice: &mut Dice) -> Vec<Vec<Step>> {
+fn roaming(server: &Config, dice: &mut Dice) -> Vec<Vec<Step>> {
     let hall = Step::Call(Verb::Login {
         room: "hall".into(),
         rooms: 1,
@@ -109,7 +124,10 @@ fn roaming(dice: &mut Dice) -> Vec<Vec<Step>> {
     // Whoever unregisters comes back at once: of a flow without a handle nothing would be left.
     let anew = vec![Step::Call(Verb::Unregister), lobby()];
     vec![
-        vec![queue(dice)],
+        vec![queue(server, dice)],
+        vec![queue(server, dice)],
+        vec![room(dice)],
+        vec![room(dice)],
         vec![Step::Call(Verb::LeaveQueue)],
         vec![lobby()],
         vec![hall],
@@ -123,23 +141,25 @@ fn roaming(dice: &mut Dice) -> Vec<Vec<Step>> {
     ]
 }
 
-fn looking(max_wait: Span, dice: &mut Dice) -> Vec<Vec<Step>> {
+fn looking(server: &Config, dice: &mut Dice) -> Vec<Vec<Step>> {
     let check = |wait: Span, by| {
-        let wait = wait.min(max_wait);
+        let wait = wait.min(server.max_wait);
         vec![Step::Call(Verb::Check { wait, by })]
     };
     vec![
         check(Span::ZERO, ReadBy::Handle),
         check(Span::millis(400), ReadBy::Handle),
         check(Span::millis(100), ReadBy::ReaderId),
+        // Long enough for the rooms to hear that it waits.
+        check(Span::secs(12), ReadBy::Handle),
         vec![Step::Call(Verb::ListUsers)],
         vec![Step::Call(Verb::History {
-            before: None,
-            limit: dice.pick(&[1, 50]),
+            before: dice.coin().then(|| u64::from(dice.between(1, 12))),
+            limit: dice.pick(&[1, 2, 50]),
         })],
         vec![Step::Call(Verb::Break {
             kind: None,
-            excuse: None,
+            excuse: said::excuse(server.max_excuse, dice),
         })],
         vec![Step::Call(Verb::Mood)],
         vec![Step::Think(table(Shape::Uniform(0, Span::secs(1).0)))],

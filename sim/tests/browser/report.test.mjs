@@ -12,7 +12,7 @@ const reports = process.env.REPORTS;
 const screenshots = join(reports, 'screenshots');
 const SIZES = [{ width: 390, height: 844 }, { width: 1440, height: 900 }];
 const SCHEMES = ['light', 'dark'];
-const PROPERTIES = 18;
+const PROPERTIES = 23;
 
 let browser;
 before(async () => {

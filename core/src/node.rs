@@ -260,11 +260,7 @@ impl Node {
                 });
             }
             Effect::Noticed { room, notice } => {
-                for user in self
-                    .hub
-                    .members_of(room)
-                    .filter(|user| *user != notice.user.id)
-                {
+                for user in self.hub.hearers(room, &notice) {
                     for stream in self.streams.of(user) {
                         let notice = notice.clone();
                         self.outputs.push_back(Output::Notice {

@@ -207,8 +207,13 @@ impl Room {
         self.notices.push(notice);
     }
 
+    /// The latest notice of each sender.
+    pub(crate) fn notices(&self) -> &[Notice] {
+        &self.notices
+    }
+
     /// What others said in passing, not long ago.
-    pub(crate) fn notices(&self, reader: UserId, now: Time) -> impl Iterator<Item = &Notice> {
+    pub(crate) fn fresh_notices(&self, reader: UserId, now: Time) -> impl Iterator<Item = &Notice> {
         self.notices
             .iter()
             .filter(move |n| n.user.id != reader && is_fresh(n, now))

@@ -5,7 +5,7 @@ mod answer;
 mod event;
 mod server;
 
-pub(crate) use answer::response;
+pub(crate) use answer::{notice, response};
 pub(crate) use event::{event, lost_ranges};
 pub(crate) use server::{ask, batch, entry, judged, outcome, page, user_of};
 

@@ -12,7 +12,7 @@ use crate::moderation::{Ban, Report};
 use crate::name::fold;
 use crate::participant::Presence;
 use crate::reject::Reject;
-use crate::room::{Kind, Notice};
+use crate::room::{Kind, Notice, Room};
 
 /// The answer to a read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -105,6 +105,16 @@ impl Hub {
         members.iter().map(|member| member.user)
     }
 
+    /// The members that a notice reaches: all but its sender, while the room keeps it.
+    pub(crate) fn hearers(&self, room: RoomId, notice: &Notice) -> impl Iterator<Item = UserId> {
+        let sender = notice.user.id;
+        let keeps = |room: &&Room| room.notices().contains(notice);
+        let room = self.rooms.get(&room).filter(keeps);
+        let members = room.map_or(&[][..], |room| room.members());
+        let members = members.iter().map(|member| member.user);
+        members.filter(move |user| *user != sender)
+    }
+
     /// The participant with this reader id, which reads its inbox and does nothing else.
     #[must_use]
     pub fn user_by_reader(&self, reader: &SecretHash) -> Option<UserId> {
@@ -192,7 +202,7 @@ impl Hub {
         rooms
             .filter_map(|room| self.rooms.get(room))
             .flat_map(|room| {
-                room.notices(user, now)
+                room.fresh_notices(user, now)
                     .map(|notice| (room.id, notice.clone()))
             })
             .collect()

@@ -138,6 +138,7 @@ impl Auditor {
             } => self.answered(at, ticket, outcome, page),
             ServerRecord::StreamOpened { at, ticket } => self.stream_opened(at, ticket),
             ServerRecord::Pushed { at, ticket, page } => self.pushed(at, ticket, page),
+            ServerRecord::Noticed { at, ticket, notice } => self.noticed(at, ticket, notice),
             ServerRecord::StreamWritable {
                 at,
                 ticket,
@@ -337,6 +338,22 @@ impl Auditor {
                 self.border.end_wait(at, check);
             }
             self.border.grew(at, user);
+        }
+        if self.pipeline.is_batch_whole() {
+            self.notices_leave(at);
+        }
+    }
+
+    /// The whole batch is applied: the notices that rooms still keep go to the streams that are open
+    /// now, of those who are members now.
+    fn notices_leave(&mut self, at: Time) {
+        for notice in self.model.take_noticed() {
+            for (member, _) in self.model.members(notice.room) {
+                let mut kept = self.model.notices(notice.room, member, at);
+                if kept.any(|kept| *kept == notice) {
+                    self.border.notice(at, member, &notice);
+                }
+            }
         }
     }
 

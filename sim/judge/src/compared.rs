@@ -57,6 +57,8 @@ pub(crate) enum Compared {
     Page,
     /// A page on a stream.
     Push,
+    /// A notice on a stream.
+    Noticed,
     /// A gap.
     Gap,
     /// A match, or its absence, at the end of a patience.

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use chat_types::{Span, Time};
-use sim_model::protocol::{Answer, Earlier, Op, Outcome, Refusal, User};
+use sim_model::protocol::{Answer, Earlier, Notice, Op, Outcome, Passing, Refusal, User};
 use sim_model::server::{Act, Ask, Batched, Entry, Gap, Ticket};
 
 use crate::model::{Deadline, Event, What};
@@ -58,6 +58,12 @@ pub enum Difference {
         owed: (u64, u64, bool),
         seen: (u64, u64, bool),
     },
+    /// A notice on a stream.
+    Notice {
+        reader: User,
+        owed: Option<Notice>,
+        seen: Option<Notice>,
+    },
     /// Something that was due did not happen in time.
     Late { due: Due, since: Time },
     /// A batch holds another entry than the one whose turn it was.
@@ -106,6 +112,8 @@ pub enum Due {
     Check { user: User, after: u64 },
     /// Events behind `after` on an open stream that takes them.
     Push { user: User, after: u64 },
+    /// A notice on an open stream.
+    Notice(User),
     /// The commit, or the refusal, of a call.
     Commit(&'static str),
     /// An entry that lets time pass a deadline.
@@ -129,6 +137,7 @@ impl Due {
         match self {
             Self::Check { user, .. }
             | Self::Push { user, .. }
+            | Self::Notice(user)
             | Self::Close(user)
             | Self::Seen(user)
             | Self::Read(user)
@@ -150,9 +159,10 @@ impl Difference {
             Self::Decision { caller, .. } | Self::Answer { caller, .. } => {
                 caller.iter().copied().collect()
             }
-            Self::Event { reader, .. } | Self::Gap { reader, .. } | Self::Reach { reader, .. } => {
-                vec![*reader]
-            }
+            Self::Event { reader, .. }
+            | Self::Gap { reader, .. }
+            | Self::Reach { reader, .. }
+            | Self::Notice { reader, .. } => vec![*reader],
             Self::Batch { owed, seen } => {
                 let users = owed.iter().chain(seen).filter_map(user_of);
                 let users: BTreeSet<User> = users.collect();
@@ -236,6 +246,10 @@ impl fmt::Display for Difference {
                 Reach(*seen),
                 Reach(*owed)
             ),
+            Self::Notice { reader, owed, seen } => {
+                let (owed, seen) = (NoticeText(owed.as_ref()), NoticeText(seen.as_ref()));
+                write!(f, "{reader}'s stream is owed {owed}, and carried {seen}")
+            }
             Self::Late { due, since } => write!(f, "{due}, due at {}", clock(*since)),
             Self::Batch { .. }
             | Self::Entry { .. }
@@ -271,7 +285,8 @@ impl Difference {
             | Self::Unasked { .. }
             | Self::Event { .. }
             | Self::Gap { .. }
-            | Self::Reach { .. } => Ok(()),
+            | Self::Reach { .. }
+            | Self::Notice { .. } => Ok(()),
         }
     }
 }
@@ -328,6 +343,7 @@ impl fmt::Display for Due {
             Self::Answer(verb) => write!(f, "the answer to {verb} did not leave"),
             Self::Check { user, .. } => write!(f, "{user}'s waiting check was not answered"),
             Self::Push { user, .. } => write!(f, "{user}'s open stream did not carry a new event"),
+            Self::Notice(user) => write!(f, "{user}'s open stream did not carry a notice"),
             Self::Commit(verb) => write!(f, "{verb} was neither committed nor refused"),
             Self::Deadline(Deadline::Presence(user)) => {
                 write!(f, "{user}'s presence deadline did not take effect")
@@ -346,6 +362,22 @@ impl fmt::Display for Due {
             }
             Self::Restart => f.write_str("the begin of the server's life was not committed"),
         }
+    }
+}
+
+struct NoticeText<'a>(Option<&'a Notice>);
+
+impl fmt::Display for NoticeText<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(notice) = self.0 else {
+            return f.write_str("no notice");
+        };
+        let (user, room) = (notice.user, notice.room);
+        match notice.kind {
+            Passing::Typing => write!(f, "\"{user} is typing in {room}\""),
+            Passing::Waiting(span) => write!(f, "\"{user} has waited in {room} for {span}\""),
+        }?;
+        write!(f, " ({}, {})", notice.shown.name, clock(notice.at))
     }
 }
 

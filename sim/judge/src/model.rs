@@ -26,7 +26,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use chat_types::{Config, Time};
-use sim_model::protocol::{Answer, Earlier, Op, Outcome, Refusal, Room, User};
+use sim_model::protocol::{Answer, Earlier, Notice, Op, Outcome, Refusal, Room, User};
 use sim_model::server::{Caller, Entry, Handle};
 
 pub use deadline::Deadline;
@@ -35,7 +35,6 @@ pub use inbox::Inbox;
 pub use moderation::Report;
 pub use presence::State;
 pub use room::RoomState;
-pub use speech::Notice;
 
 use deadline::Deadlines;
 use keys::Remembered;
@@ -64,6 +63,7 @@ pub struct Model {
     deadlines: Deadlines,
     overtaken: BTreeMap<User, u64>,
     grown: Vec<User>,
+    noticed: Vec<Notice>,
     forgotten: Vec<User>,
 }
 
@@ -110,6 +110,7 @@ impl Model {
             deadlines: Deadlines::default(),
             overtaken: BTreeMap::new(),
             grown: Vec::new(),
+            noticed: Vec::new(),
             forgotten: Vec::new(),
         }
     }
@@ -142,6 +143,11 @@ impl Model {
             None => false,
         });
         grown
+    }
+
+    /// Notices left since the last call, in the order in which they were.
+    pub fn take_noticed(&mut self) -> Vec<Notice> {
+        std::mem::take(&mut self.noticed)
     }
 
     /// Participants forgotten since the last call, in the order in which they were.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use chat_types::{Config, Span, Time};
 
-use crate::protocol::{Op, Outcome, Room, Saw, User};
+use crate::protocol::{Notice, Op, Outcome, Room, Saw, User};
 
 /// The secret of one participant, as the server knows it: equal for all calls of one handle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -61,6 +61,12 @@ pub enum ServerRecord<'a> {
         ticket: Ticket,
         page: &'a Page<'a>,
     },
+    /// A notice left the server on a stream.
+    Noticed {
+        at: Time,
+        ticket: Ticket,
+        notice: &'a Notice,
+    },
     /// The server looked at its timers.
     Woken { at: Time },
     /// Whether the stream's connection takes what the server writes.
@@ -93,6 +99,7 @@ impl ServerRecord<'_> {
         let (Self::Asked { at, .. }
         | Self::Committed { at, .. }
         | Self::Appending { at, .. }
+        | Self::Noticed { at, .. }
         | Self::Woken { at }
         | Self::AppendFailed { at }
         | Self::AppendUnknown { at }

@@ -142,7 +142,8 @@ fn page_end(page: &chat_core::Page, notices: &[(RoomId, chat_core::Notice)]) -> 
 }
 
 /// A notice as its reader sees it.
-fn notice(room: RoomId, notice: &chat_core::Notice) -> Notice {
+/// A notice, as its reader sees it.
+pub(crate) fn notice(room: RoomId, notice: &chat_core::Notice) -> Notice {
     Notice {
         room: Room(room.0),
         user: User(notice.user.id.0),

@@ -370,7 +370,18 @@ impl World<'_, '_> {
                     self.break_stream(Slot::of(ticket));
                 }
                 // Clients of the simulator do not look at what is said in passing.
-                Output::Notice { .. } => {}
+                Output::Notice {
+                    stream,
+                    room,
+                    notice,
+                } => {
+                    let at = self.server_now();
+                    self.watch.observe_server(&ServerRecord::Noticed {
+                        at,
+                        ticket: judged(stream),
+                        notice: &translate::notice(room, &notice),
+                    });
+                }
             }
         }
     }

@@ -1,10 +1,10 @@
 //! The calls and streams between the server and its clients, and what is due on each.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use chat_types::Time;
-use sim_model::protocol::{Op, Outcome, User};
+use sim_model::protocol::{Notice, Op, Outcome, User};
 use sim_model::server::{Ask, Handle, Ticket};
 
 use crate::difference::Due;
@@ -70,6 +70,9 @@ pub(super) struct Stream {
     is_behind: bool,
 }
 
+/// A notice for a stream, and since when it is due.
+type Noticed = (Time, User, Notice);
+
 /// All calls and streams of one server's life.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Border {
@@ -80,6 +83,8 @@ pub(super) struct Border {
     due: Vec<(Time, Ticket)>,
     /// Answers held back, by the instant at which they leave.
     held: BTreeSet<(Time, Ticket)>,
+    /// Notices for open streams, in their order.
+    noticed: BTreeMap<Ticket, VecDeque<Noticed>>,
     /// How many calls joined others.
     joined: usize,
     /// Whether the server has finished what it took, and stops.
@@ -137,6 +142,34 @@ impl Border {
                 self.due.push((at, *ticket));
             }
         }
+    }
+
+    /// The participant's streams have a notice to carry: those that are open, and those whose
+    /// opening is decided.
+    pub(super) fn notice(&mut self, at: Time, user: User, notice: &Notice) {
+        let opens = |ticket: &Ticket| {
+            self.calls.get(ticket).is_some_and(|call| {
+                call.user == Some(user)
+                    && matches!(*call.ask, Ask::OpenStream { .. })
+                    && matches!(call.stage, Stage::Owed(Ok(_), _))
+            })
+        };
+        let opening = self.due.iter().map(|(_, ticket)| *ticket).filter(opens);
+        let open = self.streams_of.get(&user).into_iter().flatten().copied();
+        for ticket in open.chain(opening) {
+            let noticed = self.noticed.entry(ticket).or_default();
+            noticed.push_back((at, user, notice.clone()));
+        }
+    }
+
+    /// The notice that a stream carries next, and whose stream it is.
+    pub(super) fn take_notice(&mut self, ticket: Ticket) -> (User, Option<Notice>) {
+        let reader = self.streams.get(&ticket).map(|stream| stream.user);
+        let next = self.noticed.get_mut(&ticket).and_then(VecDeque::pop_front);
+        (
+            reader.unwrap_or_default(),
+            next.map(|(_, _, notice)| notice),
+        )
     }
 
     /// The call that waits for the journal is decided, and the calls that joined it are. The
@@ -268,6 +301,7 @@ impl Border {
     /// A stream is over: whose it was.
     pub(super) fn end(&mut self, ticket: Ticket) -> Option<User> {
         let user = self.streams.remove(&ticket)?.user;
+        self.noticed.remove(&ticket);
         if let Some(streams) = self.streams_of.get_mut(&user) {
             streams.retain(|stream| *stream != ticket);
             if streams.is_empty() {
@@ -313,6 +347,13 @@ impl Border {
         {
             return Some((until, self.still_owed(ticket)?));
         }
+        let notices = self.noticed.values().filter_map(VecDeque::front);
+        if let Some((since, user, _)) = notices.min_by_key(|(since, ..)| *since)
+            && is_past(*since)
+        {
+            return Some((*since, Due::Notice(*user)));
+        }
+        self.noticed.retain(|_, notices| !notices.is_empty());
         if self.due.is_empty() {
             return None;
         }

@@ -119,6 +119,17 @@ impl Auditor {
         self.border.moved(ticket, page.cursor, end);
     }
 
+    /// A notice leaves on a stream.
+    pub(super) fn noticed(&mut self, at: Time, ticket: Ticket, seen: &Notice) {
+        self.tally.add(Compared::Noticed);
+        let (reader, owed) = self.border.take_notice(ticket);
+        if owed.as_ref() != Some(seen) {
+            let seen = Some(seen.clone());
+            let difference = Difference::Notice { reader, owed, seen };
+            self.differ(at, difference);
+        }
+    }
+
     fn compare_page(
         &mut self,
         at: Time,

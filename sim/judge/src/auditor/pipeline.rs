@@ -153,6 +153,11 @@ impl Pipeline {
         entry
     }
 
+    /// Whether no entry of a batch is left to be committed.
+    pub(super) fn is_batch_whole(&self) -> bool {
+        self.in_flight.is_empty()
+    }
+
     /// The append failed: the calls of the batch, and the pause. What the server writes by itself
     /// comes again, before the rest.
     pub(super) fn failed(&mut self, at: Time) -> (Vec<Ticket>, Span) {

@@ -1,9 +1,7 @@
 //! What reads show: members, past messages, notices. // 8.5, 8.6, 12.5
 
 use chat_types::Time;
-use sim_model::protocol::{
-    Answer, Attendance, Member, Notice, Outcome, Passing, PastMessage, Room, User,
-};
+use sim_model::protocol::{Answer, Attendance, Member, Notice, Outcome, PastMessage, Room, User};
 
 use super::{Event, Model, State, What};
 
@@ -49,17 +47,8 @@ impl Model {
     #[must_use]
     pub fn notices_for(&self, reader: User, at: Time) -> Vec<Notice> {
         let rooms = self.rooms_of(reader).iter();
-        let of_room = |room: Room| {
-            let notices = self.notices(room, reader, at);
-            notices.map(move |(user, notice)| Notice {
-                room,
-                user,
-                shown: notice.shown.clone(),
-                kind: notice.waiting.map_or(Passing::Typing, Passing::Waiting),
-                at: notice.at,
-            })
-        };
-        rooms.flat_map(|room| of_room(*room)).collect()
+        let notices = rooms.flat_map(|room| self.notices(*room, reader, at));
+        notices.cloned().collect()
     }
 }
 

@@ -4,12 +4,11 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use chat_types::Time;
-use sim_model::protocol::{Answer, EndReason, Outcome, Presence, Refusal, Room, User};
+use sim_model::protocol::{Answer, EndReason, Notice, Outcome, Presence, Refusal, Room, User};
 
 use super::draft::Draft;
 use super::names::{MAX_NAME, fold, is_line};
 use super::person::either_blocked;
-use super::speech::Notice;
 use super::stick::Stick;
 use super::{Event, Model, What, refuse};
 

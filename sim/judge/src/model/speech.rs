@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use chat_types::config::{Limit, StickRule};
 use chat_types::{Span, Time};
-use sim_model::protocol::{Answer, EndReason, Outcome, Refusal, Room, Shown, User};
+use sim_model::protocol::{Answer, EndReason, Notice, Outcome, Passing, Refusal, Room, User};
 
 use super::names::says_something;
 use super::room::Kind;
@@ -15,17 +15,6 @@ const FEW_TURNS: u32 = 10;
 
 /// A notice is fresh for so long, the last instant included. // 1
 const FRESH: Span = Span::secs(10);
-
-/// A passing remark. // 8.6
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Notice {
-    /// How its sender was shown then.
-    pub shown: Shown<Arc<str>>,
-    /// When it was left.
-    pub at: Time,
-    /// How long its sender has waited in a `check`; none for one that is typing.
-    pub waiting: Option<Span>,
-}
 
 /// The number of characters of a text. // 0
 pub(super) fn count(text: &str) -> u32 {
@@ -113,37 +102,34 @@ impl Model {
     /// `typing`. // 8.6
     pub(super) fn typing(&mut self, user: User, room: Option<Room>) -> Outcome {
         let room = self.resolve(user, room)?;
-        self.leave_notice(room, user, None);
+        self.leave_notice(room, user, Passing::Typing);
         Ok(Answer::Done)
     }
 
     /// The notices of a participant that waits in a `check`. // 8.6
     pub(super) fn waiting(&mut self, user: User, waited: Span) {
         for room in self.person(user).live.clone() {
-            self.leave_notice(room, user, Some(waited));
+            self.leave_notice(room, user, Passing::Waiting(waited));
         }
     }
 
-    fn leave_notice(&mut self, room: Room, user: User, waiting: Option<Span>) {
-        let at = self.now;
-        let shown = self.person(user).shown();
-        let notice = Notice { shown, at, waiting };
+    fn leave_notice(&mut self, room: Room, user: User, kind: Passing) {
+        let notice = Notice {
+            room,
+            user,
+            shown: self.person(user).shown(),
+            kind,
+            at: self.now,
+        };
+        self.noticed.push(notice.clone());
         self.place_mut(room).notices.insert(user, notice);
     }
 
     /// The notices of a room that are shown to a reader at an instant, by sender. // 8.6
-    pub fn notices(
-        &self,
-        room: Room,
-        reader: User,
-        at: Time,
-    ) -> impl Iterator<Item = (User, &Notice)> {
+    pub fn notices(&self, room: Room, reader: User, at: Time) -> impl Iterator<Item = &Notice> {
         let place = self.rooms.get(room.0);
-        place
-            .into_iter()
-            .flat_map(|place| &place.notices)
-            .map(|(sender, notice)| (*sender, notice))
-            .filter(move |(sender, notice)| *sender != reader && at.since(notice.at) <= FRESH)
+        let notices = place.into_iter().flat_map(|place| place.notices.values());
+        notices.filter(move |notice| notice.user != reader && at.since(notice.at) <= FRESH)
     }
 
     /// What `history` shows a reader: oldest first, the newest `limit` below `before`. // 8.5

@@ -1,20 +1,25 @@
-//! `stream_continuity`: a stream carries every event behind the cursor it opened with, in order.
+//! `stream_continuity`: a stream carries every event behind the cursor it opened with, in order, and
+//! each notice of its participant's rooms at once.
 
 use super::Rule;
 use crate::compared::Compared;
-use crate::difference::{Channel, Difference};
+use crate::difference::{Channel, Difference, Due};
 use crate::findings::Property;
 
 pub(super) const RULE: Rule = Rule {
     property: Property::StreamContinuity,
-    counts: &[Compared::Push],
+    counts: &[Compared::Push, Compared::Noticed],
     breaks: |difference, _| {
         matches!(
             difference,
             Difference::Reach {
                 channel: Channel::Stream,
                 ..
-            }
+            } | Difference::Notice { .. }
+                | Difference::Late {
+                    due: Due::Notice(_),
+                    ..
+                }
         )
     },
 };

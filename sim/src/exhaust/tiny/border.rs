@@ -64,7 +64,15 @@ impl Tiny {
                         self.record(user, What::StreamClosed);
                     }
                 }
-                Output::Notice { .. } => {}
+                Output::Notice {
+                    stream,
+                    room,
+                    notice,
+                } => self.show(&ServerRecord::Noticed {
+                    at: self.now,
+                    ticket: judged(stream),
+                    notice: &translate::notice(room, &notice),
+                }),
             }
         }
     }

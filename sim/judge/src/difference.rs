@@ -246,12 +246,9 @@ impl fmt::Display for Difference {
                 Reach(*seen),
                 Reach(*owed)
             ),
-            Self::Notice { reader, owed, seen } => {
-                let (owed, seen) = (NoticeText(owed.as_ref()), NoticeText(seen.as_ref()));
-                write!(f, "{reader}'s stream is owed {owed}, and carried {seen}")
-            }
             Self::Late { due, since } => write!(f, "{due}, due at {}", clock(*since)),
-            Self::Batch { .. }
+            Self::Notice { .. }
+            | Self::Batch { .. }
             | Self::Entry { .. }
             | Self::Size { .. }
             | Self::Position { .. }
@@ -264,6 +261,10 @@ impl Difference {
     /// The differences that are a sentence of their fields.
     fn plain_text(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Notice { reader, owed, seen } => {
+                let (owed, seen) = (NoticeText(owed.as_ref()), NoticeText(seen.as_ref()));
+                write!(f, "{reader}'s stream is owed {owed}, and carried {seen}")
+            }
             Self::Batch { owed, seen } => {
                 let (owed, seen) = (BatchedText(owed.as_ref()), BatchedText(seen.as_ref()));
                 write!(f, "the batch holds {seen}, and {owed} was next")
@@ -285,8 +286,7 @@ impl Difference {
             | Self::Unasked { .. }
             | Self::Event { .. }
             | Self::Gap { .. }
-            | Self::Reach { .. }
-            | Self::Notice { .. } => Ok(()),
+            | Self::Reach { .. } => Ok(()),
         }
     }
 }

@@ -221,7 +221,9 @@ pub struct LostRange {
 /// How the reader's own membership of a room changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Membership {
-    /// `joined`: it joined, or was matched.
+    /// `matched`: it was matched.
+    Matched,
+    /// `joined`: it joined.
     Joined,
     /// `left`: it left.
     Left,
@@ -234,6 +236,7 @@ impl Membership {
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
+            Self::Matched => "matched",
             Self::Joined => "joined",
             Self::Left => "left",
             Self::Kicked => "kicked",

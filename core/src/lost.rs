@@ -104,7 +104,7 @@ impl Lost {
 impl Record {
     fn add(&mut self, seq: Seq, body: &Body, reader: UserId) {
         match body {
-            Body::Found(_) => self.own_membership = Some((seq, Membership::Joined)),
+            Body::Found(_) => self.own_membership = Some((seq, Membership::Matched)),
             Body::Message { .. } => self.messages += 1,
             Body::PartnerDisconnected(reason) => self.ended = Some((seq, *reason)),
             Body::Closed { .. } => self.ended = Some((seq, EndReason::Closed)),

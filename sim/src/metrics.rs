@@ -32,7 +32,9 @@ use self::waits::Waits;
 use crate::charts::UserWaits;
 use crate::history::{Observer, Path, Record, What, WorldRecord};
 use crate::plan::Plan;
-use crate::protocol::{Agent, Answer, CallId, Op, Outcome, Saw, StickChange, User};
+use crate::protocol::{
+    Agent, Answer, CallId, LostRange, Membership, Op, Outcome, Saw, StickChange, StickLoss, User,
+};
 use crate::runner::Worst;
 use sim_judge::Overtaken;
 
@@ -326,6 +328,23 @@ impl Metrics {
         }
     }
 
+    /// What a gap says of one room. A wait is over when its user hears of that.
+    fn missed(&mut self, record: &Record<'_>, lost: &LostRange) {
+        let (at, agent) = (record.at, record.agent);
+        if lost.you == Some(Membership::Matched)
+            && let Some(since) = self.waits(agent).matched(lost.room)
+        {
+            self.waited_in_line(agent, record.user, at.since(since));
+        }
+        let Some(stick) = lost.stick else { return };
+        let (StickLoss::Granted(epoch) | StickLoss::Released(epoch) | StickLoss::Expired(epoch)) =
+            stick;
+        if let Some(since) = self.waits(agent).granted(lost.room, epoch) {
+            self.waited_for_stick(agent, record.user, at.since(since));
+        }
+        self.waits(agent).holds = matches!(stick, StickLoss::Granted(_));
+    }
+
     fn received(&mut self, record: &Record<'_>, saw: &Saw<'_>, sent_at: Time) {
         let (at, agent) = (record.at, record.agent);
         let waits = self.waits(agent);
@@ -358,12 +377,16 @@ impl Metrics {
             Saw::Moderation {
                 room, user, act, ..
             } => waits.moderated(room, act, user.is_some() && user == record.user),
+            Saw::Gap { rooms, .. } => {
+                for lost in rooms {
+                    self.missed(record, lost);
+                }
+            }
             Saw::Stick { .. }
             | Saw::Ended { .. }
             | Saw::PartnerAway { .. }
             | Saw::PartnerBack { .. }
-            | Saw::Member { .. }
-            | Saw::Gap { .. } => {}
+            | Saw::Member { .. } => {}
         }
         self.waits(agent).bytes += EVENT_LINE;
     }

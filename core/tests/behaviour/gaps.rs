@@ -115,7 +115,7 @@ fn a_gap_says_that_a_chat_began_and_that_it_ended() {
            ann read after=3
     "), @"
     ann read ⇒ cursor 6, 0 unread
-    gap 1 to 4, room_1/1 to 4 (2 said, you joined, ended left)
+    gap 1 to 4, room_1/1 to 4 (2 said, you matched, ended left)
     ann read after=1 ⇒ cursor 6, 0 unread
     gap 2 to 4, room_1/1 to 4 (2 said, ended left)
     ann read after=3 ⇒ cursor 6, 0 unread

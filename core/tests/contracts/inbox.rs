@@ -119,7 +119,7 @@ fn membership(body: &Body, reader: UserId) -> Option<Membership> {
     if let Body::Kicked { user, .. } = body {
         return (user.id == reader).then_some(Membership::Kicked);
     }
-    matches!(body, Body::Found(_)).then_some(Membership::Joined)
+    matches!(body, Body::Found(_)).then_some(Membership::Matched)
 }
 
 fn changes_members(body: &Body, reader: UserId) -> bool {

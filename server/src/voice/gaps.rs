@@ -41,6 +41,7 @@ fn missed(lost: &Lost) -> Vec<String> {
         n => Some(format!("up to {n} messages")),
     };
     let you = lost.you.map(|change| match change {
+        "matched" => "you were matched".to_owned(),
         "joined" => "you joined".to_owned(),
         "kicked" => "an operator put you out".to_owned(),
         _ => "you left".to_owned(),

@@ -203,6 +203,7 @@ fn shape(json: &EventJson<'_>, names: &Names) -> Option<Saw<'static>> {
 
 fn lost_range(lost: &LostJson<'_>, names: &Names) -> LostRange {
     let you = |change: &str| match change {
+        "matched" => Some(Membership::Matched),
         "joined" => Some(Membership::Joined),
         "left" => Some(Membership::Left),
         "kicked" => Some(Membership::Kicked),

@@ -128,6 +128,7 @@ pub(crate) fn lost_ranges(gap: &Gap) -> Vec<LostRange> {
 
 fn lost_range(lost: &chat_core::LostRange) -> LostRange {
     let you = |change| match change {
+        chat_core::Membership::Matched => Membership::Matched,
         chat_core::Membership::Joined => Membership::Joined,
         chat_core::Membership::Left => Membership::Left,
         chat_core::Membership::Kicked => Membership::Kicked,

@@ -134,7 +134,7 @@ impl VirtualUser {
         match outcome {
             Ok(Answer::Waiting { .. }) => self.rooms.wait(),
             Ok(Answer::Matched { room, partner, .. }) => {
-                self.rooms.find(*room, *partner, &mut self.heard);
+                self.rooms.find(*room, Some(*partner), &mut self.heard);
             }
             Ok(Answer::LoggedIn { room, .. }) => self.rooms.join(*room),
             Ok(Answer::LeftChat) => self.leave(op),

@@ -1,6 +1,8 @@
 //! What a client knows of the rooms that it is or was in.
 
-use crate::protocol::{Moderated, Presence, Room, Saw, StickChange, User};
+use crate::protocol::{
+    LostRange, Membership, Moderated, Presence, Room, Saw, StickChange, StickLoss, User,
+};
 
 use super::heard::{Heard, Kind};
 
@@ -111,12 +113,13 @@ impl Rooms {
     }
 
     /// Matched, says an answer or an event; whichever comes first counts as `chatroom.found`.
-    pub(super) fn find(&mut self, room: Room, partner: User, heard: &mut Heard) {
+    /// A gap tells of the match without the partner.
+    pub(super) fn find(&mut self, room: Room, partner: Option<User>, heard: &mut Heard) {
         if self.newest_match.is_some_and(|newest| room <= newest) {
             return;
         }
         self.newest_match = Some(room);
-        self.partner = Some(partner);
+        self.partner = partner;
         heard.add(Kind::FOUND);
         // If its end is known already (by another path, out of order), it stays ended.
         if !self.seats.iter().any(|seat| seat.room == room) {
@@ -201,7 +204,7 @@ impl Rooms {
     /// An event came that `me` had not had before.
     pub(super) fn see(&mut self, saw: &Saw<'_>, me: User, heard: &mut Heard) {
         match *saw {
-            Saw::Found { room, partner, .. } => self.find(room, partner, heard),
+            Saw::Found { room, partner, .. } => self.find(room, Some(partner), heard),
             Saw::Message { sender, .. } => self.speaker = Some(sender),
             Saw::Ended { room, .. } => self.end(Some(room)),
             Saw::Stick {
@@ -223,11 +226,32 @@ impl Rooms {
                 change: Presence::Back,
                 ..
             } if user == me => self.attendance = Attendance::Interrupted,
+            Saw::Gap { rooms, .. } => {
+                for lost in rooms {
+                    self.miss(lost, heard);
+                }
+            }
             Saw::PartnerAway { .. }
             | Saw::PartnerBack { .. }
             | Saw::Member { .. }
-            | Saw::Stick { .. }
-            | Saw::Gap { .. } => {}
+            | Saw::Stick { .. } => {}
+        }
+    }
+
+    /// What a gap says of one room.
+    fn miss(&mut self, lost: &LostRange, heard: &mut Heard) {
+        if lost.you == Some(Membership::Matched) {
+            self.find(lost.room, None, heard);
+        }
+        if let Some(
+            StickLoss::Granted(epoch) | StickLoss::Released(epoch) | StickLoss::Expired(epoch),
+        ) = lost.stick
+        {
+            self.grant(lost.room, epoch, heard);
+        }
+        let is_out = matches!(lost.you, Some(Membership::Left | Membership::Kicked));
+        if is_out || lost.ended.is_some() {
+            self.end(Some(lost.room));
         }
     }
 
@@ -253,10 +277,10 @@ mod tests {
     #[test]
     fn a_match_counts_once_whoever_tells_of_it() {
         let (mut rooms, mut heard) = (Rooms::default(), Heard::default());
-        rooms.find(Room(3), User(1), &mut heard);
-        rooms.find(Room(3), User(1), &mut heard);
+        rooms.find(Room(3), Some(User(1)), &mut heard);
+        rooms.find(Room(3), Some(User(1)), &mut heard);
         assert!(heard.consume(Kind::FOUND) && !heard.consume(Kind::FOUND));
-        rooms.find(Room(5), User(1), &mut heard);
+        rooms.find(Room(5), Some(User(1)), &mut heard);
         assert!(heard.consume(Kind::FOUND));
     }
 
@@ -280,7 +304,7 @@ mod tests {
         let (mut rooms, mut heard) = (Rooms::default(), Heard::default());
         assert_eq!(rooms.current(), None);
         rooms.join(Room(1));
-        rooms.find(Room(2), User(1), &mut heard);
+        rooms.find(Room(2), Some(User(1)), &mut heard);
         assert_eq!((rooms.current(), rooms.is_in_one()), (Some(Room(2)), false));
         rooms.end(Some(Room(2)));
         assert_eq!((rooms.current(), rooms.is_in_one()), (Some(Room(1)), true));
@@ -297,7 +321,7 @@ mod tests {
     fn an_end_that_comes_first_stays() {
         let (mut rooms, mut heard) = (Rooms::default(), Heard::default());
         rooms.end(Some(Room(4)));
-        rooms.find(Room(4), User(1), &mut heard);
+        rooms.find(Room(4), Some(User(1)), &mut heard);
         assert_eq!((rooms.is_in_one(), rooms.is_deserted()), (false, true));
         assert!(heard.consume(Kind::FOUND));
     }
@@ -307,7 +331,7 @@ mod tests {
         let (mut rooms, mut heard) = (Rooms::default(), Heard::default());
         rooms.join(Room(0));
         for n in 1..100 {
-            rooms.find(Room(n), User(n), &mut heard);
+            rooms.find(Room(n), Some(User(n)), &mut heard);
             rooms.end(Some(Room(n)));
         }
         assert_eq!(rooms.seats.len(), REMEMBERED);

@@ -110,7 +110,7 @@ fn gap_room() -> Value {
             "from_room_seq": integer(),
             "to_room_seq": integer(),
             "messages": integer(),
-            "you": { "enum": ["joined", "left", "kicked"] },
+            "you": { "enum": ["matched", "joined", "left", "kicked"] },
             "members_changed": { "type": "boolean" },
             "stick": { "enum": ["granted", "released", "expired"] },
             "epoch": integer(),

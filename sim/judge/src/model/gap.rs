@@ -84,7 +84,7 @@ fn range(room: Room, events: &[&Lost], reader: User, from: u64) -> LostRange {
 /// The reader's own coming or going.
 fn membership(what: &What, reader: User) -> Option<Membership> {
     match what {
-        What::Found { .. } => Some(Membership::Joined),
+        What::Found { .. } => Some(Membership::Matched),
         What::Member { user, change } if *user == reader => match change {
             Presence::Joined => Some(Membership::Joined),
             Presence::Left => Some(Membership::Left),

@@ -399,7 +399,7 @@ fn a_gap_names_the_rooms_in_the_order_of_their_first_loss() {
         room: Room(2),
         from: 1,
         to: 1,
-        you: Some(Membership::Joined),
+        you: Some(Membership::Matched),
         ..LostRange::default()
     };
     assert_eq!(gap.rooms, [lobby, pair]);

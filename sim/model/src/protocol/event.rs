@@ -86,7 +86,9 @@ pub struct LostRange {
 /// How the reader's own membership of a room changed within a gap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Membership {
-    /// It joined, or was matched.
+    /// It was matched.
+    Matched,
+    /// It joined.
     Joined,
     /// It left.
     Left,

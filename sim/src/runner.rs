@@ -26,7 +26,7 @@ pub(crate) use in_order::{Ended, in_order};
 pub use merged::{FailingSeed, Merged, Summary};
 pub use progress::{LiveNow, Progress, ProgressNow};
 pub(crate) use verdict::class_of;
-pub use verdict::{is_judged, unreached, worst};
+pub use verdict::{is_judged, is_silent, unreached, worst};
 pub use worst::{Seek, Worst};
 
 /// The property of a run that broke off: what the core's own checks find.

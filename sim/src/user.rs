@@ -136,6 +136,8 @@ pub struct VirtualUser {
     name: Arc<str>,
     renamed: u32,
     forgot: u32,
+    /// How many calls it passed over since it had no handle.
+    left_out: u64,
     texts: u32,
     /// The `await` that ran out of time, and since when it waited.
     ran_out: Option<(Kind, Time)>,
@@ -198,6 +200,7 @@ impl VirtualUser {
             given_name: name,
             renamed: 0,
             forgot: 0,
+            left_out: 0,
             texts: 0,
             ran_out: None,
             leave_out: Vec::new(),
@@ -405,6 +408,12 @@ impl VirtualUser {
         self.actions.pop_front()
     }
 
+    /// How many calls it passed over since it had no handle.
+    #[must_use]
+    pub const fn left_out(&self) -> u64 {
+        self.left_out
+    }
+
     /// Performs a step of a script by hand now, whatever else is in flight: a call, without what
     /// is to be left out, or a disconnect (which, when it is for a while, those who are being
     /// drained pass over). Other steps have no meaning there, and who has a flow takes no orders.
@@ -422,7 +431,10 @@ impl VirtualUser {
         }
         match step {
             // Without a handle one can do no more than ask for one.
-            Step::Call(verb) if self.user.is_none() && !verb.registers() => None,
+            Step::Call(verb) if self.user.is_none() && !verb.registers() => {
+                self.left_out += 1;
+                None
+            }
             Step::Call(verb) => {
                 self.leave_out.extend_from_slice(leave_out);
                 let op = self.op(verb);

@@ -118,6 +118,8 @@ struct World<'a, 'o> {
     phase: Phase,
     /// How often all users were told to drain.
     drains: u32,
+    /// When the run is over at the latest.
+    ends_at: Time,
 }
 
 /// What the run is about.
@@ -208,6 +210,7 @@ impl<'a, 'o> World<'a, 'o> {
             hash: mix(0, seed),
             phase: Phase::Safety,
             drains: 0,
+            ends_at: START + plan.duration + plan.liveness,
         }
     }
 
@@ -218,8 +221,7 @@ impl<'a, 'o> World<'a, 'o> {
             self.agenda.at(START + fault.at, Event::FaultBegins(index));
         }
         self.agenda.at(START + self.plan.duration, Event::Heal);
-        self.agenda
-            .at(START + self.plan.duration + self.plan.liveness, Event::End);
+        self.agenda.at(self.ends_at, Event::End);
         self.begin_script();
         self.schedule_arrival();
         self.pump();
@@ -295,7 +297,8 @@ impl<'a, 'o> World<'a, 'o> {
         if let Event::Timer(agent) = event {
             return self.timer_is_stale(agent, at);
         }
-        event == Event::NodeDue && self.server.due_is_stale(at)
+        let is_early = event == Event::End && at < self.ends_at;
+        is_early || event == Event::NodeDue && self.server.due_is_stale(at)
     }
 
     fn now(&self) -> Time {
@@ -413,14 +416,15 @@ impl<'a, 'o> World<'a, 'o> {
             // One that drained early has not had what others said while they finished.
             0 | 1 => self.drain_all(),
             // In the steps form nobody waits for anything by itself: what somebody in line or with
-            // a claim is owed is given its time, and then looked for.
+            // a claim is owed is given its time, and then looked for, for as long as the first time.
             2 if scripted && self.timeline.quiet_at.is_none() => {
                 self.timeline.quiet_at = Some(self.now().since(START));
                 let wait = self.plan.server.stick_lease + self.plan.server.interest_patience;
-                let last = START + self.plan.duration + self.plan.liveness;
-                let latest = Time(last.0.saturating_sub(Span::secs(1).0));
+                let latest = Time(self.ends_at.0.saturating_sub(Span::secs(1).0));
                 let at = (self.now() + wait + OWED_WITHIN).min(latest);
                 self.agenda.at(at, Event::DrainAgain);
+                self.ends_at = at + self.plan.liveness;
+                self.agenda.at(self.ends_at, Event::End);
             }
             2 if scripted => {}
             _ => {
@@ -451,7 +455,9 @@ impl<'a, 'o> World<'a, 'o> {
     fn outcome(self) -> SeedOutcome<Metrics> {
         let now = self.now();
         let users = self.clients.len() as u64;
-        let (judgement, mut metrics, tally) = self.watch.finish(now);
+        let (mut judgement, mut metrics, tally) = self.watch.finish(now);
+        let left_out = self.clients.iter().map(|client| client.user.left_out());
+        judgement.counts.left_out = left_out.sum();
         let everybody = self.clients.iter().map(|client| &client.user);
         let stuck = stuck::stuck(everybody, &metrics, self.seed);
         metrics.add_overtaken(judgement.overtaken);

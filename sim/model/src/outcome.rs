@@ -25,6 +25,8 @@ pub struct Counts {
     pub reordered: u64,
     /// Seen, but never sent.
     pub phantom: u64,
+    /// Calls, of any kind, that users without a handle passed over. A flow ends at the first.
+    pub left_out: u64,
 }
 
 /// Whether a property is judged in the safety or in the liveness phase.

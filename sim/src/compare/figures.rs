@@ -55,13 +55,14 @@ pub(super) struct Figure {
 const VERDICTS: [&str; 5] = ["pass", "threshold", "unjudged", "liveness", "safety"];
 
 /// Messages that should not be, and calls without an answer.
-const BAD_COUNTS: [&str; 6] = [
+const BAD_COUNTS: [&str; 7] = [
     "unanswered",
     "lost",
     "gapped",
     "duplicated",
     "reordered",
     "phantom",
+    "left_out",
 ];
 
 impl Direction {

@@ -108,6 +108,13 @@ fn messages(result: &RunResult) -> Vec<Line> {
             .collect();
         lines.extend(flow("refused", &all, " · ", INDENT));
     }
+    if counts.left_out > 0 {
+        let calls = format!(
+            "{} calls, of users without a handle",
+            count(counts.left_out)
+        );
+        lines.extend(flow("left out", &[calls], "", INDENT));
+    }
     lines
 }
 

@@ -7,8 +7,8 @@ use super::header::{name, range, seeds};
 use super::line::{Line, PAGE, Style, fit, paragraph};
 use super::numbers::count;
 use super::{FinishedRun, View, figures};
-use crate::result::{ThresholdResult, Verdict};
-use crate::runner::is_judged;
+use crate::result::{Class, ThresholdResult, Verdict};
+use crate::runner::{is_judged, is_silent};
 
 /// `FAIL stick_exclusion · stick_contention · seed 1337 · sim 0.1.0 (3f9c1ab)`, and why.
 pub(super) fn opening(run: &FinishedRun, view: &View<'_>) -> Vec<Line> {
@@ -35,10 +35,13 @@ pub(super) const STUCK: &str = "stuck";
 pub(super) fn what_failed(run: &FinishedRun) -> String {
     let result = run.result();
     let broken = || {
-        let mut broken = super::checks::in_order(result).into_iter();
-        broken
-            .find(|(_, property)| property.held == Some(false))
-            .map(|(name, _)| name.to_owned())
+        let is_threshold = result.verdict == Verdict::Threshold;
+        let mut broken = super::checks::in_order(result)
+            .into_iter()
+            .filter(|(_, property)| {
+                property.held == Some(false) && (property.class == Class::Threshold) == is_threshold
+            });
+        broken.next().map(|(name, _)| name.to_owned())
     };
     match result.verdict {
         Verdict::Pass => "nothing".to_owned(),
@@ -109,6 +112,13 @@ fn unjudged(run: &FinishedRun) -> Vec<String> {
     if !is_judged(&result.properties) {
         sentences
             .push("Nothing was judged: no property was exercised by a single check.".to_owned());
+    }
+    if is_silent(&run.plan, &result.counts) {
+        sentences.push(format!(
+            "No message was accepted: users of the scenario send, {} were tried, {} refused.",
+            count(result.counts.attempted),
+            count(result.counts.refused)
+        ));
     }
     if !never.is_empty() {
         sentences.push(format!(

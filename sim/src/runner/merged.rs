@@ -7,7 +7,7 @@ use chat_core::Span;
 
 use super::in_order::Ended;
 use super::rest::Rest;
-use super::verdict::{Evidence, judge, unreached};
+use super::verdict::{Evidence, is_silent, judge, unreached};
 use super::{Measured, PANIC, SeedOutcome, Seeds};
 use crate::charts::Charts;
 use crate::plan::Plan;
@@ -252,6 +252,7 @@ impl<M: Measured> Merged<M> {
             violations: &self.violations.items,
             thresholds: &thresholds,
             unreached: &unreached(plan, &sometimes),
+            silent: is_silent(plan, &self.counts),
         });
         let (metrics, fairness) = self.metrics.as_ref().map(M::results).unwrap_or_default();
         let result = RunResult {
@@ -324,6 +325,7 @@ fn add_counts(mine: &mut Counts, theirs: &Counts) {
         duplicated,
         reordered,
         phantom,
+        left_out,
     } = *theirs;
     mine.attempted += attempted;
     mine.accepted += accepted;
@@ -335,4 +337,5 @@ fn add_counts(mine: &mut Counts, theirs: &Counts) {
     mine.duplicated += duplicated;
     mine.reordered += reordered;
     mine.phantom += phantom;
+    mine.left_out += left_out;
 }

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use crate::plan::Plan;
-use crate::result::{Class, PropertyResult, RestResult, ThresholdResult, Verdict, Violation};
+use crate::result::{
+    Class, Counts, PropertyResult, RestResult, ThresholdResult, Verdict, Violation,
+};
 
 /// Exit codes from the gravest on: 2 before 1 before 3 before 4 before 99.
 const GRAVEST_FIRST: [u8; 5] = [2, 1, 3, 4, 99];
@@ -37,6 +39,8 @@ pub(super) struct Evidence<'a> {
     pub(super) violations: &'a [Violation],
     pub(super) thresholds: &'a [ThresholdResult],
     pub(super) unreached: &'a [&'a str],
+    /// Whether users send, and no message was accepted.
+    pub(super) silent: bool,
     pub(super) rest: &'a RestResult,
 }
 
@@ -62,7 +66,7 @@ pub(crate) fn class_of(properties: &BTreeMap<String, PropertyResult>, name: &str
 }
 
 /// The gravest thing that can be said. A threshold of which nothing was measured could not be
-/// judged, nor could a run that exercised no property, which is not a pass.
+/// judged, nor could a run that exercised no property, or one whose users send in vain.
 pub(super) fn judge(evidence: &Evidence<'_>) -> Verdict {
     let violated = |class: Class| {
         let broken =
@@ -80,6 +84,7 @@ pub(super) fn judge(evidence: &Evidence<'_>) -> Verdict {
     } else if violated(Class::Liveness) || !evidence.rest.held {
         Verdict::Liveness
     } else if !is_judged(evidence.properties)
+        || evidence.silent
         || !evidence.unreached.is_empty()
         || evidence.thresholds.iter().any(unmeasured)
     {
@@ -89,6 +94,13 @@ pub(super) fn judge(evidence: &Evidence<'_>) -> Verdict {
     } else {
         Verdict::Pass
     }
+}
+
+/// Whether the users of a plan send, and no message was accepted: then nothing of its delivery was
+/// judged. A scenario that is after refusals says so in `expect_sometimes`.
+#[must_use]
+pub fn is_silent(plan: &Plan, counts: &Counts) -> bool {
+    counts.accepted == 0 && plan.expect_sometimes.is_empty() && plan.workload.sends()
 }
 
 /// The `expect_sometimes` points of a plan that were never reached.

@@ -16,7 +16,8 @@ use crate::plan::{Step, Verb};
 struct Possible {
     handle: Has,
     place_in_queue: Has,
-    room: Has,
+    /// At most so many rooms.
+    rooms: u32,
     claim: Has,
 }
 
@@ -44,7 +45,7 @@ impl Possible {
         Self {
             handle: self.handle.max(other.handle),
             place_in_queue: self.place_in_queue.max(other.place_in_queue),
-            room: self.room.max(other.room),
+            rooms: self.rooms.max(other.rooms),
             claim: self.claim.max(other.claim),
         }
     }
@@ -55,7 +56,8 @@ impl Possible {
                 Need::Nothing => Has::Perhaps,
                 Need::Handle => self.handle,
                 Need::PlaceInQueue => self.place_in_queue,
-                Need::Room => self.room,
+                Need::Room if self.rooms > 0 => Has::Perhaps,
+                Need::Room => Has::Never,
                 Need::Claim => self.claim,
             }
     }
@@ -82,9 +84,10 @@ impl Possible {
         match verb {
             Verb::EnterQueue { .. } => {
                 self.place_in_queue = Has::Perhaps;
-                self.room = Has::Perhaps;
+                self.rooms = self.rooms.saturating_add(1);
             }
-            Verb::Login { .. } => self.room = Has::Perhaps,
+            Verb::Login { .. } => self.rooms = self.rooms.saturating_add(1),
+            Verb::LeaveChat => self.rooms = self.rooms.saturating_sub(1),
             Verb::TalkingStick(_) => self.claim = Has::Perhaps,
             Verb::Unregister => return Self::default(),
             Verb::LeaveQueue
@@ -94,7 +97,6 @@ impl Possible {
             | Verb::Undo(_)
             | Verb::Reset(_)
             | Verb::Push
-            | Verb::LeaveChat
             | Verb::Typing
             | Verb::Block
             | Verb::Report { .. }
@@ -219,7 +221,7 @@ fn impossible(item: &Node, need: Need) -> Read<Box<Problem>> {
             "`enter_queue` before it",
         ),
         Need::Room => (
-            "no step before it can put the user into a room",
+            "the steps before it leave the user in no room",
             "`login`, or `enter_queue` and `await: chatroom.found`, before it",
         ),
         Need::Claim => (

@@ -76,6 +76,7 @@ impl VirtualUser {
         let registered = self.user.is_some();
         if !registered && !verb.registers() {
             // Without a handle there is nothing left to do.
+            self.left_out += 1;
             self.doing = Doing::Settling;
             return;
         }

@@ -114,6 +114,7 @@ impl<'a> World<'a, '_> {
             hash: self.hash,
             phase: self.phase,
             drains: self.drains,
+            ends_at: self.ends_at,
         };
         if branch > 0 {
             let step = self.steps;

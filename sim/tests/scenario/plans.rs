@@ -82,19 +82,20 @@ fn a_step_that_works_on_one_path_is_accepted() {
         parse("flow.yaml", &text)
     };
     for flow in [
-        "[login, push, leave_chat, { send: { length: 5 } }]",
+        "[login, { login: { room: den } }, push, leave_chat, { send: { length: 5 } }]",
         "[enter_queue, { send: { length: 5 } }]",
         "[enter_queue, leave_queue, leave_chat, leave_queue]",
         "[break, check, { break: { kind: check_stress_status } }]",
         "[break, { choose: [{ steps: [] }, { steps: [login] }] }, typing]",
         "[break, { loop: { count: 2, steps: [typing, login] } }, push]",
-        "[login, talking_stick, leave_chat, { await: stick.granted }, undo]",
+        "[login, talking_stick, leave_chat, { await: stick.granted }, login, undo]",
     ] {
         let refused = read(flow);
         assert!(refused.is_ok(), "{flow}: {:?}", refused.err());
     }
     for (flow, step) in [
         ("[login, leave_queue]", "leave_queue"),
+        ("[login, leave_chat, { send: { length: 5 } }]", "send"),
         (
             "[break, { loop: { count: 1, steps: [typing, login] } }]",
             "typing",

@@ -426,6 +426,11 @@ fn counts(result: &RunResult) -> Vec<(&'static str, String, &'static str)> {
             "seen out of their room's order",
         ),
         ("phantom", counts.phantom, "seen, but never sent"),
+        (
+            "left_out",
+            counts.left_out,
+            "calls that users without a handle passed over",
+        ),
     ]
     .into_iter()
     .map(|(name, n, words)| (name, count(n), words))

@@ -42,7 +42,7 @@ fn rest(held: bool) -> RestResult {
 /// Every combination of what can go wrong, and the exit code it comes to.
 #[test]
 fn the_gravest_thing_decides_the_exit_code() {
-    for bits in 0..128u32 {
+    for bits in 0..256u32 {
         let is = |bit: u32| bits >> bit & 1 == 1;
         let held = |broken: bool| Some(!broken);
         let properties = BTreeMap::from([
@@ -69,13 +69,14 @@ fn the_gravest_thing_decides_the_exit_code() {
             violations: &[],
             thresholds: &thresholds,
             unreached: points,
+            silent: is(7),
             rest: &rest(!is(5)),
         });
         let expected = if is(0) && !is(6) {
             1
         } else if is(1) && !is(6) || is(5) {
             3
-        } else if is(3) || is(4) || is(6) {
+        } else if is(3) || is(4) || is(6) || is(7) {
             4
         } else if is(2) {
             99
@@ -100,6 +101,7 @@ fn a_violation_counts_though_its_property_is_unknown() {
         violations: &[violation],
         thresholds: &[],
         unreached: &[],
+        silent: false,
         rest: &rest(true),
     });
     assert_eq!(verdict, Verdict::Safety);

@@ -159,14 +159,27 @@ impl Explored<'_> {
     /// The trial of this number, if it is drawn like any other.
     fn fresh(&self, index: u64) -> Trial {
         let seed = self.first.wrapping_add(index);
-        let scenarios = self.plans.len() as u64;
         Trial {
             index,
-            scenario: usize::try_from(index % scenarios).unwrap_or(0),
+            scenario: self.scenario_of(index),
             draw: self.draw.unwrap_or(seed),
             seed,
             recipe: self.recipe.clone(),
         }
+    }
+
+    /// The scenario of a trial: one after another, and drawn flows in between.
+    fn scenario_of(&self, index: u64) -> usize {
+        let (turn, scenarios) = match self.plans.split_last() {
+            Some((last, files)) if vary::is_blank(last) && !files.is_empty() => {
+                if index % 2 == 1 {
+                    return files.len();
+                }
+                (index / 2, files.len())
+            }
+            _ => (index, self.plans.len()),
+        };
+        usize::try_from(turn % scenarios as u64).unwrap_or(0)
     }
 
     /// What a run violated that counts.

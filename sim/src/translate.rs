@@ -68,10 +68,10 @@ pub(crate) fn call(who: Credential, key: Option<u128>, op: &Op) -> Call {
 }
 
 /// The opening of a stream as the server's door sees it.
-pub(crate) fn open_stream(who: Credential, by: ReadBy, after: u64) -> Call {
+pub(crate) fn open_stream(who: Credential, by: ReadBy, after: Option<u64>) -> Call {
     Call::OpenStream {
         reader: reader(who, by),
-        after: Some(Seq(after)),
+        after: after.map(Seq),
     }
 }
 

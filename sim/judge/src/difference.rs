@@ -303,8 +303,13 @@ fn event_text(
         None => f.write_str("empty")?,
     }
     match seen {
-        Some(seen) => write!(f, "; {reader} received {seen}"),
-        None => write!(f, "; {reader} did not receive it"),
+        Some(seen) => write!(f, "; {reader} received {seen}")?,
+        None => write!(f, "; {reader} did not receive it")?,
+    }
+    let names = owed.map(Event::names).zip(seen.map(Event::names));
+    match names {
+        Some((owed, seen)) if owed != seen => write!(f, "; shown as {seen}, owed {owed}"),
+        _ => Ok(()),
     }
 }
 
@@ -495,6 +500,18 @@ impl fmt::Display for GapText<'_> {
             write!(f, "{mark}{} {}–{}", lost.room, lost.from, lost.to)?;
         }
         f.write_str(if gap.rooms.is_empty() { "" } else { ")" })
+    }
+}
+
+impl Event {
+    /// How those whom it names are shown.
+    fn names(&self) -> String {
+        let shown = self.named.iter().flatten().map(|(_, shown)| shown);
+        let shown = shown.map(|shown| match &shown.chosen_id {
+            Some(id) => format!("\"{}\" ({id})", shown.name),
+            None => format!("\"{}\"", shown.name),
+        });
+        shown.collect::<Vec<_>>().join(", ")
     }
 }
 

@@ -303,8 +303,8 @@ impl Tiny {
         let ticket = self.ticket();
         let client = &self.clients[usize::from(user)];
         let secret = client.secret();
-        let call =
-            translate::open_stream(Credential::Handle { secret }, ReadBy::Handle, client.cursor);
+        let (who, after) = (Credential::Handle { secret }, Some(client.cursor));
+        let call = translate::open_stream(who, ReadBy::Handle, after);
         self.clients[usize::from(user)].stream = Some(ticket);
         self.submit(user, ticket, call);
         let told = self.answers.iter().position(|told| told.0 == ticket);

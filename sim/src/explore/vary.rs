@@ -19,6 +19,7 @@ mod visits;
 
 use chat_core::Span;
 
+pub(super) use self::everyday::is_blank;
 pub use self::everyday::{EVERYDAY, blank};
 
 use self::dice::Dice;

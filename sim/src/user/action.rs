@@ -38,6 +38,8 @@ pub enum Action {
         by: ReadBy,
         /// Events from behind this place.
         after: u64,
+        /// Whether the client does not say so: the stream begins at the end then.
+        bare: bool,
     },
     /// Drop the stream without a word.
     CloseStream {

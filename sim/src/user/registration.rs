@@ -48,7 +48,7 @@ impl VirtualUser {
         if self.user.is_none() {
             self.user = Some(user);
             if !matches!(self.doing, Doing::Away { .. }) {
-                self.open_stream(now);
+                self.open_stream(now, false);
             }
         }
     }
@@ -170,7 +170,7 @@ impl VirtualUser {
             (Script::Manual { .. }, Pace::Hurried) => Doing::Settling,
         };
         if self.user.is_some() {
-            self.open_stream(now);
+            self.open_stream(now, false);
         }
     }
 
@@ -183,7 +183,7 @@ impl VirtualUser {
                 self.actions.push_back(Action::CloseStream { stream });
             }
         }
-        self.open_stream(now);
+        self.open_stream(now, false);
     }
 
     /// Now and then a client opens a second stream beside the one that has just opened, and
@@ -192,7 +192,9 @@ impl VirtualUser {
         if self.link.first().is_none() && self.draw.chance(self.habits.second_stream) {
             let overlap = Span(self.draw.below(LONGEST_OVERLAP.0));
             self.link.keep_first(now + overlap);
-            self.open_stream(now);
+            // The first stream carries what the second one may leave out.
+            let bare = overlap.0 % 2 == 0;
+            self.open_stream(now, bare);
         }
     }
 
@@ -213,10 +215,10 @@ impl VirtualUser {
                 self.actions.push_back(Action::CloseStream { stream });
             }
         }
-        self.open_stream(now);
+        self.open_stream(now, false);
     }
 
-    fn open_stream(&mut self, now: Time) {
+    fn open_stream(&mut self, now: Time, bare: bool) {
         let wanted = match &self.script {
             Script::Flow(persona) => persona.stream,
             Script::Manual { stream } => *stream,
@@ -229,6 +231,7 @@ impl VirtualUser {
                 who: Credential::Handle { secret },
                 by: self.manner.stream_by,
                 after: self.read_from(),
+                bare,
             });
         }
     }

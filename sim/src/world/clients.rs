@@ -188,6 +188,7 @@ impl World<'_, '_> {
                 who,
                 by,
                 after,
+                bare,
             } => {
                 let client = &mut self.clients[agent as usize];
                 let older = client.stream.zip(client.stream_slot.take());
@@ -199,7 +200,7 @@ impl World<'_, '_> {
                 client.net = client.opens.pop_front().map(Box::new);
                 self.send(
                     Whose::Stream { agent, stream },
-                    translate::open_stream(who, by, after),
+                    translate::open_stream(who, by, (!bare).then_some(after)),
                 );
             }
             Action::CloseStream { stream } => {

@@ -53,7 +53,7 @@ pub fn blank() -> Plan {
 }
 
 /// Whether flows are to be drawn into this plan. No scenario file is without personas.
-pub(super) fn is_blank(plan: &Plan) -> bool {
+pub(in crate::explore) fn is_blank(plan: &Plan) -> bool {
     matches!(&plan.workload, Workload::Phases { personas, .. } if personas.is_empty())
 }
 

@@ -1,9 +1,9 @@
-//! The virtual world: a clock, a heap of events, a server, and clients with a network between.
+//! The virtual world: a clock, an agenda of events, a server, and clients with a network between.
 //!
-//! Everything that happens is an event of the heap, ordered by time and then by the order in which
+//! Everything that happens is an event of the agenda, ordered by time and then by the order in which
 //! events were scheduled. One event handled is one step. Nothing else moves time.
 //!
-//! `agenda.rs` is the clock and the heap, `arrivals.rs` says when users come, `clients.rs` is their
+//! `agenda.rs` is the clock and the agenda, `arrivals.rs` says when users come, `clients.rs` is their
 //! side, `network.rs` and `streams.rs` are what lies between, `race.rs` perturbs the order of what is
 //! under way, `server.rs` is the Node with its disk and the time it takes, `faults.rs` makes things
 //! go wrong, `mishaps.rs` some more behind turns of a recipe, `script.rs` performs the steps form, `watch.rs` is told of it all, and `branch.rs`
@@ -191,9 +191,9 @@ impl<'a, 'o> World<'a, 'o> {
             seed,
             chance: Chance::new(seed, &plan.recipe),
             agenda: Agenda::new(START),
+            clients: Vec::with_capacity(arrivals.len()),
             arrivals: arrivals.into_iter(),
             next_arrival: None,
-            clients: Vec::new(),
             busy: 0,
             by_persona: vec![0; personas],
             server: Server::new(plan, seed),

@@ -8,6 +8,7 @@
 mod admission;
 mod answers;
 mod border;
+mod by_number;
 mod pages;
 mod pipeline;
 mod reads;
@@ -18,7 +19,7 @@ use std::sync::Arc;
 
 use chat_types::Time;
 use sim_model::plan::Plan;
-use sim_model::protocol::{Answer, Earlier, Outcome, Refusal, Room, User};
+use sim_model::protocol::{Answer, Earlier, Outcome, Refusal, User};
 use sim_model::server::{Ask, Batched, Entry, ServerRecord, Ticket};
 
 use crate::compared::{Compared, Tally};
@@ -29,6 +30,7 @@ use crate::properties;
 
 use self::admission::Admission;
 use self::border::{Border, Call, Stage};
+use self::by_number::ByNumber;
 use self::pipeline::Pipeline;
 use self::waits::{Ripe, Waits};
 
@@ -42,7 +44,7 @@ pub(crate) struct Auditor {
     admission: Admission,
     tally: Tally,
     /// How far the order of each room was shown to any of its members.
-    shown: BTreeMap<Room, u64>,
+    shown: ByNumber<u64>,
     /// The highest limit of each collection so far.
     limits: BTreeMap<&'static str, u64>,
     /// The position of the last entry.
@@ -66,7 +68,7 @@ impl Auditor {
             pipeline: Pipeline::new(&plan.server),
             admission: Admission::new(&plan.server),
             tally: Tally::default(),
-            shown: BTreeMap::new(),
+            shown: ByNumber::default(),
             limits: BTreeMap::new(),
             position: 0,
             looked_at: Time(0),
@@ -196,26 +198,26 @@ impl Auditor {
 
     /// A batch was put together: it holds all that waited, in its order, up to the limit.
     fn appending(&mut self, at: Time, batch: &[Batched]) {
-        let tick = Batched::Own(Entry::Tick);
         let max_batch = self.model.config().max_batch as usize;
-        let mut owed = self.pipeline.form(at, max_batch).into_iter().peekable();
-        for seen in batch {
-            // An entry that only lets time pass may come at any time.
-            if *seen == tick && owed.peek() != Some(&tick) {
+        let first = self.pipeline.form(at, max_batch);
+        for (place, seen) in (first..).zip(batch) {
+            let owed = self.pipeline.in_flight(place);
+            if owed == Some(seen) {
                 continue;
             }
-            let owed = owed.next();
-            if owed.as_ref() != Some(seen) {
-                let seen = Some(seen.clone());
-                self.differ(at, Difference::Batch { owed, seen });
-                return;
+            // An entry that only lets time pass may come at any time.
+            if *seen == Batched::Own(Entry::Tick) {
+                self.pipeline.tick(place);
+                continue;
             }
+            let (owed, seen) = (owed.cloned(), Some(seen.clone()));
+            self.differ(at, Difference::Batch { owed, seen });
+            return;
         }
-        if let Some(left_out) = owed.next() {
-            let owed = Some(left_out);
+        if let Some(left_out) = self.pipeline.in_flight(first + batch.len()) {
+            let owed = Some(left_out.clone());
             self.differ(at, Difference::Batch { owed, seen: None });
         }
-        self.pipeline.append(batch);
     }
 
     /// The run is over: what was due by now is late.
@@ -260,8 +262,7 @@ impl Auditor {
             return None;
         };
         let owed = self.model.inbox(user)?.event(after + 1)?;
-        let shown = self.shown.get(&owed.room);
-        if shown.is_some_and(|shown| *shown >= owed.room_seq) {
+        if self.shown.get(owed.room.0) >= owed.room_seq {
             return None;
         }
         Some(Difference::Event {
@@ -323,7 +324,7 @@ impl Auditor {
         if let Some(ticket) = ticket
             && let Some(user) =
                 self.border
-                    .decided(ticket, owed.caller, &owed.outcome, (at, owed.answer_at))
+                    .decided(ticket, owed.caller, owed.outcome, (at, owed.answer_at))
         {
             self.pipeline.imply(at, Entry::CloseStream { user });
         }

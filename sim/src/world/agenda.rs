@@ -1,5 +1,7 @@
 //! The clock, and what is to happen when.
 
+use std::collections::VecDeque;
+
 use chat_core::Time;
 
 use super::slots::Slot;
@@ -78,36 +80,59 @@ impl Event {
     }
 }
 
-/// How many children an entry of the heap has. Four lie side by side in two cache lines, and make
-/// the heap half as deep as two would: with ten thousand users that is what a pop costs.
-const CHILDREN: usize = 4;
+/// How many bits a digit of a time has here.
+const DIGIT: u32 = 4;
 
-/// What is to happen, by time and then by the order in which it was written down.
+/// How many values a digit has.
+const VALUES: usize = 1 << DIGIT;
+
+/// How many digits a time has.
+const DIGITS: usize = (u64::BITS / DIGIT) as usize;
+
+/// What is to happen, by time and then by the order in which it was written down: a hierarchical
+/// timing wheel.
+///
+/// Time only moves forward. So what is far off need not be in order yet: it is put in order digit
+/// by digit as its time comes near. What has the same time stays in the order in which it was
+/// written down.
 #[derive(Clone, Debug)]
 pub(super) struct Agenda {
     now: Time,
-    written: u64,
-    /// A heap: no entry is later than its children, which stand at `CHILDREN * place + 1` and on.
-    heap: Vec<Entry>,
+    /// What happens now, and what happens after all else of now.
+    due: VecDeque<Event>,
+    due_last: VecDeque<Event>,
+    /// What happens later, by the highest digit in which its time differs from now, and by the
+    /// value that this digit has there.
+    later: [[Vec<Entry>; VALUES]; DIGITS],
+    /// For which values something is there, by digit: a bit for each.
+    filled: [u16; DIGITS],
 }
 
-/// Added to the number of what comes last at its time.
-const LAST: u64 = 1 << 63;
-
-/// One line of the agenda. Time and number are one integer, so that comparing two is one step.
+/// One line of the agenda.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
-    /// The time in the upper half, the number in the lower.
-    key: u128,
+    at: Time,
+    turn: Turn,
     event: Event,
+}
+
+/// Where an event stands among those of its time.
+#[derive(Clone, Copy, Debug)]
+enum Turn {
+    /// In the order in which they were written down.
+    Written,
+    /// After all of these.
+    Last,
 }
 
 impl Agenda {
     pub(super) fn new(now: Time) -> Self {
         Self {
             now,
-            written: 0,
-            heap: Vec::new(),
+            due: VecDeque::new(),
+            due_last: VecDeque::new(),
+            later: [const { [const { Vec::new() }; VALUES] }; DIGITS],
+            filled: [0; DIGITS],
         }
     }
 
@@ -117,78 +142,58 @@ impl Agenda {
 
     /// Writes an event down. What should have happened already happens now.
     pub(super) fn at(&mut self, at: Time, event: Event) {
-        self.write(at, 0, event);
+        self.write(at, Turn::Written, event);
     }
 
     /// Writes an event down that comes after all others of its time.
     pub(super) fn last_at(&mut self, at: Time, event: Event) {
-        self.write(at, LAST, event);
+        self.write(at, Turn::Last, event);
     }
 
-    fn write(&mut self, at: Time, turn: u64, event: Event) {
-        self.written += 1;
-        let key = (u128::from(at.max(self.now).0) << 64) | u128::from(turn | self.written);
-        let entry = Entry { key, event };
-        let mut place = self.heap.len();
-        self.heap.push(entry);
-        while place > 0 {
-            let parent = (place - 1) / CHILDREN;
-            if self.heap[parent].key <= key {
-                break;
+    fn write(&mut self, at: Time, turn: Turn, event: Event) {
+        let at = at.max(self.now);
+        self.put(Entry { at, turn, event });
+    }
+
+    fn put(&mut self, entry: Entry) {
+        match ((entry.at.0 ^ self.now.0).checked_ilog2(), entry.turn) {
+            (Some(bit), _) => {
+                let digit = bit / DIGIT;
+                #[expect(clippy::cast_possible_truncation, reason = "one digit of it is used")]
+                let value = (entry.at.0 >> (digit * DIGIT)) as usize % VALUES;
+                self.filled[digit as usize] |= 1 << value;
+                self.later[digit as usize][value].push(entry);
             }
-            self.heap[place] = self.heap[parent];
-            place = parent;
+            (None, Turn::Written) => self.due.push_back(entry.event),
+            (None, Turn::Last) => self.due_last.push_back(entry.event),
         }
-        self.heap[place] = entry;
     }
 
     /// The next event; time moves to it.
     pub(super) fn next(&mut self) -> Option<(Time, Event)> {
-        let last = self.heap.pop()?;
-        let Entry { key, event } = match self.heap.first().copied() {
-            None => last,
-            Some(first) => {
-                self.sink(last);
-                first
-            }
-        };
-        self.now = Time((key >> 64) as u64);
+        if self.due.is_empty() && self.due_last.is_empty() {
+            self.move_on();
+        }
+        let event = self.due.pop_front().or_else(|| self.due_last.pop_front())?;
         Some((self.now, event))
     }
 
-    /// Puts an entry in the place of the first, and then as deep as it belongs.
-    fn sink(&mut self, entry: Entry) {
-        let mut place = 0;
-        loop {
-            let first = CHILDREN * place + 1;
-            let rest = self.heap.get(first..).unwrap_or_default();
-            // All places but one have as many children as there can be, or none.
-            let least = match rest.first_chunk::<CHILDREN>() {
-                Some(children) => least(children),
-                None if rest.is_empty() => break,
-                None => least(rest),
-            };
-            if rest[least].key >= entry.key {
-                break;
-            }
-            self.heap[place] = rest[least];
-            place = first + least;
+    /// Time moves to what is next: it differs from now in the lowest digit, and there the least.
+    fn move_on(&mut self) {
+        let Some(digit) = self.filled.iter().position(|values| *values != 0) else {
+            return;
+        };
+        let value = self.filled[digit].trailing_zeros() as usize;
+        self.filled[digit] ^= 1 << value;
+        let mut entries = std::mem::take(&mut self.later[digit][value]);
+        let next = entries.iter().map(|entry| entry.at).min();
+        self.now = next.unwrap_or(self.now);
+        for entry in entries.drain(..) {
+            self.put(entry);
         }
-        self.heap[place] = entry;
+        // Empty, it keeps its memory.
+        self.later[digit][value] = entries;
     }
-}
-
-/// Which of these comes first. In line, so that where their number is known it is a few
-/// comparisons without a loop.
-#[inline(always)]
-fn least(entries: &[Entry]) -> usize {
-    let (mut least, mut key) = (0, entries[0].key);
-    for (place, entry) in entries.iter().enumerate().skip(1) {
-        if entry.key < key {
-            (least, key) = (place, entry.key);
-        }
-    }
-    least
 }
 
 #[cfg(test)]

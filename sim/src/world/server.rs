@@ -501,11 +501,13 @@ impl World<'_, '_> {
                 });
                 self.server.shown = node.hub().position();
                 let figures = node.hub().figures();
-                for _ in self.server.figures.recalled()..figures.recalled() {
-                    self.watch.reach(Point::RetryDeduplicated);
+                if self.server.figures != *figures {
+                    for _ in self.server.figures.recalled()..figures.recalled() {
+                        self.watch.reach(Point::RetryDeduplicated);
+                    }
+                    self.watch.coverage().worked(&self.server.figures, figures);
+                    self.server.figures.clone_from(figures);
                 }
-                self.watch.coverage().worked(&self.server.figures, figures);
-                self.server.figures.clone_from(figures);
                 self.server.disk.compact(node.hub());
                 self.watch
                     .record_commit(now.since(self.server.append_began));

@@ -8,6 +8,7 @@ use sim_model::protocol::{Earlier, Op, Outcome, Refusal, User};
 use sim_model::server::{Ask, Caller, Ticket};
 
 use super::border::{Stage, name_of};
+use super::by_number::ByNumber;
 use super::{Auditor, refusal, unknown_handle};
 use crate::compared::Compared;
 
@@ -19,7 +20,7 @@ const OVERLOADED: Span = Span::millis(250);
 pub(super) struct Admission {
     rate_limit: RateLimit,
     address_rate_limit: RateLimit,
-    users: BTreeMap<User, Time>,
+    users: ByNumber<Time>,
     addresses: BTreeMap<u64, Time>,
 }
 
@@ -28,13 +29,13 @@ impl Admission {
         Self {
             rate_limit: config.rate_limit,
             address_rate_limit: config.address_rate_limit,
-            users: BTreeMap::new(),
+            users: ByNumber::default(),
             addresses: BTreeMap::new(),
         }
     }
 
     pub(super) fn forget(&mut self, user: User) {
-        self.users.remove(&user);
+        *self.users.get_mut(user.0) = Time(0);
     }
 
     /// Charges the buckets of a call. // 13.1 (5)
@@ -43,7 +44,7 @@ impl Admission {
             charge(self.addresses.entry(from).or_default(), at, bucket)?;
         }
         if let (RateLimit::Bucket(bucket), Some(user)) = (self.rate_limit, user) {
-            charge(self.users.entry(user).or_default(), at, bucket)?;
+            charge(self.users.get_mut(user.0), at, bucket)?;
         }
         Ok(())
     }
@@ -283,7 +284,7 @@ impl Auditor {
                     (Err(Refusal { earlier, ..refusal }), at)
                 }
             };
-            self.border.decided(ticket, user, &outcome, (at, answer_at));
+            self.border.decided(ticket, user, outcome, (at, answer_at));
         }
     }
 

@@ -1,10 +1,10 @@
 //! Answers, and the begin and end of streams, as they cross the border.
 
 use chat_types::Time;
-use sim_model::protocol::{Answer, Op, Outcome, User};
+use sim_model::protocol::{Answer, Op, Outcome};
 use sim_model::server::{Ask, Entry, Page, Ticket};
 
-use super::border::Stage;
+use super::border::{Call, Stage};
 use super::{Auditor, unknown_handle};
 use crate::compared::Compared;
 use crate::difference::Difference;
@@ -27,18 +27,15 @@ impl Auditor {
         if self.recovered {
             self.tally.add(Compared::Recovered);
         }
-        let op = call.op().cloned();
-        let said = outcome.clone();
         match call.stage {
             Stage::Proposed | Stage::Joined(_) => {
+                let (op, said) = (call.op().cloned(), outcome.clone());
                 self.differ(at, Difference::Uncommitted { op, said });
             }
             Stage::Owed(_, from) | Stage::Held(_, from) if from > at => {
-                self.differ(at, Difference::Unasked { op, said });
+                self.unasked(at, &call, outcome);
             }
-            Stage::Owed(ref owed, _) => {
-                self.compare_answer(at, op, call.user, owed.clone(), outcome);
-            }
+            Stage::Owed(ref owed, _) => self.compare_answer(at, &call, owed, outcome),
             Stage::Held(ref owed, _) => {
                 let user = call.user;
                 let mut owed = owed.clone();
@@ -51,11 +48,9 @@ impl Auditor {
                 {
                     (*stress, *boss_alert) = mood;
                 }
-                self.compare_answer(at, op, user, owed, outcome);
+                self.compare_answer(at, &call, &owed, outcome);
             }
-            Stage::Reading { due_at: None, .. } => {
-                self.differ(at, Difference::Unasked { op, said });
-            }
+            Stage::Reading { due_at: None, .. } => self.unasked(at, &call, outcome),
             Stage::Reading { start, .. } => {
                 self.tally.add(Compared::InTime);
                 self.check_answered(at, &call, start, outcome, page);
@@ -63,26 +58,23 @@ impl Auditor {
         }
     }
 
-    pub(super) fn compare_answer(
-        &mut self,
-        at: Time,
-        op: Option<Op>,
-        caller: Option<User>,
-        owed: Outcome,
-        said: &Outcome,
-    ) {
-        if matches!(op, Some(Op::Mood)) {
+    fn unasked(&mut self, at: Time, call: &Call, said: &Outcome) {
+        let (op, said) = (call.op().cloned(), said.clone());
+        self.differ(at, Difference::Unasked { op, said });
+    }
+
+    pub(super) fn compare_answer(&mut self, at: Time, call: &Call, owed: &Outcome, said: &Outcome) {
+        if matches!(call.op(), Some(Op::Mood)) {
             self.tally.add(Compared::Mood);
         }
-        if owed != *said {
-            let said = said.clone();
+        if owed != said {
             self.differ(
                 at,
                 Difference::Answer {
-                    op,
-                    caller,
-                    owed,
-                    said,
+                    op: call.op().cloned(),
+                    caller: call.user,
+                    owed: owed.clone(),
+                    said: said.clone(),
                 },
             );
         }
@@ -102,8 +94,7 @@ impl Auditor {
             return;
         };
         if owed.is_err() {
-            let (op, said) = (call.op().cloned(), Ok(Answer::Done));
-            self.compare_answer(at, op, Some(user), owed.clone(), &said);
+            self.compare_answer(at, &call, owed, &Ok(Answer::Done));
             return;
         }
         let end = self.model.inbox(user).map_or(0, Inbox::end);

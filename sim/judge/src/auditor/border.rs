@@ -79,8 +79,8 @@ pub(super) struct Border {
     calls: BTreeMap<Ticket, Call>,
     streams: BTreeMap<Ticket, Stream>,
     streams_of: BTreeMap<User, Vec<Ticket>>,
-    /// What is to be served before time moves on.
-    due: Vec<(Time, Ticket)>,
+    /// What is to be served before time moves on, and some that is served already.
+    due: VecDeque<(Time, Ticket)>,
     /// Answers held back, by the instant at which they leave.
     held: BTreeSet<(Time, Ticket)>,
     /// Notices for open streams, in their order.
@@ -116,7 +116,7 @@ impl Border {
             Stage::Owed(_, at)
             | Stage::Reading {
                 due_at: Some(at), ..
-            } => self.due.push((at, ticket)),
+            } => self.due.push_back((at, ticket)),
             Stage::Held(_, until) => {
                 self.held.insert((until, ticket));
             }
@@ -130,16 +130,17 @@ impl Border {
             && let Stage::Reading { due_at, .. } = &mut call.stage
         {
             *due_at = Some(at);
-            self.due.push((at, ticket));
+            self.due.push_back((at, ticket));
         }
     }
 
     /// The participant's streams have something to carry.
     pub(super) fn grew(&mut self, at: Time, user: User) {
         for ticket in self.streams_of.get(&user).into_iter().flatten() {
-            if let Some(stream) = self.streams.get_mut(ticket) {
-                stream.is_behind = true;
-                self.due.push((at, *ticket));
+            if let Some(stream) = self.streams.get_mut(ticket)
+                && !std::mem::replace(&mut stream.is_behind, true)
+            {
+                self.due.push_back((at, *ticket));
             }
         }
     }
@@ -178,7 +179,7 @@ impl Border {
         &mut self,
         ticket: Ticket,
         caller: Option<User>,
-        outcome: &Outcome,
+        outcome: Outcome,
         (at, answer_at): (Time, Time),
     ) -> Option<User> {
         if self.joined > 0 {
@@ -186,7 +187,7 @@ impl Border {
             let joined: Vec<Ticket> = self.calls.iter().filter(joined).map(|c| *c.0).collect();
             self.joined -= joined.len();
             for ticket in joined {
-                self.settle(ticket, caller, outcome, (at, answer_at));
+                self.settle(ticket, caller, outcome.clone(), (at, answer_at));
             }
         }
         self.settle(ticket, caller, outcome, (at, answer_at))
@@ -196,7 +197,7 @@ impl Border {
         &mut self,
         ticket: Ticket,
         caller: Option<User>,
-        outcome: &Outcome,
+        outcome: Outcome,
         (at, answer_at): (Time, Time),
     ) -> Option<User> {
         let call = self.calls.get_mut(&ticket)?;
@@ -209,11 +210,11 @@ impl Border {
             return user;
         }
         if is_held {
-            call.stage = Stage::Held(outcome.clone(), answer_at);
+            call.stage = Stage::Held(outcome, answer_at);
             self.held.insert((answer_at, ticket));
         } else {
-            call.stage = Stage::Owed(outcome.clone(), at);
-            self.due.push((at, ticket));
+            call.stage = Stage::Owed(outcome, at);
+            self.due.push_back((at, ticket));
         }
         None
     }
@@ -226,9 +227,15 @@ impl Border {
                 self.held.remove(&(until, ticket));
             }
             Stage::Joined(_) => self.joined -= 1,
-            Stage::Proposed | Stage::Owed(..) | Stage::Reading { .. } => {}
+            Stage::Owed(..) | Stage::Reading { .. } => self.served(ticket),
+            Stage::Proposed => {}
         }
         Some(call)
+    }
+
+    /// What was due on a call or a stream is done: mostly in the order in which it came to be due.
+    fn served(&mut self, ticket: Ticket) {
+        self.due.pop_front_if(|(_, first)| *first == ticket);
     }
 
     /// The server looked at its timers: answers held back until now leave.
@@ -237,7 +244,7 @@ impl Border {
             && until <= at
         {
             self.held.pop_first();
-            self.due.push((until, ticket));
+            self.due.push_back((until, ticket));
         }
     }
 
@@ -251,7 +258,7 @@ impl Border {
             }) = self.calls.get_mut(&ticket)
             {
                 *leaves_at = until.min(at);
-                self.due.push((at, ticket));
+                self.due.push_back((at, ticket));
             }
         }
     }
@@ -274,7 +281,7 @@ impl Border {
             is_writable: true,
             is_behind: cursor < end,
         };
-        self.due.push((at, ticket));
+        self.due.push_back((at, ticket));
         self.streams_of.entry(user).or_default().push(ticket);
         self.streams.insert(ticket, stream);
     }
@@ -288,13 +295,16 @@ impl Border {
         if let Some(stream) = self.streams.get_mut(&ticket) {
             stream.cursor = cursor;
             stream.is_behind = cursor < end;
+            if !stream.is_behind {
+                self.served(ticket);
+            }
         }
     }
 
     pub(super) fn writable(&mut self, at: Time, ticket: Ticket, writable: bool) {
         if let Some(stream) = self.streams.get_mut(&ticket) {
             stream.is_writable = writable;
-            self.due.push((at, ticket));
+            self.due.push_back((at, ticket));
         }
     }
 
@@ -334,7 +344,7 @@ impl Border {
                     self.held.remove(&(until, *ticket));
                 }
                 call.stage = Stage::Owed(refusal.clone(), at);
-                self.due.push((at, *ticket));
+                self.due.push_back((at, *ticket));
             }
         }
     }

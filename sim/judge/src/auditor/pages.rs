@@ -74,7 +74,7 @@ impl Auditor {
                 Some(_) => Ok(Answer::Done),
                 None => Err(unknown_handle()),
             };
-            self.compare_answer(at, call.op().cloned(), Some(user), owed, outcome);
+            self.compare_answer(at, call, &owed, outcome);
             return;
         };
         self.pipeline.reads.deliver(at, user, *cursor);
@@ -99,7 +99,7 @@ impl Auditor {
                 unread,
                 notices: notices.into(),
             });
-            self.compare_answer(at, call.op().cloned(), Some(user), owed, outcome);
+            self.compare_answer(at, call, &owed, outcome);
         }
     }
 
@@ -143,13 +143,13 @@ impl Auditor {
             return;
         };
         let owed = inbox.page(reader, after, most);
-        for (seq, _, saw) in &owed.events {
+        for (.., saw) in &owed.events {
             if let Some(kind) = Compared::saw(saw) {
                 self.tally.add(kind);
             }
-            if let Some(event) = inbox.event(*seq) {
-                let shown = self.shown.entry(event.room).or_default();
-                *shown = event.room_seq.max(*shown);
+            if let Some((room, room_seq)) = saw.place() {
+                let shown = self.shown.get_mut(room.0);
+                *shown = room_seq.max(*shown);
             }
         }
         if owed.gap.is_some() {

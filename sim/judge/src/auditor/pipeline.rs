@@ -125,21 +125,29 @@ impl Pipeline {
         }
     }
 
-    /// A batch is put together: what it must hold, but for entries that only let time pass.
-    pub(super) fn form(&mut self, at: Time, max_batch: usize) -> Vec<Batched> {
-        if !self.in_flight.is_empty() || self.closed_for(at).is_some() {
-            return Vec::new();
+    /// A batch is put together, and its append begins: what it must hold is in flight, but for
+    /// entries that only let time pass. At which place it begins there.
+    pub(super) fn form(&mut self, at: Time, max_batch: usize) -> usize {
+        let first = self.in_flight.len();
+        if first > 0 || self.closed_for(at).is_some() {
+            return first;
         }
         let calls = self.proposed.len().min(max_batch);
-        let mut batch: Vec<Batched> = self.proposed.drain(..calls).map(|entry| entry.1).collect();
-        let read = self.reads.take(max_batch);
-        batch.extend(read.into_iter().map(Batched::Own));
-        batch
+        let calls = self.proposed.drain(..calls).map(|(_, entry)| entry);
+        self.in_flight.extend(calls);
+        let give = |entry| self.in_flight.push_back(Batched::Own(entry));
+        self.reads.take(max_batch, give);
+        first
     }
 
-    /// The append of this batch began.
-    pub(super) fn append(&mut self, batch: &[Batched]) {
-        self.in_flight.extend(batch.iter().cloned());
+    /// The entry at this place of what is in flight.
+    pub(super) fn in_flight(&self, place: usize) -> Option<&Batched> {
+        self.in_flight.get(place)
+    }
+
+    /// An entry that only lets time pass is in flight at this place.
+    pub(super) fn tick(&mut self, place: usize) {
+        self.in_flight.insert(place, Batched::Own(Entry::Tick));
     }
 
     /// One entry was committed; the entry that is next of the batch in flight.

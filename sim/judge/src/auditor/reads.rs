@@ -1,10 +1,12 @@
 //! What reads imply (docs/protocol.md, 9.5), until a batch takes it along.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 use chat_types::{Span, Time};
 use sim_model::protocol::User;
 use sim_model::server::Entry;
+
+use super::by_number::ByNumber;
 
 /// How long what reads imply may wait for other entries.
 const DELAY: Span = Span::millis(250);
@@ -23,7 +25,7 @@ struct Mark {
 /// What all participants have read since the server started.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Reads {
-    marks: BTreeMap<User, Mark>,
+    marks: ByNumber<Mark>,
     /// Those of whom something is not in a batch, in the order in which it came up.
     waiting: VecDeque<User>,
     due: Option<Time>,
@@ -32,8 +34,7 @@ pub(super) struct Reads {
 impl Reads {
     /// Where a check without a cursor begins; `committed` is what the inbox knows.
     pub(super) fn delivered(&self, user: User, committed: u64) -> u64 {
-        let noted = self.marks.get(&user).map_or(0, |mark| mark.delivered);
-        committed.max(noted)
+        committed.max(self.marks.get(user.0).delivered)
     }
 
     /// The participant was heard of.
@@ -59,7 +60,7 @@ impl Reads {
     }
 
     fn note(&mut self, at: Time, user: User, change: impl FnOnce(&mut Mark)) {
-        let mark = self.marks.entry(user).or_default();
+        let mark = self.marks.get_mut(user.0);
         let waited = mark.has_read || mark.is_heard;
         change(mark);
         if !waited && (mark.has_read || mark.is_heard) {
@@ -69,7 +70,7 @@ impl Reads {
     }
 
     pub(super) fn forget(&mut self, user: User) {
-        self.marks.remove(&user);
+        *self.marks.get_mut(user.0) = Mark::default();
         self.waiting.retain(|waiting| *waiting != user);
         if self.waiting.is_empty() {
             self.due = None;
@@ -86,23 +87,17 @@ impl Reads {
         self.waiting.front().copied()
     }
 
-    /// The entries of a batch, of at most so many participants.
-    pub(super) fn take(&mut self, participants: usize) -> Vec<Entry> {
-        let mut entries = Vec::new();
-        let mut taken = 0;
-        while taken < participants
-            && let Some(user) = self.waiting.pop_front()
-        {
-            let Some(mark) = self.marks.get_mut(&user) else {
-                continue;
-            };
-            taken += 1;
+    /// Gives the entries of a batch, of at most so many participants.
+    pub(super) fn take(&mut self, participants: usize, mut give: impl FnMut(Entry)) {
+        for _ in 0..participants.min(self.waiting.len()) {
+            let user = self.waiting.pop_front().unwrap_or_default();
+            let mark = self.marks.get_mut(user.0);
             if std::mem::take(&mut mark.is_heard) {
                 let waiting = None;
-                entries.push(Entry::Seen { user, waiting });
+                give(Entry::Seen { user, waiting });
             }
             if std::mem::take(&mut mark.has_read) {
-                entries.push(Entry::Read {
+                give(Entry::Read {
                     user,
                     acknowledged: mark.acknowledged,
                     delivered: mark.delivered,
@@ -112,6 +107,5 @@ impl Reads {
         if self.waiting.is_empty() {
             self.due = None;
         }
-        entries
     }
 }

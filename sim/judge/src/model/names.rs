@@ -12,8 +12,11 @@ pub(super) const MAX_NAME: usize = 64;
 
 /// Whether a character is visible; U+0020 is. // 5.2
 fn is_visible(c: char) -> bool {
+    if c.is_ascii() {
+        return !c.is_ascii_control();
+    }
     !c.is_control()
-        && (c == ' ' || !c.is_whitespace())
+        && !c.is_whitespace()
         && !matches!(c,
             '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
             | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'

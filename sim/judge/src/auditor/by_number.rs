@@ -1,0 +1,19 @@
+//! A value for each number, such as a participant's or a room's.
+
+/// The values by number; a number that was never asked for has the default.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ByNumber<T>(Vec<T>);
+
+impl<T: Copy + Default> ByNumber<T> {
+    pub(super) fn get(&self, number: u32) -> T {
+        self.0.get(number as usize).copied().unwrap_or_default()
+    }
+
+    pub(super) fn get_mut(&mut self, number: u32) -> &mut T {
+        let index = number as usize;
+        if index >= self.0.len() {
+            self.0.resize(index + 1, T::default());
+        }
+        &mut self.0[index]
+    }
+}

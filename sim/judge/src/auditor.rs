@@ -321,6 +321,10 @@ impl Auditor {
                 },
             );
         }
+        if let (Entry::OpenStream { .. }, Some(ticket), Some(user)) = (entry, ticket, owed.caller) {
+            let end = self.model.inbox(user).map_or(0, Inbox::end);
+            self.border.begins_behind(ticket, end);
+        }
         if let Some(ticket) = ticket
             && let Some(user) =
                 self.border
@@ -429,6 +433,7 @@ impl Auditor {
             user,
             stage,
             is_gone: false,
+            end: 0,
         };
         self.border.ask(ticket, call);
     }

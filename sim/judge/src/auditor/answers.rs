@@ -98,7 +98,7 @@ impl Auditor {
             return;
         }
         let end = self.model.inbox(user).map_or(0, Inbox::end);
-        let cursor = after.unwrap_or(end);
+        let cursor = after.unwrap_or(call.end);
         self.border.open(at, ticket, user, (cursor, end));
     }
 

@@ -18,6 +18,8 @@ pub(super) struct Call {
     pub(super) stage: Stage,
     /// Whether its client is gone.
     pub(super) is_gone: bool,
+    /// The end of the inbox when the opening of a stream was applied.
+    pub(super) end: u64,
 }
 
 /// How far a call is.
@@ -171,6 +173,13 @@ impl Border {
             reader.unwrap_or_default(),
             next.map(|(_, _, notice)| notice),
         )
+    }
+
+    /// The opening of a stream was applied, when its participant's inbox ended there.
+    pub(super) fn begins_behind(&mut self, ticket: Ticket, end: u64) {
+        if let Some(call) = self.calls.get_mut(&ticket) {
+            call.end = end;
+        }
     }
 
     /// The call that waits for the journal is decided, and the calls that joined it are. The

@@ -16,6 +16,9 @@ use super::{Action, Checks, Credential, Doing, Keys, Script, VirtualUser, letter
 /// not waiting waits for the latest.
 const MOST_IN_FLIGHT: usize = 8;
 
+/// How far behind the end of any inbox a wrong cursor is.
+const BEYOND: u64 = 1_000_000;
+
 /// How many times in its life a client forgets its handle.
 const MOST_FORGETTING: u32 = 3;
 
@@ -275,10 +278,13 @@ impl VirtualUser {
         kinds[drawn]
     }
 
-    /// A check by somebody in the middle of a flow.
-    pub(super) fn check(&self, wait: Span, by: ReadBy) -> Op {
+    /// A check by somebody in the middle of a flow. One who does several things at once mixes
+    /// cursors up now and then.
+    pub(super) fn check(&mut self, wait: Span, by: ReadBy) -> Op {
         let bare = self.checks == Checks::Bare || self.leave_out.contains(&Argument::After);
-        let after = (!bare).then(|| self.read_from());
+        let wrong = self.draw.chance(self.habits.parallel) && self.draw.below(8) == 0;
+        let beyond = if wrong { BEYOND } else { 0 };
+        let after = (!bare).then(|| self.read_from() + beyond);
         Op::Check { after, wait, by }
     }
 

@@ -11,7 +11,8 @@ use chat_core::{Config, Span};
 
 use super::dice::{Dice, ratio};
 use super::rambler::rambler;
-use super::{flows, limits, people, surroundings, visits};
+use super::visits::{self, Theme};
+use super::{flows, limits, people, surroundings};
 use crate::draw::Ratio;
 use crate::names::PROPERTIES;
 use crate::plan::{
@@ -60,11 +61,15 @@ pub(in crate::explore) fn is_blank(plan: &Plan) -> bool {
 /// Draws who comes and what they do, the server's configuration and the network.
 pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
     let users = dice.pick(&[2, 2, 2, 3, 3, 4, 5, 6, 8]);
+    let theme = Theme::draw(dice);
     if dice.one_in(3) {
         dice.say("default server");
     } else {
         limits::draw(&mut plan.server, dice);
         limits::tighten(&mut plan.server, users, dice);
+    }
+    if let Theme::Line(_) = theme {
+        limits::line(&mut plan.server, dice);
     }
     let within = dice.pick(&[Span::millis(1), Span::millis(300), Span::secs(1)]);
     dice.say(format!("{users} users in {within}"));
@@ -76,7 +81,7 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
     }];
     let kinds = dice.between(1, 3);
     let mut personas: Vec<_> = (0..kinds)
-        .map(|kind| Arc::new(persona(kind, &plan.server, dice)))
+        .map(|kind| Arc::new(persona(kind, theme, &plan.server, dice)))
         .collect();
     if dice.one_in(3) {
         dice.say("rambler");
@@ -98,14 +103,14 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
     }
 }
 
-fn persona(kind: u32, server: &Config, dice: &mut Dice) -> Persona {
+fn persona(kind: u32, theme: Theme, server: &Config, dice: &mut Dice) -> Persona {
     let mut persona = Persona {
         name: format!("person{kind}"),
         weight: dice.between(1, 3),
         habits: Habits::default(),
         stream: !dice.one_in(3),
         manner: Manner::default(),
-        flow: visits::some(server, dice).into(),
+        flow: visits::some(theme, server, dice).into(),
     };
     if dice.one_in(3) {
         people::habits(&mut persona, dice);

@@ -74,6 +74,19 @@ pub(super) fn tighten(server: &mut Config, users: u32, dice: &mut Dice) {
     }
 }
 
+/// How partners are found where all look for some.
+pub(super) fn line(server: &mut Config, dice: &mut Dice) {
+    let interests = Matching::Interests;
+    server.matching = dice.pick(&[Matching::Fifo, Matching::Random, interests, interests]);
+    let (ms, hour) = (Span::millis, Span::secs(3_600));
+    server.interest_patience = dice.pick(&[ms(50), ms(300), ms(1_000), ms(3_000), hour]);
+    let matching = format!("{:?}", server.matching).to_lowercase();
+    dice.say(format!(
+        "{matching} matching, patience {}",
+        server.interest_patience
+    ));
+}
+
 /// What bosses are like: now and then such as see all, or nothing.
 pub(super) fn bosses(server: &mut Config, dice: &mut Dice) {
     server.boss_alertness = dice.pick(&[server.boss_alertness, 0, 50, 80, 100, 100]);

@@ -22,7 +22,7 @@ const WORDS: [&str; 10] = [
 ];
 
 /// Interests, some of them one in lower case, others only to the eye.
-const INTERESTS: [&str; 14] = [
+pub(super) const INTERESTS: [&str; 14] = [
     "chess",
     "chess",
     "Chess",
@@ -37,6 +37,14 @@ const INTERESTS: [&str; 14] = [
     "istanbul",
     "ΣΊΣΥΦΟΣ",
     "σίσυφος",
+];
+
+/// Interests that all of a run choose among.
+pub(super) const CIRCLES: [&[&str]; 4] = [
+    &["go", "tea", "rust"],
+    &["café", "CAFÉ", "Café", "tea"],
+    &["chess", "Chess", "ch\u{435}ss", "go"],
+    &["ΣΊΣΥΦΟΣ", "σίσυφος", "σίσυφοσ", "Straße", "STRASSE"],
 ];
 
 /// Names of rooms: most are the lobby, and some of those that look otherwise are, too.
@@ -60,7 +68,7 @@ const ROOMS: [&str; 16] = [
 ];
 
 /// Display names: look-alikes, reserved ones, and such as are no names.
-const NAMES: [&str; 14] = [
+const NAMES: [&str; 17] = [
     "Ann",
     "ANN",
     "Аnn",
@@ -72,6 +80,9 @@ const NAMES: [&str; 14] = [
     "Torn",
     "ﬁne",
     "user_2",
+    "USER_1",
+    "User_2",
+    "ＵＳＥＲ_3",
     "Ｓｙｓｔｅｍ",
     "Ann ",
     "",
@@ -109,14 +120,14 @@ fn letters(length: Shape, dice: &mut Dice) -> Text {
 }
 
 /// No interests, a few, or one more than are allowed.
-pub(super) fn interests(most: u32, dice: &mut Dice) -> Arc<[Arc<str>]> {
+pub(super) fn interests(those: &[&'static str], most: u32, dice: &mut Dice) -> Arc<[Arc<str>]> {
     let some = match dice.between(0, 7) {
         0..=3 => 0,
         4 | 5 => 1,
         6 => dice.between(2, 3),
         _ => most.min(16) + 1,
     };
-    (0..some).map(|_| dice.pick(&INTERESTS).into()).collect()
+    (0..some).map(|_| dice.pick(those).into()).collect()
 }
 
 /// The name of a room.

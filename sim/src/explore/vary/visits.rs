@@ -22,14 +22,50 @@ const WITHIN: Span = Span::secs(20);
 /// The most breaks in a row: they alarm a boss who notices each of them.
 const BREAKS: u32 = 7;
 
+/// What most visits of one run are about. Some races need all users to do the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Theme {
+    /// Everything.
+    Anything,
+    /// Partners, one after another, of whom many share such interests.
+    Line(&'static [&'static str]),
+    /// Breaks.
+    Rest,
+}
+
+impl Theme {
+    pub(super) fn draw(dice: &mut Dice) -> Self {
+        match dice.between(0, 5) {
+            0 => {
+                dice.say("all at the line");
+                Self::Line(dice.pick(&said::CIRCLES))
+            }
+            1 => {
+                dice.say("all on breaks");
+                Self::Rest
+            }
+            _ => Self::Anything,
+        }
+    }
+}
+
 /// Some visits one after another.
-pub(super) fn some(server: &Config, dice: &mut Dice) -> Vec<Step> {
+pub(super) fn some(theme: Theme, server: &Config, dice: &mut Dice) -> Vec<Step> {
     let mut flow = Vec::new();
-    for nth in 0..dice.pick(&[1, 1, 2, 2, 3, 4]) {
-        match dice.between(0, 11) {
+    let visits = match theme {
+        Theme::Anything | Theme::Rest => dice.pick(&[1, 1, 2, 2, 3, 4]),
+        Theme::Line(_) => dice.between(2, 6),
+    };
+    for nth in 0..visits {
+        let kind = match theme {
+            Theme::Anything => dice.between(0, 11),
+            Theme::Line(_) => dice.between(5, 9),
+            Theme::Rest => dice.pick(&[0, 5, 10, 10, 10]),
+        };
+        match kind {
             0..=4 => room(server, nth, dice, &mut flow),
-            5..=8 => partner(server, nth, dice, &mut flow),
-            9 => line(server, nth, dice, &mut flow),
+            5..=8 => partner(theme, server, nth, dice, &mut flow),
+            9 => line(theme, server, nth, dice, &mut flow),
             _ => rest(server, dice, &mut flow),
         }
         if dice.one_in(12) {
@@ -142,8 +178,8 @@ fn grant(one_in: u64, dice: &mut Dice) -> Grant {
 }
 
 /// A partner from the line, a few words, and one of several ends.
-fn partner(server: &Config, nth: u32, dice: &mut Dice, steps: &mut Vec<Step>) {
-    steps.push(enter(server, nth, dice));
+fn partner(theme: Theme, server: &Config, nth: u32, dice: &mut Dice, steps: &mut Vec<Step>) {
+    steps.push(enter(theme, server, nth, dice));
     steps.push(Step::Await {
         event: "chatroom.found",
         within: WITHIN,
@@ -182,11 +218,11 @@ fn partner(server: &Config, nth: u32, dice: &mut Dice, steps: &mut Vec<Step>) {
 }
 
 /// A wait in line that is given up.
-fn line(server: &Config, nth: u32, dice: &mut Dice, steps: &mut Vec<Step>) {
-    steps.push(enter(server, nth, dice));
+fn line(theme: Theme, server: &Config, nth: u32, dice: &mut Dice, steps: &mut Vec<Step>) {
+    steps.push(enter(theme, server, nth, dice));
     if dice.one_in(4) {
         // Waiting already, or chatting.
-        steps.push(enter(server, nth + 1, dice));
+        steps.push(enter(theme, server, nth + 1, dice));
     }
     steps.push(think(dice));
     maybe_read(steps, server, dice);
@@ -220,11 +256,15 @@ fn rest(server: &Config, dice: &mut Dice, steps: &mut Vec<Step>) {
     }
 }
 
-fn enter(server: &Config, nth: u32, dice: &mut Dice) -> Step {
+fn enter(theme: Theme, server: &Config, nth: u32, dice: &mut Dice) -> Step {
+    let (one_in, circle) = match theme {
+        Theme::Anything | Theme::Rest => (chooses(nth), said::INTERESTS.as_slice()),
+        Theme::Line(circle) => (8, circle),
+    };
     Step::Call(Verb::EnterQueue {
-        name: said::name(chooses(nth), dice),
-        user_id: said::public_id(chooses(nth), dice),
-        interests: said::interests(server.max_interests, dice),
+        name: said::name(one_in, dice),
+        user_id: said::public_id(one_in, dice),
+        interests: said::interests(circle, server.max_interests, dice),
     })
 }
 

@@ -286,7 +286,8 @@ impl Auditor {
             (Some((at, deadline)), reader) if at <= since || reader.is_none() => {
                 Due::Deadline(deadline)
             }
-            (_, reader) => Due::Read(reader.unwrap_or_default()),
+            (_, Some((user, false))) => Due::Read(user),
+            (_, heard) => Due::Seen(heard.unwrap_or_default().0),
         }
     }
 

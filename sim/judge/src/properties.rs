@@ -31,7 +31,7 @@ mod stick_progress;
 mod stream_continuity;
 
 use sim_model::protocol::{Op, Outcome, User};
-use sim_model::server::Entry;
+use sim_model::server::{Batched, Entry};
 
 use crate::compared::{Compared, Tally};
 use crate::difference::Difference;
@@ -48,7 +48,7 @@ struct Rule {
 }
 
 /// In the order in which they are asked: the more special the rule, the earlier.
-const RULES: [Rule; 22] = [
+const RULES: [Rule; 23] = [
     bounded::RULE,
     durability::RULE,
     idempotent_requests::RULE,
@@ -56,6 +56,7 @@ const RULES: [Rule; 22] = [
     presence::RULE,
     outcomes::ARGUMENTS,
     moderation::RULE,
+    room_lifecycle::ROOMS,
     breaks_rules::RULE,
     stream_continuity::RULE,
     no_duplicates::RULE,
@@ -113,6 +114,18 @@ const fn decision(difference: &Difference) -> Option<(&Entry, &Outcome, &Outcome
         return Some((entry, owed, said));
     }
     None
+}
+
+/// The server's own entry of a batch that differs: the one that was next, or else the one that is
+/// too many.
+fn batched(difference: &Difference) -> Option<&Entry> {
+    match difference {
+        Difference::Batch { owed, seen } => match owed.as_ref().or(seen.as_ref()) {
+            Some(Batched::Own(entry)) => Some(entry),
+            Some(Batched::Call(_)) | None => None,
+        },
+        _ => None,
+    }
 }
 
 /// The call concerned.

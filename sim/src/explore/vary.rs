@@ -87,7 +87,9 @@ pub fn vary(plan: &Plan, seed: u64, mix: Mix) -> Varied {
         everyday::draw(&mut plan, &mut dice);
         let arrivals = people::arrivals_end(&plan);
         plan.duration = arrivals + Span::secs(u64::from(dice.pick(&[4_u32, 10, 30])));
-        if !dice.one_in(3) {
+        if dice.one_in(3) {
+            plan.faults.clear();
+        } else {
             faults::draw(&mut plan, &mut dice);
         }
     } else if dice.one_in(16) {

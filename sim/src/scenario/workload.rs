@@ -51,11 +51,12 @@ pub(super) const STREAMS: [(&str, Option<ReadBy>); 3] = [
 pub(super) const READS: [(&str, Reads); 2] =
     [("exactly", Reads::Exactly), ("stream", Reads::ByStream)];
 /// What a user calls itself.
-pub(super) const NAMINGS: [(&str, Naming); 4] = [
+pub(super) const NAMINGS: [(&str, Naming); 5] = [
     ("given", Naming::Given),
     ("scripts", Naming::Scripts),
     ("alike", Naming::Alike),
     ("odd", Naming::Odd),
+    ("unnamed", Naming::Unnamed),
 ];
 /// How many users may come in all.
 pub(super) const MAX_USERS: u64 = 1_000_000;

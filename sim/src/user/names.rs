@@ -49,7 +49,7 @@ const ODD: [&str; 16] = [
 /// The name of a user who was given this one.
 pub(super) fn drawn(naming: Naming, given: &Arc<str>, draw: &mut Draw) -> Arc<str> {
     match naming {
-        Naming::Given => given.clone(),
+        Naming::Given | Naming::Unnamed => given.clone(),
         Naming::Scripts => {
             let word = pick(&WORDS, draw.bits());
             let name = format!("{word} {given}");

@@ -193,7 +193,7 @@ impl VirtualUser {
             let overlap = Span(self.draw.below(LONGEST_OVERLAP.0));
             self.link.keep_first(now + overlap);
             // The first stream carries what the second one may leave out.
-            let bare = overlap.0 % 2 == 0;
+            let bare = overlap.0.is_multiple_of(2);
             self.open_stream(now, bare);
         }
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use chat_core::{BreakKind, Span, Time};
 
 use crate::history::{Observer, Retry, What};
-use crate::plan::{Argument, Grant, Step, Text, Verb};
+use crate::plan::{Argument, Grant, Naming, Step, Text, Verb};
 use crate::protocol::{CallId, Op, ReadBy, Room};
 
 use super::calls::{Call, Stage};
@@ -201,7 +201,12 @@ impl VirtualUser {
                 interests,
             } => Op::EnterQueue {
                 user_id: user_id.clone(),
-                display_name: Some(self.called(name)),
+                display_name: match self.manner.names {
+                    Naming::Unnamed => name.clone(),
+                    Naming::Given | Naming::Scripts | Naming::Alike | Naming::Odd => {
+                        Some(self.called(name))
+                    }
+                },
                 interests: interests.clone(),
             },
             Verb::LeaveQueue => Op::LeaveQueue,

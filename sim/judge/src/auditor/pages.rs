@@ -176,10 +176,9 @@ fn differs(
         let (owed, seen) = (owed.gap.clone(), seen.gap.clone());
         return Difference::Gap { reader, owed, seen };
     }
-    let start = |page: &Page<'_>| page.events.first().map(|event| event.0 - 1);
-    if let (Some(owed_start), Some(seen_start)) = (start(owed), start(seen))
-        && owed_start != seen_start
-    {
+    let start = |page: &Page<'_>| page.events.first().map_or(page.cursor, |event| event.0 - 1);
+    let (owed_start, seen_start) = (start(owed), start(seen));
+    if owed_start != seen_start {
         return Difference::Reach {
             reader,
             channel,

@@ -227,8 +227,8 @@ impl Pipeline {
         proposed.or(self.in_flight.front()).cloned()
     }
 
-    /// The participant whose reading waits longest.
-    pub(super) fn oldest_reader(&self) -> Option<User> {
+    /// The participant whose reading waits longest, and whether it was heard of by that.
+    pub(super) fn oldest_reader(&self) -> Option<(User, bool)> {
         self.reads.oldest()
     }
 }

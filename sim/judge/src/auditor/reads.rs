@@ -83,8 +83,10 @@ impl Reads {
         self.due.map(|due| if at_once { since(due) } else { due })
     }
 
-    pub(super) fn oldest(&self) -> Option<User> {
-        self.waiting.front().copied()
+    /// Who has waited longest, and whether it was heard of.
+    pub(super) fn oldest(&self) -> Option<(User, bool)> {
+        let user = *self.waiting.front()?;
+        Some((user, self.marks.get(user.0).is_heard))
     }
 
     /// Gives the entries of a batch, of at most so many participants.

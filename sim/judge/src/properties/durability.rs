@@ -13,6 +13,10 @@ pub(super) const RULE: Rule = Rule {
         matches!(
             difference,
             Difference::Uncommitted { said: Ok(_), .. } | Difference::Position { .. }
+        ) || matches!(
+            difference,
+            Difference::Answer { owed: Err(owed), said: Ok(_), .. }
+                if owed.code == "storage_unavailable"
         )
     },
 };

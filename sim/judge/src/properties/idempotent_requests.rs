@@ -13,8 +13,18 @@ pub(super) const RULE: Rule = Rule {
         matches!(difference, Difference::Decision { repeated: true, .. })
             || refuses(difference, "request_key_reused")
             || earlier_attempts_differ(difference)
+            || denies(difference)
     },
 };
+
+/// Whether a call that was decided is refused as if it could be tried again.
+fn denies(difference: &Difference) -> bool {
+    matches!(
+        difference,
+        Difference::Answer { owed: Ok(_), said: Err(said), op: Some(op), .. }
+            if said.is_retryable() && !op.is_read()
+    )
+}
 
 /// Whether both refuse alike, and differ in what they say of earlier attempts.
 fn earlier_attempts_differ(difference: &Difference) -> bool {

@@ -1,9 +1,10 @@
 //! `no_lost_messages`: an accepted message is in the inbox of each member to whom it is owed; a
 //! check without a cursor goes on where the answer before it ended; only a cursor acknowledges.
 
-use sim_model::server::{Batched, Entry};
+use sim_model::protocol::Answer;
+use sim_model::server::Entry;
 
-use super::{Rule, events};
+use super::{Rule, batched, events, refuses};
 use crate::compared::Compared;
 use crate::difference::{Channel, Difference};
 use crate::findings::Property;
@@ -21,12 +22,12 @@ pub(super) const RULE: Rule = Rule {
             channel: Channel::Check,
             ..
         } => true,
-        Difference::Batch { owed, seen } => owed.iter().chain(seen).any(reads),
+        Difference::Batch { .. } => matches!(batched(difference), Some(Entry::Read { .. })),
+        // A draft is gone that the caller had.
+        Difference::Decision {
+            owed: Ok(Answer::Sent { .. }),
+            ..
+        } => refuses(difference, "draft_empty"),
         _ => false,
     },
 };
-
-/// Whether the entry says how far a participant has read.
-const fn reads(entry: &Batched) -> bool {
-    matches!(entry, Batched::Own(Entry::Read { .. }))
-}

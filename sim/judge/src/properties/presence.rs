@@ -1,9 +1,9 @@
 //! `presence`: a participant goes away, comes back and is forgotten at its deadline, neither before
 //! nor after, and streams count from their opening to their end.
 
-use sim_model::server::{Batched, Entry};
+use sim_model::server::Entry;
 
-use super::{Rule, concerns, decision, refuses};
+use super::{Rule, batched, concerns, decision, refuses};
 use crate::compared::Compared;
 use crate::difference::{Difference, Due};
 use crate::findings::Property;
@@ -38,14 +38,8 @@ pub(super) const RULE: Rule = Rule {
 
 /// Whether a batch holds, or lacks, an entry about a participant's presence.
 fn tells_of_presence(difference: &Difference) -> bool {
-    let Difference::Batch { owed, seen } = difference else {
-        return false;
-    };
-    let tells = |entry: &Batched| {
-        matches!(
-            entry,
-            Batched::Own(Entry::CloseStream { .. } | Entry::Seen { .. })
-        )
-    };
-    owed.as_ref().is_some_and(tells) || seen.as_ref().is_some_and(tells)
+    matches!(
+        batched(difference),
+        Some(Entry::CloseStream { .. } | Entry::Seen { .. })
+    )
 }

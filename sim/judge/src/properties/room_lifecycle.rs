@@ -18,12 +18,21 @@ pub(super) const RULE: Rule = Rule {
     breaks: |difference, _| {
         concerns(difference, Compared::Ended)
             || concerns(difference, Compared::Member)
-            || ["chat_ended", "room_not_found", "room_ambiguous", "no_stick"]
-                .iter()
-                .any(|code| refuses(difference, code))
+            || refuses(difference, "no_stick")
             || matches!(
                 op(difference),
                 Some(Op::Login { .. } | Op::LeaveChat { .. })
             )
+    },
+};
+
+/// Which room a call means, and whether it is over.
+pub(super) const ROOMS: Rule = Rule {
+    property: Property::RoomLifecycle,
+    counts: &[],
+    breaks: |difference, _| {
+        ["chat_ended", "room_not_found", "room_ambiguous"]
+            .iter()
+            .any(|code| refuses(difference, code))
     },
 };

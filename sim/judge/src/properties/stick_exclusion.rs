@@ -23,10 +23,15 @@ pub(super) const RULE: Rule = Rule {
 };
 
 /// Whether one of the two decisions gives the stick where the other does not, or under another
-/// epoch.
+/// epoch or lease.
 fn holds_wrongly(difference: &Difference) -> bool {
     let grant = |outcome: &Outcome| match outcome {
-        Ok(Answer::Stick { place, epoch, .. }) => Some((*place == 0, *epoch)),
+        Ok(Answer::Stick {
+            place,
+            epoch,
+            lease_until,
+            ..
+        }) => Some((*place == 0, *epoch, *lease_until)),
         _ => None,
     };
     decision(difference).is_some_and(|(_, owed, said)| grant(owed) != grant(said))

@@ -57,6 +57,8 @@ pub enum Naming {
     Alike,
     /// A name at the limits of what a server allows, or beyond them.
     Odd,
+    /// None in the queue, unless the flow gives one; the given one in a room.
+    Unnamed,
 }
 
 /// What real clients do. Drawn per call, but `bare_check` and `no_key` once per user.

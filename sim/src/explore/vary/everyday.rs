@@ -12,7 +12,7 @@ use chat_core::{Config, Span};
 use super::dice::{Dice, ratio};
 use super::rambler::rambler;
 use super::visits::{self, Theme};
-use super::{flows, limits, people, surroundings};
+use super::{faults, flows, limits, people, surroundings};
 use crate::draw::Ratio;
 use crate::names::PROPERTIES;
 use crate::plan::{
@@ -60,16 +60,21 @@ pub(in crate::explore) fn is_blank(plan: &Plan) -> bool {
 
 /// Draws who comes and what they do, the server's configuration and the network.
 pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
-    let users = dice.pick(&[2, 2, 2, 3, 3, 4, 5, 6, 8]);
     let theme = Theme::draw(dice);
+    let users = match theme {
+        Theme::Anything | Theme::Rest => dice.pick(&[2, 2, 2, 3, 3, 4, 5, 6, 8]),
+        Theme::Line(_) => dice.between(3, 6),
+    };
     if dice.one_in(3) {
         dice.say("default server");
     } else {
         limits::draw(&mut plan.server, dice);
         limits::tighten(&mut plan.server, users, dice);
     }
-    if let Theme::Line(_) = theme {
-        limits::line(&mut plan.server, dice);
+    match theme {
+        Theme::Anything => {}
+        Theme::Line(_) => limits::line(&mut plan.server, dice),
+        Theme::Rest => plan.faults = faults::of_breaks(),
     }
     let within = dice.pick(&[Span::millis(1), Span::millis(300), Span::secs(1)]);
     dice.say(format!("{users} users in {within}"));
@@ -128,12 +133,14 @@ fn manner(persona: &mut Persona, dice: &mut Dice) {
         Naming::Scripts,
         Naming::Alike,
         Naming::Odd,
+        Naming::Unnamed,
     ]);
     let mut said = match persona.manner.names {
         Naming::Given => vec![],
         Naming::Scripts => vec!["names of all scripts"],
         Naming::Alike => vec!["names alike"],
         Naming::Odd => vec!["odd names"],
+        Naming::Unnamed => vec!["no name in the queue"],
     };
     if persona.stream {
         said.push("a stream");

@@ -67,6 +67,27 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
     *forget_after = (*forget_after).max(ahead + Span::secs(5));
 }
 
+/// What users on breaks meet most: a server that comes back, and a journal that cannot be written.
+pub(super) fn of_breaks() -> Vec<Fault> {
+    let duration = Span::secs(1);
+    let down = |how| FaultKind::Down {
+        down_for: duration,
+        how,
+    };
+    let disk = FaultKind::FailDisk {
+        duration,
+        unknown: false,
+    };
+    [down(Outage::Stop), down(Outage::Crash), disk]
+        .map(|kind| Fault {
+            at: Span::ZERO,
+            milestone: None,
+            kind,
+            need: Need::Required,
+        })
+        .into()
+}
+
 /// What goes wrong: some of the scenario's own faults, and some more.
 fn kinds(own: Vec<Fault>, server: &Config, end: Span, dice: &mut Dice) -> Vec<FaultKind> {
     let mut faults = Vec::new();

@@ -54,7 +54,7 @@ pub(super) fn some(theme: Theme, server: &Config, dice: &mut Dice) -> Vec<Step> 
     let mut flow = Vec::new();
     let visits = match theme {
         Theme::Anything | Theme::Rest => dice.pick(&[1, 1, 2, 2, 3, 4]),
-        Theme::Line(_) => dice.between(2, 6),
+        Theme::Line(_) => dice.between(2, 9),
     };
     for nth in 0..visits {
         let kind = match theme {
@@ -192,7 +192,11 @@ fn partner(theme: Theme, server: &Config, nth: u32, dice: &mut Dice, steps: &mut
             name: None,
         }));
     }
-    for _ in 0..dice.between(0, 4) {
+    let words = match theme {
+        Theme::Anything | Theme::Rest => dice.between(0, 4),
+        Theme::Line(_) => dice.between(0, 1),
+    };
+    for _ in 0..words {
         if dice.one_in(5) {
             steps.extend([append(server, dice), append(server, dice)]);
             if dice.coin() {

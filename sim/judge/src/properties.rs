@@ -30,7 +30,7 @@ mod stick_order;
 mod stick_progress;
 mod stream_continuity;
 
-use sim_model::protocol::{Op, Outcome, User};
+use sim_model::protocol::{Op, Outcome, StickChange, User};
 use sim_model::server::{Batched, Entry};
 
 use crate::compared::{Compared, Tally};
@@ -94,6 +94,17 @@ fn events(difference: &Difference) -> (Option<&What>, Option<&What>) {
         return (owed, seen.as_ref().map(|event| &event.what));
     }
     (None, None)
+}
+
+/// Whether the event grants the stick.
+const fn grants(what: Option<&What>) -> bool {
+    matches!(
+        what,
+        Some(What::Stick {
+            change: StickChange::Granted { .. },
+            ..
+        })
+    )
 }
 
 /// Whether one of the two events that differ is of such a kind.

@@ -201,12 +201,7 @@ impl VirtualUser {
                 interests,
             } => Op::EnterQueue {
                 user_id: user_id.clone(),
-                display_name: match self.manner.names {
-                    Naming::Unnamed => name.clone(),
-                    Naming::Given | Naming::Scripts | Naming::Alike | Naming::Odd => {
-                        Some(self.called(name))
-                    }
-                },
+                display_name: self.called_in_line(name),
                 interests: interests.clone(),
             },
             Verb::LeaveQueue => Op::LeaveQueue,
@@ -275,6 +270,12 @@ impl VirtualUser {
     /// The name that a call gives: the one that its step writes, or the user's own.
     fn called(&self, name: &Option<Arc<str>>) -> Arc<str> {
         name.as_ref().unwrap_or(&self.name).clone()
+    }
+
+    /// What it calls itself in the queue.
+    fn called_in_line(&self, name: &Option<Arc<str>>) -> Option<Arc<str>> {
+        let is_named = self.manner.names != Naming::Unnamed || name.is_some();
+        is_named.then(|| self.called(name))
     }
 
     fn any_break(&mut self) -> BreakKind {

@@ -2,8 +2,9 @@
 
 use sim_model::protocol::Op;
 
-use super::{Rule, concerns, op};
+use super::{Rule, concerns, events, grants, op};
 use crate::compared::Compared;
+use crate::difference::Difference;
 use crate::findings::Property;
 
 pub(super) const RULE: Rule = Rule {
@@ -14,6 +15,12 @@ pub(super) const RULE: Rule = Rule {
             op(difference),
             Some(Op::TalkingStick { .. } | Op::Reset { .. })
         ) || concerns(difference, Compared::Claimed)
-            || concerns(difference, Compared::Granted)
+            || both_grant(difference)
     },
 };
+
+/// Whether both events are grants: to another member each.
+fn both_grant(difference: &Difference) -> bool {
+    let (owed, seen) = events(difference);
+    grants(owed) && grants(seen)
+}

@@ -1,28 +1,17 @@
 //! `stick_progress`: a lease ends in time, and the next claimant then has its turn.
 
-use sim_model::protocol::StickChange;
-
-use super::{Rule, events};
+use super::{Rule, events, grants};
 use crate::compared::Compared;
 use crate::difference::{Difference, Due};
 use crate::findings::Property;
-use crate::model::{Deadline, What};
+use crate::model::Deadline;
 
 pub(super) const RULE: Rule = Rule {
     property: Property::StickProgress,
     counts: &[Compared::Lease, Compared::Granted],
     breaks: |difference, _| {
         let (owed, seen) = events(difference);
-        let granted = |what: Option<&What>| {
-            matches!(
-                what,
-                Some(What::Stick {
-                    change: StickChange::Granted { .. },
-                    ..
-                })
-            )
-        };
-        granted(owed) && !granted(seen)
+        grants(owed) && !grants(seen)
             || matches!(
                 difference,
                 Difference::Late {

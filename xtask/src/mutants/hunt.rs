@@ -79,13 +79,13 @@ fn explore(
     wanted: &[String],
     effort: Effort,
 ) -> Result<Vec<Find>, String> {
-    let files = if files.is_empty() {
-        shipped(tree.root())?
-    } else {
-        files.to_vec()
-    };
     let mut words = vec!["explore".to_owned()];
-    words.extend(files);
+    if files.is_empty() {
+        words.extend(shipped(tree.root())?);
+        words.push("--flows".to_owned());
+    } else {
+        words.extend(files.to_vec());
+    }
     words.extend(["--seeds".to_owned(), effort.seeds.to_string()]);
     let anything = words.clone();
     if !wanted.is_empty() {

@@ -29,7 +29,7 @@ pub(crate) const PANIC: &str = "panic";
 /// How the harness looks for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Hunt {
-    /// By `sim explore` over these files; none means the shipped scenarios.
+    /// By `sim explore` over these files; none means the shipped scenarios, and drawn flows.
     Explore(Vec<String>),
     /// By `sim run` over these files as they are written, thresholds and all.
     Run(Vec<String>),

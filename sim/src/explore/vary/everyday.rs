@@ -74,7 +74,10 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
     match theme {
         Theme::Anything => {}
         Theme::Line(_) => limits::line(&mut plan.server, dice),
-        Theme::Rest => plan.faults = faults::of_breaks(),
+        Theme::Rest => {
+            plan.faults = faults::of_breaks();
+            limits::rest(&mut plan.server, dice);
+        }
     }
     let within = dice.pick(&[Span::millis(1), Span::millis(300), Span::secs(1)]);
     dice.say(format!("{users} users in {within}"));

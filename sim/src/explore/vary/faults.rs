@@ -111,7 +111,7 @@ fn kinds(own: Vec<Fault>, server: &Config, end: Span, dice: &mut Dice) -> Vec<Fa
         faults.extend(undone(&kind).filter(|_| dice.coin()));
         faults.push(kind);
     }
-    if goes_down(&faults) && dice.coin() {
+    if goes_down(&faults) && !dice.one_in(4) {
         let config = reconfigured(server, dice);
         faults.push(FaultKind::Configure(Box::new(config)));
     }

@@ -87,6 +87,12 @@ pub(super) fn line(server: &mut Config, dice: &mut Dice) {
     ));
 }
 
+/// How many answers to breaks may be held back where all take some.
+pub(super) fn rest(server: &mut Config, dice: &mut Dice) {
+    server.max_held = dice.pick(&[1, 2, server.max_held]);
+    dice.say(format!("max_held {}", server.max_held));
+}
+
 /// What bosses are like: now and then such as see all, or nothing.
 pub(super) fn bosses(server: &mut Config, dice: &mut Dice) {
     server.boss_alertness = dice.pick(&[server.boss_alertness, 0, 50, 80, 100, 100]);

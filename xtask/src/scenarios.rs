@@ -1,4 +1,5 @@
-//! The shipped scenarios pass over fixed seeds, and so do the pinned regressions.
+//! The shipped scenarios pass over fixed seeds, and so do the pinned regressions; everyday scenarios
+//! come to the verdict that they name.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,6 +17,12 @@ pub(crate) const FOLDER: &str = "scenarios";
 /// Where the races of yesterday are pinned. The folder may be empty.
 const REGRESSIONS: &str = "scenarios/regressions";
 
+/// Scenarios as newcomers write them: nobody tuned them to pass, or to fail.
+const EVERYDAY: &str = "scenarios/everyday";
+
+/// The line of an everyday scenario that is not to pass: the exit code it is to come to.
+const EXIT: &str = "# exit: ";
+
 /// Seeds for a scenario of ordinary size, upward from its own.
 const SEEDS: u32 = 20;
 
@@ -25,11 +32,12 @@ const HEAVY: [&str; 2] = ["scale", "soak"];
 /// Where the result of the run is that was made last.
 const RESULT: &str = "target/xtask/scenario.json";
 
-/// One file, and over how many seeds it runs.
+/// One file, over how many seeds it runs, and the exit code it is to come to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Run {
     file: String,
     seeds: u32,
+    exit: i32,
 }
 
 /// Runs them all, and names every one that did not pass.
@@ -38,7 +46,13 @@ pub(crate) fn check(cargo: &Cargo) -> Outcome {
     if shipped.is_empty() {
         return Outcome::Failed(format!("{FOLDER} holds no scenario"));
     }
-    let runs = plan(shipped, files(cargo.root(), REGRESSIONS));
+    let everyday = files(cargo.root(), EVERYDAY).into_iter().map(|file| {
+        let exit = exit_of(&fs::read_to_string(cargo.root().join(&file)).unwrap_or_default());
+        let seeds = SEEDS;
+        Run { file, seeds, exit }
+    });
+    let mut runs = plan(shipped, files(cargo.root(), REGRESSIONS));
+    runs.extend(everyday);
     cargo.build_sim(Build::Quick).and_then(|| {
         let mut reached = Reached::default();
         let mut findings: Vec<String> = Vec::new();
@@ -60,10 +74,21 @@ fn plan(shipped: Vec<String>, regressions: Vec<String>) -> Vec<Run> {
         Run {
             file,
             seeds: if heavy { 1 } else { SEEDS },
+            exit: 0,
         }
     });
-    let regressions = regressions.into_iter().map(|file| Run { file, seeds: 1 });
+    let regressions = regressions.into_iter().map(|file| Run {
+        file,
+        seeds: 1,
+        exit: 0,
+    });
     shipped.chain(regressions).collect()
+}
+
+/// The exit code that a scenario is to come to.
+fn exit_of(text: &str) -> i32 {
+    let exit = text.lines().find_map(|line| line.strip_prefix(EXIT));
+    exit.and_then(|code| code.trim().parse().ok()).unwrap_or(0)
 }
 
 /// Runs one, and says what was wrong with it, and how to see it again.
@@ -79,7 +104,8 @@ fn failure(cargo: &Cargo, run: &Run, json: &Path) -> Option<String> {
         &json,
     ];
     let meaning = match cargo.sim(Build::Quick, &words) {
-        Ok(status) if status.success() => return None,
+        Ok(status) if status.code() == Some(run.exit) => return None,
+        Ok(status) if status.success() => format!("it passed, and is to end with {}", run.exit),
         Ok(status) => meaning(status),
         Err(why) => why,
     };
@@ -166,7 +192,7 @@ pub(crate) fn files(root: &Path, folder: &str) -> Vec<String> {
 mod tests {
     use serde_json::json;
 
-    use super::{Reached, Run, SEEDS, plan};
+    use super::{Reached, Run, SEEDS, exit_of, plan};
 
     #[test]
     fn what_no_scenario_reaches_is_named() {
@@ -197,8 +223,15 @@ mod tests {
         .map(|(file, seeds)| Run {
             file: file.into(),
             seeds,
+            exit: 0,
         });
         assert_eq!(runs, expected);
+    }
+
+    #[test]
+    fn a_scenario_names_the_exit_code_it_is_to_come_to() {
+        assert_eq!(exit_of("# schema\n# exit: 99\nname: a\n"), 99);
+        assert_eq!(exit_of("name: a\n"), 0);
     }
 
     #[cfg(unix)]

@@ -53,8 +53,9 @@ impl Theme {
 pub(super) fn some(theme: Theme, server: &Config, dice: &mut Dice) -> Vec<Step> {
     let mut flow = Vec::new();
     let visits = match theme {
-        Theme::Anything | Theme::Rest => dice.pick(&[1, 1, 2, 2, 3, 4]),
+        Theme::Anything => dice.pick(&[1, 1, 2, 2, 3, 4]),
         Theme::Line(_) => dice.between(2, 9),
+        Theme::Rest => dice.between(2, 7),
     };
     for nth in 0..visits {
         let kind = match theme {

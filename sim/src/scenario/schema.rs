@@ -82,7 +82,7 @@ fn top_level(server: &Value) -> [Value; 20] {
         ),
         described(
             refer("Duration"),
-            "The liveness phase lasts at most this long: faults are healed, flows finish, all inboxes drain. 60s by default.",
+            "The liveness phase lasts at most this long: faults are healed, users come to the end of their flows without pauses or further rounds of loops, all inboxes drain. 60s by default.",
         ),
         described(
             server.clone(),

@@ -73,20 +73,6 @@ pub enum Workload {
     },
 }
 
-impl Workload {
-    /// Whether any user says something: by a message, or by a push.
-    #[must_use]
-    pub fn sends(&self) -> bool {
-        match self {
-            Self::Phases { personas, .. } => personas.iter().any(|persona| {
-                let mut steps = persona.flow.iter();
-                steps.any(Step::sends)
-            }),
-            Self::Steps { steps, .. } => steps.iter().any(|step| step.what.sends()),
-        }
-    }
-}
-
 /// How long the server takes for what it does.
 #[derive(Clone, Debug)]
 pub struct Capacity {
@@ -199,17 +185,6 @@ pub enum Step {
     Choose(Arc<[Choice]>),
     /// Drop all connections without a word; for so long, or for good.
     Disconnect(Option<Span>),
-}
-
-impl Step {
-    fn sends(&self) -> bool {
-        match self {
-            Self::Call(verb) => matches!(verb, Verb::Send(_) | Verb::Push),
-            Self::Loop { steps, .. } => steps.iter().any(Self::sends),
-            Self::Choose(choices) => choices.iter().any(|c| c.steps.iter().any(Self::sends)),
-            Self::Await { .. } | Self::Think(_) | Self::Disconnect(_) => false,
-        }
-    }
 }
 
 /// One branch of a `choose`.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::plan::Plan;
+use crate::plan::{Plan, Step, Verb, Workload};
 use crate::result::{
     Class, Counts, PropertyResult, RestResult, ThresholdResult, Verdict, Violation,
 };
@@ -100,7 +100,27 @@ pub(super) fn judge(evidence: &Evidence<'_>) -> Verdict {
 /// judged. A scenario that is after refusals says so in `expect_sometimes`.
 #[must_use]
 pub fn is_silent(plan: &Plan, counts: &Counts) -> bool {
-    counts.accepted == 0 && plan.expect_sometimes.is_empty() && plan.workload.sends()
+    counts.accepted == 0 && plan.expect_sometimes.is_empty() && sends(&plan.workload)
+}
+
+/// Whether any user says something: by a message, or by a push.
+fn sends(workload: &Workload) -> bool {
+    match workload {
+        Workload::Phases { personas, .. } => {
+            let mut flows = personas.iter().flat_map(|persona| persona.flow.iter());
+            flows.any(says)
+        }
+        Workload::Steps { steps, .. } => steps.iter().any(|step| says(&step.what)),
+    }
+}
+
+fn says(step: &Step) -> bool {
+    match step {
+        Step::Call(verb) => matches!(verb, Verb::Send(_) | Verb::Push),
+        Step::Loop { steps, .. } => steps.iter().any(says),
+        Step::Choose(choices) => choices.iter().any(|one| one.steps.iter().any(says)),
+        Step::Await { .. } | Step::Think(_) | Step::Disconnect(_) => false,
+    }
 }
 
 /// The `expect_sometimes` points of a plan that were never reached.

@@ -189,6 +189,11 @@ fn differs(
     let longest = owed.events.len().max(seen.events.len());
     for index in 0..longest {
         let (o, s) = (owed.events.get(index), seen.events.get(index));
+        if o.is_none() && owed.more {
+            let (size, limit) = (seen.events.len() as u64, index as u64);
+            let what = "a page";
+            return Difference::Size { what, size, limit };
+        }
         if o != s {
             let seq = o.or(s).map_or(0, |event| event.0);
             let as_event = |event: &(u64, Time, Saw<'_>)| Event::of(&event.2, event.1);

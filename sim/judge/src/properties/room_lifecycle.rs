@@ -1,10 +1,11 @@
 //! `room_lifecycle`: rooms open, fill and end as the protocol says: one ending per pair room and
 //! member, with the right reason, and nothing after it; a join and a leave for each stay.
 
-use sim_model::protocol::Op;
+use sim_model::protocol::{Answer, Op, Outcome};
 
-use super::{Rule, concerns, op, refuses};
+use super::{Rule, concerns, decision, op, refuses};
 use crate::compared::Compared;
+use crate::difference::Difference;
 use crate::findings::Property;
 
 pub(super) const RULE: Rule = Rule {
@@ -19,12 +20,25 @@ pub(super) const RULE: Rule = Rule {
         concerns(difference, Compared::Ended)
             || concerns(difference, Compared::Member)
             || refuses(difference, "no_stick")
+            || turns_differ(difference)
             || matches!(
                 op(difference),
                 Some(Op::Login { .. } | Op::LeaveChat { .. })
             )
     },
 };
+
+/// Whether the two decisions take a message, and differ in the turns that are left.
+fn turns_differ(difference: &Difference) -> bool {
+    let left = |outcome: &Outcome| match outcome {
+        Ok(Answer::Sent { turns_left, .. }) => Some(*turns_left),
+        _ => None,
+    };
+    decision(difference).is_some_and(|(_, owed, said)| {
+        let turns = left(owed).zip(left(said));
+        turns.is_some_and(|(owed, said)| owed != said)
+    })
+}
 
 /// Which room a call means, and whether it is over.
 pub(super) const ROOMS: Rule = Rule {

@@ -1,7 +1,7 @@
 //! `room_order`: all members see one order of a room's events, without holes, and its instants never
 //! go back.
 
-use sim_model::protocol::Answer;
+use sim_model::protocol::{Answer, Outcome};
 
 use super::{Rule, concerns, decision};
 use crate::compared::Compared;
@@ -18,11 +18,15 @@ pub(super) const RULE: Rule = Rule {
                 if owed.what == seen.what
                     && (owed.room, owed.room_seq, owed.at) != (seen.room, seen.room_seq, seen.at)
         );
+        let place = |outcome: &Outcome| match outcome {
+            Ok(Answer::Sent {
+                room, room_seq, at, ..
+            }) => Some((*room, *room_seq, *at)),
+            _ => None,
+        };
         let sent = decision(difference).is_some_and(|(_, owed, said)| {
-            matches!(
-                (owed, said),
-                (Ok(Answer::Sent { .. }), Ok(Answer::Sent { .. }))
-            )
+            let places = place(owed).zip(place(said));
+            places.is_some_and(|(owed, said)| owed != said)
         });
         numbers || sent || concerns(difference, Compared::Message)
     },

@@ -64,9 +64,9 @@ impl Coverage {
         *self.rejects.entry(code).or_default() += 1;
     }
 
-    /// A client received an event.
-    pub(crate) fn received(&mut self, event: &'static str) {
-        *self.events.entry(event).or_default() += 1;
+    /// Clients received events of this type.
+    pub(crate) fn received(&mut self, event: &'static str, times: u64) {
+        *self.events.entry(event).or_default() += times;
     }
 
     /// What the server did since it was looked at last: mostly nothing that is counted here, and
@@ -120,7 +120,7 @@ mod tests {
     fn what_is_reached_is_counted_and_what_is_not_shows_as_none() {
         let mut one = Coverage::default();
         one.refused("chat_ended");
-        one.received("gap");
+        one.received("gap", 1);
         let mut all = Coverage::default();
         all.add(&one);
         all.add(&one);

@@ -1,11 +1,11 @@
 //! What a client has heard and not yet awaited: a count for each type of event.
 
 use crate::names::EVENTS;
-use crate::protocol::{Moderated, Presence, Saw, StickChange, User};
+use crate::protocol::{Saw, StickChange, User};
 
 /// A type of event: its index in `EVENTS`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Kind(u8);
+pub(super) struct Kind(usize);
 
 impl Kind {
     /// `chatroom.found`.
@@ -15,47 +15,17 @@ impl Kind {
 
     /// The type of this name, if there is one.
     pub(super) fn from_name(name: &str) -> Option<Self> {
-        let index = EVENTS.iter().position(|event| *event == name)?;
-        u8::try_from(index).ok().map(Self)
+        EVENTS.iter().position(|event| *event == name).map(Self)
     }
 
     /// As the protocol writes it.
     pub(super) fn name(self) -> &'static str {
-        EVENTS[usize::from(self.0)]
+        EVENTS[self.0]
     }
 
     /// Whether only a partner can cause it: `message.received` and `partner.*`.
     pub(super) fn takes_a_partner(self) -> bool {
         (1..=4).contains(&self.0)
-    }
-
-    /// The type of this event. (`Saw::kind` gives the name, which would have to be looked up.)
-    fn of(saw: &Saw<'_>) -> Self {
-        Self(match saw {
-            Saw::Found { .. } => 0,
-            Saw::Message { .. } => 1,
-            Saw::Ended { .. } => 2,
-            Saw::PartnerAway { .. } => 3,
-            Saw::PartnerBack { .. } => 4,
-            Saw::Member { change, .. } => match change {
-                Presence::Joined => 5,
-                Presence::Left => 6,
-                Presence::Away => 7,
-                Presence::Back => 8,
-            },
-            Saw::Stick { change, .. } => match change {
-                StickChange::Claimed { .. } => 9,
-                StickChange::Granted { .. } => 10,
-                StickChange::Released { .. } => 11,
-                StickChange::Expired { .. } => 12,
-            },
-            Saw::Moderation { act, .. } => match act {
-                Moderated::Muted => 13,
-                Moderated::Kicked => 14,
-                Moderated::Closed => 15,
-            },
-            Saw::Gap { .. } => 16,
-        })
     }
 }
 
@@ -77,7 +47,7 @@ impl Heard {
                 StickChange::Claimed { .. } | StickChange::Released { .. } if *user == me => {}
                 StickChange::Claimed { .. }
                 | StickChange::Released { .. }
-                | StickChange::Expired { .. } => self.add(Kind::of(saw)),
+                | StickChange::Expired { .. } => self.add(Kind(saw.number())),
             },
             Saw::Message { .. }
             | Saw::Ended { .. }
@@ -85,19 +55,19 @@ impl Heard {
             | Saw::PartnerBack { .. }
             | Saw::Member { .. }
             | Saw::Moderation { .. }
-            | Saw::Gap { .. } => self.add(Kind::of(saw)),
+            | Saw::Gap { .. } => self.add(Kind(saw.number())),
         }
     }
 
     /// One more of this type.
     pub(super) fn add(&mut self, kind: Kind) {
-        let count = &mut self.0[usize::from(kind.0)];
+        let count = &mut self.0[kind.0];
         *count = count.saturating_add(1);
     }
 
     /// Takes one of this type away. Whether there was one.
     pub(super) fn consume(&mut self, kind: Kind) -> bool {
-        let count = &mut self.0[usize::from(kind.0)];
+        let count = &mut self.0[kind.0];
         let had = *count > 0;
         *count = count.saturating_sub(1);
         had
@@ -109,7 +79,7 @@ mod tests {
     use chat_core::Span;
 
     use super::*;
-    use crate::protocol::{EndReason, Room, Shown};
+    use crate::protocol::{EndReason, Moderated, Presence, Room, Shown};
 
     const ROOM: Room = Room(1);
     const USER: User = User(2);
@@ -217,8 +187,7 @@ mod tests {
         let all = one_of_each();
         assert_eq!(all.len(), EVENTS.len());
         for saw in &all {
-            assert_eq!(Kind::of(saw).name(), saw.kind());
-            assert_eq!(Kind::from_name(saw.kind()), Some(Kind::of(saw)));
+            assert_eq!(Kind::from_name(saw.kind()), Some(Kind(saw.number())));
         }
         assert_eq!(Kind::FOUND.name(), "chatroom.found");
         assert_eq!(Kind::GRANTED.name(), "stick.granted");

@@ -138,6 +138,7 @@ impl Watch<'_> {
             judge: self.judge.clone(),
             metrics: self.metrics.clone(),
             sightings: self.sightings.clone(),
+            received: self.received,
             also: None,
         }
     }

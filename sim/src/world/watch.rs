@@ -6,6 +6,7 @@ use sim_model::server::ServerRecord;
 use crate::coverage::Coverage;
 use crate::history::{Observer, Record, What, Wire, WorldRecord};
 use crate::metrics::Metrics;
+use crate::names::EVENTS;
 use crate::plan::Plan;
 use crate::sometimes::{Point, Sightings, Tally};
 use sim_judge::{Judge, Judgement};
@@ -15,6 +16,8 @@ pub(crate) struct Watch<'o> {
     pub(super) judge: Judge,
     pub(super) metrics: Metrics,
     pub(super) sightings: Sightings,
+    /// Events that clients received, by the place of their type in `EVENTS`.
+    pub(super) received: [u64; EVENTS.len()],
     pub(super) also: Option<&'o mut dyn Observer>,
 }
 
@@ -33,6 +36,7 @@ impl<'o> Watch<'o> {
             judge,
             metrics: Metrics::new(plan),
             sightings: Sightings::new(),
+            received: [0; EVENTS.len()],
             also: also.map(|observer| observer as &mut dyn Observer),
         }
     }
@@ -50,7 +54,10 @@ impl<'o> Watch<'o> {
         self.metrics.record_commit(took);
     }
 
-    pub(crate) fn finish(self, now: Time) -> (Judgement, Metrics, Tally) {
+    pub(crate) fn finish(mut self, now: Time) -> (Judgement, Metrics, Tally) {
+        for (event, times) in EVENTS.iter().zip(self.received) {
+            self.coverage().received(event, times);
+        }
         (
             self.judge.finish(now),
             self.metrics,
@@ -62,7 +69,7 @@ impl<'o> Watch<'o> {
 impl Observer for Watch<'_> {
     fn observe(&mut self, record: &Record<'_>) {
         if let What::Received { saw, .. } = record.what {
-            self.coverage().received(saw.kind());
+            self.received[saw.number()] += 1;
         }
         self.judge.observe(record);
         self.metrics.observe(record);

@@ -142,8 +142,16 @@ impl Auditor {
             self.differ(at, Difference::Unasked { op: None, said });
             return;
         };
-        let owed = inbox.page(reader, after, most);
-        for (.., saw) in &owed.events {
+        if !inbox.is_page(reader, after, most, seen) {
+            let owed = inbox.page(reader, after, most);
+            if owed != *seen {
+                let difference = differs(inbox, reader, channel, after, &owed, seen);
+                self.differ(at, difference);
+                return;
+            }
+            self.tally.add(Compared::Gap);
+        }
+        for (.., saw) in &seen.events {
             if let Some(kind) = Compared::saw(saw) {
                 self.tally.add(kind);
             }
@@ -152,14 +160,6 @@ impl Auditor {
                 *shown = room_seq.max(*shown);
             }
         }
-        if owed.gap.is_some() {
-            self.tally.add(Compared::Gap);
-        }
-        if owed == *seen {
-            return;
-        }
-        let difference = differs(inbox, reader, channel, after, &owed, seen);
-        self.differ(at, difference);
     }
 }
 

@@ -72,6 +72,23 @@ impl Inbox {
         }
     }
 
+    /// Whether a page without a gap is the one behind `after`.
+    #[must_use]
+    pub fn is_page(&self, reader: User, after: u64, max: usize, page: &Page<'_>) -> bool {
+        let owed = (after + 1..=self.end()).take(max);
+        let count = owed.size_hint().0;
+        let mut pairs = owed.zip(&page.events);
+        after >= self.start
+            && page.gap.is_none()
+            && page.events.len() == count
+            && page.cursor == after + count as u64
+            && page.more == (self.end() > page.cursor)
+            && pairs.all(|(seq, seen)| {
+                let event = self.event(seq);
+                event.is_some_and(|event| (seq, event.at, event.seen_by(reader)) == *seen)
+            })
+    }
+
     /// Appends an event; the oldest go until there is room. // 12.2
     pub(super) fn append(&mut self, event: Arc<Event>, limit: u32) {
         while self.kept.len() >= limit as usize {

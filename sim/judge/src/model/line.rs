@@ -130,7 +130,14 @@ impl Model {
         }
         Ok(given
             .iter()
-            .map(|interest| interest.to_lowercase().into())
+            .map(|interest| {
+                let is_lower = |byte: u8| byte.is_ascii() && !byte.is_ascii_uppercase();
+                if interest.bytes().all(is_lower) {
+                    Arc::clone(interest)
+                } else {
+                    interest.to_lowercase().into()
+                }
+            })
             .collect())
     }
 

@@ -3,6 +3,7 @@
 use chat_types::Span;
 
 use super::{Room, Shown, User};
+use crate::names::EVENTS;
 
 /// Why a pair room ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -191,58 +192,37 @@ pub enum Saw<'a> {
 impl Saw<'_> {
     /// The event's type as the protocol writes it, such as `message.received`.
     #[must_use]
-    pub fn kind(&self) -> &'static str {
+    pub const fn kind(&self) -> &'static str {
+        EVENTS[self.number()]
+    }
+
+    /// The place of the event's type in [`EVENTS`].
+    #[must_use]
+    pub const fn number(&self) -> usize {
         match self {
-            Self::Found { .. } => "chatroom.found",
-            Self::Message { .. } => "message.received",
-            Self::Ended { .. } => "partner.disconnected",
-            Self::PartnerAway { .. } => "partner.away",
-            Self::PartnerBack { .. } => "partner.reconnected",
-            Self::Member {
-                change: Presence::Joined,
-                ..
-            } => "user.joined",
-            Self::Member {
-                change: Presence::Left,
-                ..
-            } => "user.left",
-            Self::Member {
-                change: Presence::Away,
-                ..
-            } => "user.away",
-            Self::Member {
-                change: Presence::Back,
-                ..
-            } => "user.back",
-            Self::Stick {
-                change: StickChange::Claimed { .. },
-                ..
-            } => "stick.claimed",
-            Self::Stick {
-                change: StickChange::Granted { .. },
-                ..
-            } => "stick.granted",
-            Self::Stick {
-                change: StickChange::Released { .. },
-                ..
-            } => "stick.released",
-            Self::Stick {
-                change: StickChange::Expired { .. },
-                ..
-            } => "stick.expired",
-            Self::Moderation {
-                act: Moderated::Muted,
-                ..
-            } => "moderation.muted",
-            Self::Moderation {
-                act: Moderated::Kicked,
-                ..
-            } => "moderation.kicked",
-            Self::Moderation {
-                act: Moderated::Closed,
-                ..
-            } => "moderation.closed",
-            Self::Gap { .. } => "gap",
+            Self::Found { .. } => 0,
+            Self::Message { .. } => 1,
+            Self::Ended { .. } => 2,
+            Self::PartnerAway { .. } => 3,
+            Self::PartnerBack { .. } => 4,
+            Self::Member { change, .. } => match change {
+                Presence::Joined => 5,
+                Presence::Left => 6,
+                Presence::Away => 7,
+                Presence::Back => 8,
+            },
+            Self::Stick { change, .. } => match change {
+                StickChange::Claimed { .. } => 9,
+                StickChange::Granted { .. } => 10,
+                StickChange::Released { .. } => 11,
+                StickChange::Expired { .. } => 12,
+            },
+            Self::Moderation { act, .. } => match act {
+                Moderated::Muted => 13,
+                Moderated::Kicked => 14,
+                Moderated::Closed => 15,
+            },
+            Self::Gap { .. } => 16,
         }
     }
 

@@ -11,17 +11,18 @@ use crate::names::EVENTS;
 
 /// Codes that no scenario can reach, and why. They are not counted; the core's own tests give each
 /// but the first.
-pub const OUT_OF_REACH: [(&str, &str); 5] = [
+pub const OUT_OF_REACH: [(&str, &str); 3] = [
     (
         "handle_required",
         "a call without a handle is refused before it becomes one of the core's calls",
     ),
-    ("blocked", "operators of scenarios ban users, not addresses"),
-    ("invalid_cursor", "virtual users make no cursor up"),
-    ("user_id_taken", "virtual users ask for no id of their own"),
+    (
+        "blocked",
+        "operators ban addresses where scenarios are drawn alone",
+    ),
     (
         "shutting_down",
-        "servers of scenarios crash and come back, and never stop in good order",
+        "no scenario stops a server in good order but those that are drawn",
     ),
 ];
 

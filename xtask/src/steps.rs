@@ -147,7 +147,10 @@ fn test(cargo: &Cargo) -> Outcome {
         return cargo.run_with(&frozen, &["test", "--workspace"]);
     }
     cargo
-        .run_with(&frozen, &["nextest", "run", "--workspace"])
+        .run_with(
+            &frozen,
+            &["nextest", "run", "--workspace", "--no-fail-fast"],
+        )
         .and_then(|| cargo.run_with(&frozen, &["test", "--workspace", "--doc"]))
 }
 

@@ -284,11 +284,11 @@ impl VirtualUser {
         kinds[drawn]
     }
 
-    /// A check by somebody in the middle of a flow. One who does several things at once mixes
-    /// cursors up now and then.
+    /// A check by somebody in the middle of a flow. Now and then one with odd names has an odd
+    /// cursor, too.
     pub(super) fn check(&mut self, wait: Span, by: ReadBy) -> Op {
         let bare = self.checks == Checks::Bare || self.leave_out.contains(&Argument::After);
-        let wrong = self.draw.chance(self.habits.parallel) && self.draw.below(8) == 0;
+        let wrong = self.manner.names == Naming::Odd && self.draw.below(8) == 0;
         let beyond = if wrong { BEYOND } else { 0 };
         let after = (!bare).then(|| self.read_from() + beyond);
         Op::Check { after, wait, by }

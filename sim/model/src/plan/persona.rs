@@ -55,7 +55,7 @@ pub enum Naming {
     Scripts,
     /// One of few names in some spelling: most look like another user's.
     Alike,
-    /// A name at the limits of what a server allows, or beyond them.
+    /// A name at the limits of what a server allows, or beyond them; and such cursors.
     Odd,
     /// None in the queue, unless the flow gives one; the given one in a room.
     Unnamed,

@@ -138,11 +138,14 @@ fn manner(persona: &mut Persona, dice: &mut Dice) {
         Naming::Odd,
         Naming::Unnamed,
     ]);
+    if persona.manner.names == Naming::Odd && dice.coin() {
+        persona.habits.parallel = ratio(1, 2);
+    }
     let mut said = match persona.manner.names {
         Naming::Given => vec![],
         Naming::Scripts => vec!["names of all scripts"],
         Naming::Alike => vec!["names alike"],
-        Naming::Odd => vec!["odd names"],
+        Naming::Odd => vec!["odd names and cursors"],
         Naming::Unnamed => vec!["no name in the queue"],
     };
     if persona.stream {

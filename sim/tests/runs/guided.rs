@@ -396,10 +396,12 @@ fn faults_at_milestones_are_drawn_and_strike() {
     let waits: Vec<&Plan> = plans.iter().filter(waiting).collect();
     assert!(waits.len() > 200, "{}", waits.len());
     let crash = |plan: &&&Plan| {
-        let at_once = |fault: &sim::plan::Fault| {
+        let at_milestone = |fault: &sim::plan::Fault| {
             fault.milestone.is_some() && matches!(fault.kind, FaultKind::Down { .. })
         };
-        plan.faults.len() == 1 && plan.faults.iter().all(at_once)
+        let mut faults = plan.faults.iter();
+        let mut crashes = faults.filter(|fault| !matches!(fault.kind, FaultKind::Configure(_)));
+        crashes.next().is_some_and(at_milestone) && crashes.next().is_none()
     };
     let crashes: Vec<_> = waits.iter().filter(crash).collect();
     let crashed = crashes.iter().filter(|plan| {

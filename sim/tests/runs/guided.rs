@@ -399,7 +399,7 @@ fn faults_at_milestones_are_drawn_and_strike() {
         let at_milestone = |fault: &sim::plan::Fault| {
             fault.milestone.is_some() && matches!(fault.kind, FaultKind::Down { .. })
         };
-        let mut faults = plan.faults.iter();
+        let faults = plan.faults.iter();
         let mut crashes = faults.filter(|fault| !matches!(fault.kind, FaultKind::Configure(_)));
         crashes.next().is_some_and(at_milestone) && crashes.next().is_none()
     };

@@ -470,7 +470,8 @@ impl World<'_, '_> {
 
     /// The append that was under way has come to its end.
     pub(super) fn committed(&mut self, life: u32) {
-        if life != self.server.life {
+        // The end of a fault may have told the fate of this append before.
+        if life != self.server.life || !self.server.appending {
             return;
         }
         let (now, server_now) = (self.now(), self.server_now());

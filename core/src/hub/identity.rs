@@ -133,7 +133,7 @@ impl Hub {
         }
     }
 
-    /// Whether `user` (none: somebody new) may go by this name; none if it does already.
+    /// Checks whether `user`, or a newcomer (`None`), may take this name. `None` if it has the name.
     pub(super) fn check_name(
         &self,
         user: Option<UserId>,

@@ -80,7 +80,7 @@ impl Hub {
         }
     }
 
-    /// Whether the line has a place for the caller (none: somebody new), or a partner, who would
+    /// Whether the line has a place for the caller (`None`: a newcomer), or a partner, who would
     /// make one.
     pub(super) fn check_queue_space(
         &self,

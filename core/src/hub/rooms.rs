@@ -113,7 +113,7 @@ impl Hub {
         Ok(())
     }
 
-    /// Whether `user` (none: somebody new) may join the room of this name. Changes nothing.
+    /// Whether `user` (`None`: a newcomer) may join the room of this name. Changes nothing.
     pub(super) fn check_join(&self, user: Option<UserId>, name: &Arc<str>) -> Result<Name, Reject> {
         let name = Name::of_room(name).map_err(|_| Reject::InvalidArguments {
             argument: Argument::Room,
@@ -206,7 +206,7 @@ impl Hub {
         Ok(Reply::LeftChat)
     }
 
-    /// The member leaves, and is told so like the others: its own `user.left` is where its time in
+    /// Removes the member. It receives `user.left` like the others: that event is where its stay in
     /// the room's order ends.
     pub(super) fn leave_named(&mut self, room: RoomId, user: UserId) {
         self.give_up_stick(room, user, Because::Leave);

@@ -284,8 +284,8 @@ impl VirtualUser {
         kinds[drawn]
     }
 
-    /// A check by somebody in the middle of a flow. Now and then one with odd names has an odd
-    /// cursor, too.
+    /// The arguments of a `check` step. A user with odd names passes a cursor beyond the end of
+    /// its inbox one time in eight.
     pub(super) fn check(&mut self, wait: Span, by: ReadBy) -> Op {
         let bare = self.checks == Checks::Bare || self.leave_out.contains(&Argument::After);
         let wrong = self.manner.names == Naming::Odd && self.draw.below(8) == 0;

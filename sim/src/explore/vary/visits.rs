@@ -25,11 +25,11 @@ const BREAKS: u32 = 7;
 /// What most visits of one run are about. Some races need all users to do the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Theme {
-    /// Everything.
+    /// Visits of every kind.
     Anything,
     /// Partners, one after another, of whom many share such interests.
     Line(&'static [&'static str]),
-    /// Breaks.
+    /// Mostly breaks.
     Rest,
 }
 

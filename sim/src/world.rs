@@ -259,7 +259,7 @@ impl<'a, 'o> World<'a, 'o> {
             Event::StreamDown { agent, stream } => self.stream_down(agent, stream),
             Event::GoneAtServer(ticket) => self.gone_at_server(ticket),
             Event::Stalled(ticket) => self.stalled(ticket),
-            Event::Committed(life) => self.committed(life),
+            Event::Committed { append, .. } => self.committed(append),
             Event::NodeDue => self.node_due(),
             Event::FaultBegins(index) => self.fault_begins(index),
             Event::FaultEnds(index) => self.fault_ends(index),

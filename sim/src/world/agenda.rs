@@ -29,8 +29,8 @@ pub(super) enum Event {
     GoneAtServer(Slot),
     /// The server looks whether a slow reader has read anything.
     Stalled(Slot),
-    /// The journal has the batch; which life of the server appended it.
-    Committed(u32),
+    /// An append is over: its number, and which life of the server began it.
+    Committed { life: u32, append: u32 },
     /// The node wants to be called.
     NodeDue,
     /// A fault of the plan begins.
@@ -65,7 +65,7 @@ impl Event {
             Self::StreamDown { agent, .. } => (7, agent),
             Self::GoneAtServer(slot) => (8, slot.index),
             Self::Stalled(slot) => (9, slot.index),
-            Self::Committed(life) => (10, life),
+            Self::Committed { life, .. } => (10, life),
             Self::NodeDue => (11, 0),
             Self::FaultBegins(index) => (12, index),
             Self::FaultEnds(index) => (13, index),

@@ -44,6 +44,8 @@ pub(super) struct Server {
     /// How far its clock is ahead.
     pub(super) clock_ahead: Span,
     append_began: Time,
+    /// Counts the appends of all its lives.
+    appends: u32,
     pub(super) appending: bool,
     /// When `NodeDue` is written down for.
     pub(super) due_at: Time,
@@ -109,6 +111,7 @@ impl Server {
             turns: Vec::new(),
             clock_ahead: Span::ZERO,
             append_began: START,
+            appends: 0,
             appending: false,
             due_at: Time::MAX,
             figures: Figures::default(),
@@ -453,10 +456,12 @@ impl World<'_, '_> {
         });
         self.server.appending = true;
         self.server.append_began = now;
+        self.server.appends += 1;
+        let (life, append) = (self.server.life, self.server.appends);
         let took = self.plan.capacity.commit.draw(&mut self.server.draw);
         let took = Span(took).times(u64::from(self.weather.disk_factor(now)));
         self.agenda
-            .at(now + took, Event::Committed(self.server.life));
+            .at(now + took, Event::Committed { life, append });
     }
 
     pub(super) fn node_due(&mut self) {
@@ -469,9 +474,9 @@ impl World<'_, '_> {
     }
 
     /// The append that was under way has come to its end.
-    pub(super) fn committed(&mut self, life: u32) {
-        // The end of a fault may have told the fate of this append before.
-        if life != self.server.life || !self.server.appending {
+    pub(super) fn committed(&mut self, append: u32) {
+        // A crash ended it, or the end of a fault settled it.
+        if append != self.server.appends || !self.server.appending {
             return;
         }
         let (now, server_now) = (self.now(), self.server_now());
@@ -523,7 +528,7 @@ impl World<'_, '_> {
     /// The fate of an append that was unknown is known now.
     pub(super) fn fate_known(&mut self) {
         if self.server.appending && self.server.node.is_some() {
-            self.committed(self.server.life);
+            self.committed(self.server.appends);
         }
     }
 }

@@ -391,7 +391,7 @@ fn resets(crowd: &mut Crowd, block: usize) {
 }
 
 fn opens_stream(crowd: &Crowd, block: usize) -> Vec<Entry> {
-    vec![crowd.call(block, PAIR[0], Command::OpenStream)]
+    vec![crowd.imply(block, PAIR[0], Implied::OpenStream)]
 }
 
 fn closes_stream(crowd: &Crowd, block: usize) -> Vec<Entry> {

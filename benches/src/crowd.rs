@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use chat_core::config::{Limit, Matching, RateLimit};
 use chat_core::{
-    Caller, Command, Config, EnterQueue, Entry, Hub, Implied, Operate, Reply, RequestKey, RoomId,
-    SecretHash, Span, Time, UserId, mix,
+    Address, Caller, Command, Config, EnterQueue, Entry, Hub, Implied, Operate, Reply, RequestKey,
+    RoomId, SecretHash, Span, Time, UserId, mix,
 };
 
 /// How many stand in one block.
@@ -122,6 +122,11 @@ impl Crowd {
         else {
             panic!("a registration is answered by {reply:?}");
         };
+        // Its handle is used: else it would be forgotten soon.
+        self.carry_out(&Entry::Implied {
+            user,
+            implied: Implied::Seen { waiting: None },
+        });
         Seat { user, handle }
     }
 
@@ -258,6 +263,7 @@ fn config(matching: Matching, pace: Pace) -> Config {
         matching,
         turn_limit: Limit::None,
         rate_limit: RateLimit::None,
+        registration_rate_limit: RateLimit::None,
         max_participants: 2_000_000,
         max_queue: 2_000_000,
         interest_patience: EVER,
@@ -292,6 +298,7 @@ pub fn newcomer(series: u64, n: u64, command: Command) -> Entry {
         caller: Caller::New {
             handle: secret(series, n),
             reader: secret(!series, n),
+            from: Address(n),
         },
         key: None,
         command,

@@ -147,6 +147,13 @@ fn call(crowd: &Crowd, entry: Entry) -> Option<Call> {
                 max: PAGE,
             },
         }),
+        Entry::Implied {
+            user,
+            implied: Implied::OpenStream,
+        } => Some(Call::OpenStream {
+            reader: Reader::Handle(crowd.hub().handle_of(user)?),
+            after: None,
+        }),
         Entry::Operate { operator, act } => Some(Call::Operate { operator, act }),
         Entry::Implied { .. } | Entry::Tick | Entry::Started { .. } | Entry::Resumed { .. } => None,
     }

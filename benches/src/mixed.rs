@@ -146,7 +146,7 @@ fn stream(crowd: &Crowd, block: usize, place: usize) -> Entry {
     if view.is_some_and(|view| view.streams > 0) {
         return crowd.imply(block, place, Implied::CloseStream);
     }
-    crowd.call(block, place, Command::OpenStream)
+    crowd.imply(block, place, Implied::OpenStream)
 }
 
 fn come_and_go(crowd: &Crowd, block: usize) -> Entry {

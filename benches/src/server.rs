@@ -18,9 +18,13 @@ pub struct Server {
 }
 
 /// Limits that are not what is measured: as fast as it goes, anybody may speak.
-const UNBOUND: [&str; 6] = [
+const UNBOUND: [&str; 10] = [
     "--limit",
     "rate_limit=none",
+    "--limit",
+    "registration_rate_limit=none",
+    "--limit",
+    "max_per_address=1000000",
     "--limit",
     "turn_limit=none",
     "--limit",

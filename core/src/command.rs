@@ -65,12 +65,16 @@ pub enum Caller {
         handle: SecretHash,
         /// The reader id's hash.
         reader: SecretHash,
+        /// Where the registration comes from.
+        from: Address,
     },
 }
 
 /// What reads and streams imply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Implied {
+    /// An event stream opens, for a caller that waits for it.
+    OpenStream,
     /// An event stream closed.
     CloseStream,
     /// A participant was heard of through reads alone, or waits in a `check` since so long.
@@ -181,8 +185,6 @@ pub enum Command {
     Arrive,
     /// Leave everything, and be forgotten.
     Unregister,
-    /// An event stream opened.
-    OpenStream,
 }
 
 /// What `enter_queue` takes.

@@ -23,6 +23,7 @@
 //! assert_eq!(hub.poll_timeout(), Some(Time(1_000) + Span::secs(60)));
 //! ```
 
+mod away;
 mod breaks;
 mod identity;
 mod matching;
@@ -43,6 +44,7 @@ use std::sync::Arc;
 use chat_types::{Config, Span, Time};
 use serde::{Deserialize, Serialize};
 
+use self::away::Away;
 use crate::command::{Caller, Command, Entry, Implied};
 use crate::dice::Dice;
 use crate::digest::fingerprint;
@@ -56,6 +58,8 @@ use crate::reply::Reply;
 use crate::room::{Notice, Room};
 use crate::table::Table;
 use crate::timer::{Timer, TimerKind, Timers};
+
+pub(crate) use presence::STREAM_RETRY;
 
 pub use outline::{ParticipantOutline, RoomKind, RoomOutline};
 pub use overview::{Counts, LINE_SHOWN, Muted, ParticipantView, RoomView};
@@ -91,11 +95,14 @@ pub struct Hub {
 struct Index {
     handles: Table<SecretHash, UserId>,
     readers: Table<SecretHash, UserId>,
-    /// By folded display name.
+    /// By the key of the display name in lower case.
     names: BTreeMap<Box<str>, UserId>,
+    /// By the other keys of the display name, and by all keys of the chosen id.
+    spellings: BTreeMap<Box<str>, UserId>,
     chosen_ids: BTreeMap<Box<str>, UserId>,
     /// By folded name.
     rooms: BTreeMap<Box<str>, RoomId>,
+    away: Away,
 }
 
 /// What the shell should do because of an entry.
@@ -188,15 +195,15 @@ impl Hub {
                 command,
             } => {
                 self.advance(at);
-                match caller {
-                    Caller::Handle(handle) => {
-                        let user = self.find(handle).ok_or(Reject::UnknownHandle)?;
+                match (self.caller(caller)?, caller) {
+                    (Some(user), caller) => {
+                        if let Caller::Handle(_) = caller {
+                            self.seen(user);
+                        }
                         self.call(user, *key, command)
                     }
-                    Caller::New { handle, reader } => match self.find(handle) {
-                        Some(user) => self.call(user, *key, command),
-                        None => self.register(*handle, *reader, *key, command),
-                    },
+                    (None, Caller::New { .. }) => self.register(caller, *key, command),
+                    (None, Caller::Handle(_)) => Err(Reject::UnknownHandle),
                 }
             }
             Entry::Implied { user, implied } => {
@@ -275,18 +282,32 @@ impl Hub {
         self.effects.pop_front()
     }
 
+    /// The participant whose call it is; none if the call registers one.
+    ///
+    /// # Errors
+    /// `unknown_handle`; `handle_required` where the caller repeats a registration whose handle was
+    /// used meanwhile: it is its owner's, and a request key alone is no secret of its owner.
+    pub(crate) fn caller(&self, caller: &Caller) -> Result<Option<UserId>, Reject> {
+        match caller {
+            Caller::Handle(handle) => self.find(handle).map(Some).ok_or(Reject::UnknownHandle),
+            Caller::New { handle, .. } => match self.find(handle) {
+                Some(user) if !self.user(user).is_unused() => Err(Reject::HandleRequired),
+                found => Ok(found),
+            },
+        }
+    }
+
     fn find(&self, handle: &SecretHash) -> Option<UserId> {
         self.index.handles.get(handle).copied()
     }
 
-    /// A registered participant's own call.
+    /// A registered participant's own call, or its repeated registration.
     fn call(
         &mut self,
         user: UserId,
         key: Option<RequestKey>,
         command: &Command,
     ) -> Result<Reply, Reject> {
-        self.seen(user);
         let Some(key) = key else {
             return self.decide(user, command);
         };
@@ -321,9 +342,6 @@ impl Hub {
         request: u64,
         outcome: &Result<Reply, Reject>,
     ) {
-        if matches!(outcome, Err(reject) if reject.is_retryable()) {
-            return;
-        }
         let limit = self.config.remembered_keys as usize;
         // One who unregistered is not there to remember anything.
         if let Some(participant) = self.users.get_mut(&user) {
@@ -358,7 +376,6 @@ impl Hub {
                 self.forget(user);
                 Ok(Reply::Done)
             }
-            Command::OpenStream => self.open_stream(user),
         }
     }
 
@@ -366,6 +383,10 @@ impl Hub {
     fn imply(&mut self, user: UserId, implied: &Implied) -> Result<Reply, Reject> {
         let participant = self.users.get_mut(&user).ok_or(Reject::UnknownHandle)?;
         match implied {
+            Implied::OpenStream => {
+                self.seen(user);
+                return self.open_stream(user);
+            }
             Implied::CloseStream => self.close_stream(user),
             Implied::Seen { waiting } => {
                 self.seen(user);
@@ -440,6 +461,7 @@ impl Hub {
             }
         }
         self.queue.shift(down);
+        self.index.away = self.index_away();
         self.rearm();
         self.advance(at);
     }

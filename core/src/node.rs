@@ -36,7 +36,7 @@ use held::Held;
 use parked::{Due, Parked};
 use reads::Reads;
 use retries::Retries;
-use streams::Streams;
+use streams::{Holder, Streams};
 
 /// The version of the core, which a journal names: only its own version replays its tail.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -214,7 +214,7 @@ impl Node {
 
     /// The stream's connection is gone.
     pub fn close_stream(&mut self, stream: Ticket) {
-        if let Some(user) = self.streams.close(stream) {
+        if let Some((user, Holder::Owner)) = self.streams.close(stream) {
             self.imply(user, Implied::CloseStream);
         }
     }
@@ -406,7 +406,8 @@ impl Node {
             Size {
                 name: "open_streams",
                 size: self.streams.len() as u64,
-                limit: streams,
+                // As many again by reader ids.
+                limit: 2 * streams,
             },
             Size {
                 name: "addresses",

@@ -8,8 +8,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::breaks::Breaks;
 use crate::event::Who;
-use crate::id::{RequestKey, RoomId, SecretHash, UserId};
+use crate::id::{Address, RequestKey, RoomId, SecretHash, UserId};
 use crate::inbox::Inbox;
+use crate::moderation::Known;
+use crate::name::Keys;
 use crate::reject::Reject;
 use crate::reply::Reply;
 
@@ -20,6 +22,8 @@ pub(crate) struct Participant {
     pub(crate) naming: Naming,
     pub(crate) handle: SecretHash,
     pub(crate) reader: SecretHash,
+    /// Where it was registered from.
+    pub(crate) address: Address,
     pub(crate) presence: Presence,
     pub(crate) streams: u32,
     /// Live rooms it is in, in the order of joining.
@@ -49,6 +53,11 @@ pub(crate) enum Naming {
 /// Whether a participant is there. See "present" in ARCHITECTURE.md.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Presence {
+    /// Registered, and the handle was never used.
+    Unused {
+        /// When it goes away and is forgotten.
+        until: Time,
+    },
     /// A stream is open, or a call came not long ago.
     Present {
         /// How long that counts, unless a stream is open.
@@ -80,14 +89,28 @@ impl Participant {
     pub(crate) const fn deadline(&self) -> Option<Time> {
         match self.presence {
             Presence::Present { .. } if self.streams > 0 => None,
-            Presence::Present { until } | Presence::Grace { until } | Presence::Away { until } => {
-                Some(until)
-            }
+            Presence::Unused { until }
+            | Presence::Present { until }
+            | Presence::Grace { until }
+            | Presence::Away { until } => Some(until),
         }
     }
 
     pub(crate) const fn is_away(&self) -> bool {
         matches!(self.presence, Presence::Away { .. })
+    }
+
+    /// What operators know it by; `name` are the keys of its display name.
+    pub(crate) fn known<'a>(&self, name: &'a Keys) -> Known<'a> {
+        Known {
+            handle: self.handle,
+            name,
+            is_chosen: self.naming == Naming::Chosen,
+        }
+    }
+
+    pub(crate) const fn is_unused(&self) -> bool {
+        matches!(self.presence, Presence::Unused { .. })
     }
 
     pub(crate) fn has_blocked(&self, other: UserId) -> bool {
@@ -100,9 +123,10 @@ impl Participant {
             Presence::Present { .. } if self.streams > 0 => {
                 self.presence = Presence::Grace { until: now + grace };
             }
-            Presence::Present { until } | Presence::Grace { until } | Presence::Away { until } => {
-                *until += down;
-            }
+            Presence::Unused { until }
+            | Presence::Present { until }
+            | Presence::Grace { until }
+            | Presence::Away { until } => *until += down,
         }
         self.streams = 0;
     }

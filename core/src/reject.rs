@@ -41,7 +41,7 @@ rejects! {
     /// The caller is in a live pair room.
     AlreadyChatting "already_chatting" "You are in a chat already; leave it before you queue again";
     /// Somebody has that public id, or it is the server's to give.
-    UserIdTaken "user_id_taken" "That user_id is taken, or is one of those the server gives (user_ and a number)";
+    UserIdTaken "user_id_taken" "That user_id is taken, looks like another's name or user_id, or is the server's own (user_ and a number, or a word such as system)";
     /// Somebody has that name.
     NameTaken "name_taken" "That name is taken; choose another";
     /// A name that nobody may have.
@@ -49,7 +49,7 @@ rejects! {
     /// No participant of that id.
     UserNotFound "user_not_found" "There is no such participant";
     /// The call needs a handle.
-    HandleRequired "handle_required" "Pass your handle; login and enter_queue give you one";
+    HandleRequired "handle_required" "Pass your handle; login and enter_queue give you one, under a request_key that was not used before";
     /// Nobody has that handle, or has had it for too long.
     UnknownHandle "unknown_handle" "This handle is unknown or was forgotten; register again";
     /// An argument that cannot be.
@@ -76,6 +76,8 @@ rejects! {
     QueueFull { limit: u32 } "queue_full" "The queue is full ({limit} wait); try again later";
     /// The room is full, or the caller is in as many as one may be.
     RoomFull { limit: u32 } "room_full" "At most {limit} fit: the room is full, or you are in as many rooms as you may be";
+    /// As many participants as may be are registered from the caller's address, and none is away.
+    AddressFull { limit: u32 } "address_full" "At most {limit} may be registered from your address, and none of those is away; use one of their handles, or unregister one";
     /// No more participants, or rooms.
     ServerFull "server_full" "The server is full; try again later";
     /// Too much waits to be done.
@@ -168,11 +170,26 @@ pub enum NameFault {
     /// Its length.
     #[error("it must have 1 to 64 characters")]
     Length,
-    /// What it is made of.
+    /// It is no line.
     #[error("it must be one line of visible characters, with single spaces at most inside")]
+    Line,
+    /// What it is made of.
+    #[error(
+        "it may have letters and digits that Unicode allows in identifiers, ASCII punctuation \
+         and emoji of one character"
+    )]
     Characters,
+    /// It has neither a letter nor a digit.
+    #[error("it needs a letter or a digit")]
+    Bare,
+    /// A combining mark without a letter, or too many of them on one.
+    #[error("a combining mark must follow a letter or a digit, at most four on each")]
+    Marks,
+    /// Letters of several scripts in one word.
+    #[error("each of its words must keep to the letters of one script")]
+    Scripts,
     /// It passes for the server's voice.
-    #[error("it would pass for the server's own voice")]
+    #[error("it would pass for the server's own voice, or has a word that is the server's")]
     Reserved,
     /// The operators banned it.
     #[error("an operator has banned it")]
@@ -200,8 +217,10 @@ pub enum Argument {
     Excuse,
     #[error("the number of users you block")]
     Blocks,
-    #[error("the number of bans")]
+    #[error("the number of bans and mutes that are kept")]
     Bans,
+    #[error("the number of reports from your address that are kept")]
+    Reports,
     #[error("the caller")]
     Caller,
 }

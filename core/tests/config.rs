@@ -33,7 +33,7 @@ fn counts_are_taken_from_the_least_to_the_most_that_the_error_names() {
         .into_iter()
         .filter(|key| key != "turn_limit")
         .collect();
-    assert_eq!(counts.len(), 23, "{counts:?}");
+    assert_eq!(counts.len(), 25, "{counts:?}");
     for key in counts {
         let told = fault(&key, json!(u32::MAX)).expect(&key).accepted;
         let (least, most) = told.split_once(" to ").expect("two ends");
@@ -65,7 +65,11 @@ fn spans_are_taken_from_the_least_to_a_year() {
 
 #[test]
 fn rates_are_taken_from_one_to_a_million() {
-    for key in ["rate_limit", "address_rate_limit"] {
+    for key in [
+        "rate_limit",
+        "address_rate_limit",
+        "registration_rate_limit",
+    ] {
         let is_right = |per_second: u32, burst: u32| {
             fault(key, json!({ "per_second": per_second, "burst": burst })).is_none()
         };

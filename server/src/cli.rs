@@ -26,9 +26,16 @@ Where a setting comes from, the first that has it:
 
 Connections are plain HTTP. TLS is left to a proxy in front.
 
-Beyond loopback, --allow-hosts and --auth-tokens are needed. Older clients,
-which --trust-usernames serves, are for loopback alone. --limit takes every key
-of the file's `limits`: stick_lease, turn_limit, max_members, and so on.
+Beyond loopback, --allow-hosts and --auth-tokens are needed, and --allow-hosts
+always asks for --auth-tokens. Older clients, which --trust-usernames serves,
+are for loopback alone. --limit takes every key of the file's `limits`:
+stick_lease, turn_limit, max_members, and so on.
+
+A line of a file of tokens ends with the token's end, if it has one, in UTC:
+  alice <sha256 of the token in hex> 2026-12-31
+The files are read again within two seconds of a change, and at once on SIGHUP.
+A token that stays keeps its chats; one that is gone is cut off. A file that
+cannot be used changes nothing, and the log names the line.
 
 Exit codes:
   0    stopped as asked, and everything accepted was delivered or kept
@@ -75,7 +82,8 @@ Examples:
 
 With auto, a server on 127.0.0.1:8894 is joined, so that two clients on one
 machine meet. With none there, or with any setting of a server given, the
-client is served here, alone; standard error says which.";
+client is served here, alone; standard error says which. A token goes to no
+server that was only found there, but to the one that --connect names.";
 
 /// What a client on stdio is told.
 #[derive(Clone, Debug, Args)]
@@ -177,7 +185,7 @@ pub struct ServeArgs {
         hide_env = true
     )]
     pub allow_hosts: Vec<String>,
-    /// Who may come: lines of a name and a token's SHA-256
+    /// Who may come: lines of a name and a token's SHA-256, see below
     #[arg(
         long,
         value_name = "FILE",
@@ -185,7 +193,7 @@ pub struct ServeArgs {
         hide_env = true
     )]
     pub auth_tokens: Option<PathBuf>,
-    /// Who may operate it: opens /admin to these
+    /// Who may operate it, in that form: opens /admin to these
     #[arg(
         long,
         value_name = "FILE",
@@ -210,11 +218,10 @@ pub struct ServeArgs {
     #[arg(long, value_name = "TIME", value_parser = Span::parse, env = "TALKING_STICK_GRACE",
         hide_env = true)]
     pub grace: Option<Span>,
-    /// A limit or a time, as in stick_lease=60s; repeatable
+    /// Limits, as in stick_lease=60s,turn_limit=none; repeatable
     #[arg(
         long = "limit",
         value_name = "KEY=VALUE",
-        value_delimiter = ',',
         env = "TALKING_STICK_LIMITS",
         hide_env = true
     )]

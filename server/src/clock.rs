@@ -37,6 +37,12 @@ impl Clock {
     }
 }
 
+/// What the machine's clock says now, which may go back.
+#[must_use]
+pub fn wall() -> Time {
+    Clock::start().now()
+}
+
 fn micros(span: Duration) -> u64 {
     u64::try_from(span.as_micros()).unwrap_or(u64::MAX)
 }

@@ -33,14 +33,18 @@ const CHANCE: [&str; 4] = [
     "Then I leave you to the next one. Goodbye!",
 ];
 
+/// How many names an agent tries.
+const MAX_NAMES: u32 = 20;
+
 /// Why a demonstration stopped.
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the message says what the fields are")]
 pub enum DemoError {
     #[error("{who} could not {tool}: {message}")]
     Refused {
-        who: &'static str,
+        who: String,
         tool: Tool,
+        code: &'static str,
         message: String,
     },
     #[error("cannot show the conversation: {0}")]
@@ -49,7 +53,7 @@ pub enum DemoError {
 
 /// One scripted agent.
 struct Agent {
-    name: &'static str,
+    name: String,
     service: Service,
     origin: Origin,
     /// Everything up to here was read.
@@ -57,9 +61,9 @@ struct Agent {
 }
 
 impl Agent {
-    fn new(name: &'static str, service: &Service) -> Self {
+    fn new(name: &str, service: &Service) -> Self {
         Self {
-            name,
+            name: name.into(),
             service: service.clone(),
             origin: Origin {
                 address: Address(0),
@@ -83,10 +87,31 @@ impl Agent {
         match &performed.outcome {
             Ok(_) => Ok(performed.json()),
             Err(refusal) => Err(DemoError::Refused {
-                who: self.name,
+                who: self.name.clone(),
                 tool,
+                code: refusal.code,
                 message: refusal.message.clone(),
             }),
+        }
+    }
+
+    /// Comes in under its name, which this argument takes; under the next like it where somebody
+    /// has that already.
+    async fn arrive(&mut self, tool: Tool, argument: &str) -> Result<Value, DemoError> {
+        let first = self.name.clone();
+        let mut number = 1;
+        loop {
+            let mut ask = Map::new();
+            ask.insert(argument.into(), self.name.as_str().into());
+            match self.call(tool, Value::Object(ask)).await {
+                Err(DemoError::Refused {
+                    code: "name_taken", ..
+                }) if number < MAX_NAMES => {
+                    number += 1;
+                    self.name = format!("{first} {number}");
+                }
+                arrived => return arrived,
+            }
         }
     }
 
@@ -151,16 +176,14 @@ impl<'a, W: Write> Demo<'a, W> {
             Agent::new("Ada", self.service),
             Agent::new("Bob", self.service),
         ];
-        for agent in &agents {
-            agent
-                .call(Tool::Login, json!({ "username": agent.name }))
-                .await?;
-            self.show(agent.name, "login {room: lobby}")?;
+        for agent in &mut agents {
+            agent.arrive(Tool::Login, "username").await?;
+            self.show(&agent.name, "login {room: lobby}")?;
         }
         self.claim(&agents[0]).await?;
         for (turn, words) in LOBBY.into_iter().enumerate() {
             let (speaks, next) = (turn % 2, (turn + 1) % 2);
-            let name = agents[speaks].name;
+            let name = agents[speaks].name.clone();
             let mine = |event: &Value| event["user"]["display_name"] == name;
             agents[speaks].until("stick.granted", mine).await?;
             let speaker = &agents[speaks];
@@ -171,11 +194,11 @@ impl<'a, W: Write> Demo<'a, W> {
                 self.pause().await;
             }
             agents[speaks].call(Tool::Push, json!({})).await?;
-            self.show(name, &format!("push “{words}”"))?;
+            self.show(&name, &format!("push “{words}”"))?;
         }
         for agent in &agents {
             agent.call(Tool::LeaveChat, json!({})).await?;
-            self.show(agent.name, "leave_chat")?;
+            self.show(&agent.name, "leave_chat")?;
             self.goodbye(agent).await;
         }
         Ok(())
@@ -184,7 +207,7 @@ impl<'a, W: Write> Demo<'a, W> {
     async fn claim(&mut self, agent: &Agent) -> Result<(), DemoError> {
         let claim = agent.call(Tool::TalkingStick, json!({})).await?;
         self.show(
-            agent.name,
+            &agent.name,
             &format!("talking_stick → {}", text(&claim["status"])),
         )
     }
@@ -199,12 +222,11 @@ impl<'a, W: Write> Demo<'a, W> {
             Agent::new("Cleo", self.service),
             Agent::new("Dan", self.service),
         ];
-        for agent in &agents {
+        for agent in &mut agents {
             self.pause().await;
-            let ask = json!({ "display_name": agent.name });
-            let entered = agent.call(Tool::EnterQueue, ask).await?;
+            let entered = agent.arrive(Tool::EnterQueue, "display_name").await?;
             self.show(
-                agent.name,
+                &agent.name,
                 &format!("enter_queue → {}", text(&entered["status"])),
             )?;
         }
@@ -213,7 +235,7 @@ impl<'a, W: Write> Demo<'a, W> {
             let found = agent.until("chatroom.found", |_| true).await?;
             let partner = found["partner"]["display_name"].as_str().unwrap_or("?");
             self.show(
-                agent.name,
+                &agent.name,
                 &format!("chatroom.found {{partner: {partner}}}"),
             )?;
             rooms.push(found["room_id"].clone());
@@ -223,7 +245,7 @@ impl<'a, W: Write> Demo<'a, W> {
             let (agent, room) = (&agents[turn % 2], &rooms[turn % 2]);
             let ask = json!({ "room_id": room, "message": words });
             agent.call(Tool::SendMessage, ask).await?;
-            self.show(agent.name, &format!("send_message “{words}”"))?;
+            self.show(&agent.name, &format!("send_message “{words}”"))?;
         }
         for agent in &agents {
             self.goodbye(agent).await;
@@ -244,4 +266,40 @@ impl<'a, W: Write> Demo<'a, W> {
 /// A text of a result.
 fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use chat_core::{Config, Node};
+
+    use super::*;
+    use crate::clock::Clock;
+    use crate::driver;
+    use crate::identity::Secrets;
+    use crate::journal::MemoryJournal;
+
+    #[tokio::test]
+    async fn agents_whose_names_are_taken_come_by_others() {
+        let node = Node::start(Config::default(), 7);
+        let journal = Box::new(MemoryJournal::default());
+        let (node, _running) = driver::start(node, journal, Clock::start(), Arc::default());
+        let service = Service::new(node, Secrets::new(&[1; 32]));
+        for name in ["ada", "Cleo", "Cleo 2"] {
+            let guest = Agent::new(name, &service);
+            let ask = json!({ "username": name, "room": "attic" });
+            guest.call(Tool::Login, ask).await.unwrap();
+        }
+        let mut out = Vec::new();
+        let mut demo = Demo::new(&service, &mut out, Duration::ZERO);
+        demo.run().await.unwrap();
+        let shown = String::from_utf8(out).unwrap();
+        for line in [
+            "Ada 2  login",
+            "Bob    login",
+            "Cleo 3 enter_queue",
+            "Dan    enter_queue",
+        ] {
+            assert!(shown.contains(line), "{line}\n{shown}");
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! The door: what every request passes, whatever it asks for.
 //!
-//! In this order: the host that is meant, the page that asks, the bearer token, the body's size
-//! and pace. What comes through carries a [`Caller`], and an [`Operator`] if it is one; tools,
+//! In this order: the host that is meant, the page and the site that ask, the bearer token, the
+//! body's size and pace. What comes through carries a [`Caller`], and an [`Operator`] if it is one; tools,
 //! pages and MCP alike read who calls from there.
 //!
 //! The caller's address is that of the connection. Behind a proxy all callers share the proxy's:
@@ -9,36 +9,49 @@
 //! rates, and bans are by name. TLS is the proxy's, too.
 
 mod body;
+mod ending;
 mod hosts;
 mod refused;
 mod session;
+mod token_file;
 mod tokens;
 
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{ConnectInfo, DefaultBodyLimit, Request, State};
-use axum::http::header::{AUTHORIZATION, HeaderMap};
+use axum::http::header::{AUTHORIZATION, HeaderMap, HeaderValue, X_CONTENT_TYPE_OPTIONS};
 use axum::http::{Method, request};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::post;
 use chat_core::Address;
+use tokio::time::MissedTickBehavior;
+use tokio_util::sync::CancellationToken;
 
+use crate::clock;
 use crate::seat::Seat;
 use crate::service::Service;
+use crate::turned_away::{LOG, Source, Verdict};
+use crate::web;
 
 pub use hosts::{Allowed, AllowedHosts, HostError};
 pub use refused::{Fault, Refused, json, not_found, other_method, written};
-pub use tokens::{Token, Tokens, TokensError, Wrong};
+pub use token_file::TokenFile;
+pub use tokens::{TokensError, Wrong};
 
 use body::Bodies;
+use session::PageSessions;
+use token_file::{Found, Owner};
 
 /// Where requests need no token: they say nothing of anybody.
 pub const HEALTH: &[&str] = &["/healthz", "/readyz"];
+
+/// How often the door looks after its files of tokens, and after what has ended.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// Who calls, as far as the door knows. Every request that comes through carries one.
 #[derive(Clone, Debug, Default)]
@@ -59,11 +72,9 @@ pub struct Options {
     /// The hosts that are answered for.
     pub hosts: AllowedHosts,
     /// The tokens of which every request needs one; none: nobody needs any.
-    pub tokens: Option<Tokens>,
+    pub tokens: Option<Arc<TokenFile>>,
     /// The tokens by which operators are known; they open the door, too.
-    pub operators: Option<Tokens>,
-    /// Paths that need no token.
-    pub open: Vec<&'static str>,
+    pub operators: Option<Arc<TokenFile>>,
     /// The most bytes of a body.
     pub max_body: usize,
     /// How long a body may take.
@@ -76,7 +87,6 @@ impl Default for Options {
             hosts: AllowedHosts::default(),
             tokens: None,
             operators: None,
-            open: HEALTH.to_vec(),
             max_body: 1_024 * 1_024,
             body_within: Duration::from_secs(30),
         }
@@ -86,105 +96,214 @@ impl Default for Options {
 struct Door {
     service: Service,
     hosts: AllowedHosts,
-    tokens: Option<Tokens>,
-    operators: Option<Tokens>,
-    open: Vec<&'static str>,
+    tokens: Option<Arc<TokenFile>>,
+    operators: Option<Arc<TokenFile>>,
+    sessions: Arc<PageSessions>,
     bodies: Bodies,
 }
 
 /// Puts the door before the whole app: every route that it has by now, and its fallback. With
 /// tokens there is `/session` besides, where the page exchanges one for a cookie. A method that a
-/// route does not take is told in the shape of all errors.
+/// route does not take is told in the shape of all errors. It has to be called on a runtime, where
+/// it starts what looks after the tokens.
 pub fn guard(app: Router, service: Service, options: Options) -> Router {
+    let sessions = Arc::<PageSessions>::default();
     let app = if options.tokens.is_some() || options.operators.is_some() {
         let session = post(session::open).delete(session::close);
-        app.route("/session", session)
+        app.route("/session", session.with_state(Arc::clone(&sessions)))
     } else {
         app
     };
-    let door = Door {
+    let door = Arc::new(Door {
         service,
         hosts: options.hosts,
         tokens: options.tokens,
         operators: options.operators,
-        open: options.open,
+        sessions,
         bodies: Bodies::new(options.max_body, options.body_within),
-    };
+    });
+    tokio::spawn(look_after(Arc::downgrade(&door)));
     // Bodies are limited here already.
     app.method_not_allowed_fallback(other_method)
         .layer(DefaultBodyLimit::disable())
-        .layer(middleware::from_fn_with_state(Arc::new(door), pass))
+        .layer(middleware::from_fn_with_state(door, pass))
 }
 
-async fn pass(State(door): State<Arc<Door>>, request: Request, next: Next) -> Response {
-    match door.admit(request).await {
-        Ok(request) => next.run(request).await,
-        Err(fault) => Refused::from(fault).into_response(),
+/// Reads files of tokens that changed, and ends what is over, as long as the door is there.
+async fn look_after(door: Weak<Door>) {
+    let mut ticks = tokio::time::interval(LOOK);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        let Some(door) = door.upgrade() else {
+            return;
+        };
+        let files = [&door.tokens, &door.operators];
+        let files: Vec<_> = files.into_iter().flatten().cloned().collect();
+        if !files.is_empty() {
+            let look = move || files.iter().for_each(|file| file.look(clock::wall()));
+            // A disk that does not answer holds up this task alone.
+            if let Err(error) = tokio::task::spawn_blocking(look).await {
+                tracing::error!(target: LOG, %error, "the tokens cannot be looked after");
+            }
+        }
+        door.sessions.sweep();
+        door.service.turned_away().sweep();
     }
+}
+
+/// Lets a request in, or says why not. No browser guesses what an answer is.
+async fn pass(State(door): State<Arc<Door>>, request: Request, next: Next) -> Response {
+    let source = door.source(&request);
+    let mut response = match door.admit(request, source.address).await {
+        Ok((request, Some(ended))) => ending::unless(ended, next.run(request)).await,
+        Ok((request, None)) => next.run(request).await,
+        Err(fault) => door.refuse(fault, source),
+    };
+    let nosniff = HeaderValue::from_static("nosniff");
+    response
+        .headers_mut()
+        .insert(X_CONTENT_TYPE_OPTIONS, nosniff);
+    response
 }
 
 impl Door {
-    async fn admit(&self, request: Request) -> Result<Request, Fault> {
+    /// The request as the app is to see it; and what is cancelled when its caller may not be served
+    /// any longer.
+    async fn admit(
+        &self,
+        request: Request,
+        address: Address,
+    ) -> Result<(Request, Option<CancellationToken>), Fault> {
         let (mut head, body) = request.into_parts();
         self.hosts.check(&head.uri, &head.headers)?;
-        let operator = self.known(&head)?;
-        let caller = Caller {
-            address: self.address(&head),
-            seat: operator.seat,
-        };
+        if !is_page(&head) {
+            AllowedHosts::check_site(&head.headers)?;
+        }
+        let known = self.known(&head)?;
+        let seat = known.seat().cloned();
+        // The owner of a token is one place, wherever it calls from.
+        let token = seat.as_ref().and_then(|seat| seat.id());
+        let address = token.map_or(address, |id| self.service.secrets().address_of_seat(&id));
+        let caller = Caller { address, seat };
         head.extensions.insert(caller);
-        if let Some(name) = operator.operator {
+        if let Some(operator) = &known.operator {
+            let name = Arc::clone(&operator.name);
             head.extensions.insert(Operator(name));
         }
+        let ended = known.ended.clone();
+        head.extensions.insert(known);
         let body = self.bodies.read(&head.headers, body).await?;
-        Ok(Request::from_parts(head, Body::from(body)))
+        Ok((Request::from_parts(head, Body::from(body)), ended))
     }
 
-    fn address(&self, head: &request::Parts) -> Address {
-        head.extensions
-            .get::<ConnectInfo<SocketAddr>>()
-            .map_or_else(Address::default, |ConnectInfo(peer)| {
-                self.service.address(peer.ip())
-            })
+    fn source(&self, request: &Request) -> Source {
+        let peer = request.extensions().get::<ConnectInfo<SocketAddr>>();
+        let ip = peer.map(|ConnectInfo(peer)| peer.ip().to_canonical());
+        Source {
+            address: ip.map_or_else(Address::default, |ip| self.service.address(ip)),
+            ip,
+        }
+    }
+
+    fn refuse(&self, fault: Fault, source: Source) -> Response {
+        let kind = fault.kind();
+        let verdict = kind.map(|kind| self.service.turn_away(source, kind));
+        let fault = match verdict {
+            Some(Verdict::TooMany(wait)) => Fault::TooManyTokens {
+                retry_after_ms: u64::try_from(wait.as_millis()).unwrap_or(u64::MAX).max(1),
+            },
+            Some(Verdict::Refused) | None => fault,
+        };
+        Refused::from(fault).into_response()
     }
 
     /// Who is behind the request's token; and whether it may come in without one.
     fn known(&self, head: &request::Parts) -> Result<Known, Fault> {
-        let sent = bearer(&head.headers).or_else(|| {
-            session::kept(&head.headers).filter(|_| hosts::is_same_origin(&head.headers))
-        });
-        let known = sent.map(|token| self.find(token)).unwrap_or_default();
-        let is_open = self.open.contains(&head.uri.path())
-            // Whoever lost its token may still throw its cookie away.
-            || (head.uri.path() == "/session" && head.method == Method::DELETE);
-        if self.tokens.is_none() || known.seat.is_some() || is_open {
-            return Ok(known);
+        let path = head.uri.path();
+        let is_open = HEALTH.contains(&path)
+            || web::is_file(path)
+            // One that lost its token may still throw its cookie away.
+            || (path == "/session" && head.method == Method::DELETE);
+        let known = match bearer(&head.headers) {
+            Some(token) if self.has_tokens() => self.find(token),
+            Some(_) => Ok(Known::default()),
+            // A cookie that is none, or none any more, is as good as no cookie.
+            None => Ok(self.sessions.find(&head.headers).unwrap_or_default()),
+        };
+        match known {
+            Ok(known) if is_open || known.seat().is_some() || self.tokens.is_none() => Ok(known),
+            Ok(_) => Err(Fault::TokenRequired),
+            Err(_) if is_open => Ok(Known::default()),
+            Err(fault) => Err(fault),
         }
-        Err(match sent {
-            Some(_) => Fault::TokenUnknown,
-            None => Fault::TokenRequired,
-        })
     }
 
-    fn find(&self, token: &str) -> Known {
-        let find = |tokens: &Option<Tokens>| {
-            let found = tokens.as_ref()?.find(token)?;
-            Some((found.name(), found.seat()))
+    const fn has_tokens(&self) -> bool {
+        self.tokens.is_some() || self.operators.is_some()
+    }
+
+    fn find(&self, token: &str) -> Result<Known, Fault> {
+        let find = |file: &Option<Arc<TokenFile>>| {
+            file.as_ref().map_or(Found::Nobody, |file| file.find(token))
         };
-        let (caller, operator) = (find(&self.tokens), find(&self.operators));
-        let seat = caller.as_ref().or(operator.as_ref());
-        Known {
-            seat: seat.map(|(_, seat)| Arc::clone(seat)),
-            operator: operator.map(|(name, _)| name),
+        let owner = |found: &Found| match found {
+            Found::Owner(owner) => Some(owner.clone()),
+            Found::Ended | Found::Nobody => None,
+        };
+        let found = (find(&self.tokens), find(&self.operators));
+        match found {
+            (Found::Nobody, Found::Nobody) => Err(Fault::TokenUnknown),
+            (Found::Owner(_), _) | (_, Found::Owner(_)) => {
+                Ok(Known::by_token(owner(&found.0), owner(&found.1)))
+            }
+            (Found::Ended, _) | (_, Found::Ended) => Err(Fault::TokenExpired),
         }
     }
 }
 
+/// Whether a link of any site may lead there: to the page's own files, which say nothing of anybody.
+fn is_page(head: &request::Parts) -> bool {
+    matches!(head.method, Method::GET | Method::HEAD) && web::is_file(head.uri.path())
+}
+
 /// Who is behind a token.
-#[derive(Default)]
+#[derive(Clone, Debug, Default)]
 struct Known {
-    seat: Option<Arc<Seat>>,
-    operator: Option<Arc<str>>,
+    /// The owner of a token that opens the door.
+    caller: Option<Owner>,
+    /// The owner of a token of an operator.
+    operator: Option<Owner>,
+    /// Cancelled when the token counts no more.
+    ended: Option<CancellationToken>,
+}
+
+impl Known {
+    fn by_token(caller: Option<Owner>, operator: Option<Owner>) -> Self {
+        let mut known = Self {
+            caller,
+            operator,
+            ended: None,
+        };
+        known.ended = known.seat().map(|seat| seat.closed().clone());
+        known
+    }
+
+    /// Where the token's owner mints participants.
+    fn seat(&self) -> Option<&Arc<Seat>> {
+        let owner = self.caller.as_ref().or(self.operator.as_ref());
+        owner.map(|owner| &owner.seat)
+    }
+
+    /// The same without those whose tokens count no more.
+    fn still(&self) -> Self {
+        let counts = |owner: &&Owner| owner.seat.is_open();
+        Self {
+            caller: self.caller.as_ref().filter(counts).cloned(),
+            operator: self.operator.as_ref().filter(counts).cloned(),
+            ended: self.ended.clone(),
+        }
+    }
 }
 
 /// The token of the Authorization header (RFC 6750, section 2.1).

@@ -25,7 +25,7 @@ use crate::door::{not_found, other_method};
 use crate::service::Service;
 use crate::settings::Usernames;
 
-pub use openapi::document;
+pub use openapi::{TITLE, document};
 
 use older::OlderClients;
 use views::Views;

@@ -6,6 +6,7 @@
 
 use std::fmt;
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -117,6 +118,15 @@ pub fn minting(key: &str) -> Minting {
     Minting::Repeatable
 }
 
+/// Where a registration comes from, as far as its handle follows from that.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MintSource {
+    /// An address.
+    Address(Address),
+    /// A bearer token, a session, or the process on stdio, by its id.
+    Seat(Arc<str>),
+}
+
 /// The server's own secret, from which all others follow.
 #[derive(Clone)]
 pub struct Secrets {
@@ -150,10 +160,17 @@ impl Secrets {
         Ok(Self::new(&secret))
     }
 
-    /// The handle of whoever registers with this key: the same for the same key.
+    /// The handle of a registration with this key: the same for the same key from the same source.
+    /// Another source that learns the key gets another handle.
     #[must_use]
-    pub fn handle_for_key(&self, key: &str) -> Handle {
-        Handle(Self::written("h_", &self.code("handle", key.as_bytes())))
+    pub fn handle_for_key(&self, key: &str, source: &MintSource) -> Handle {
+        let (kind, source) = match source {
+            MintSource::Address(address) => ("address", address.0.to_le_bytes().to_vec()),
+            MintSource::Seat(id) => ("seat", id.as_bytes().to_vec()),
+        };
+        let key = self.code(kind, key.as_bytes());
+        let of = [&key[..], &source[..]].concat();
+        Handle(Self::written("h_", &self.code("handle", &of)))
     }
 
     /// A new handle for whoever registers without a key.
@@ -205,6 +222,13 @@ impl Secrets {
         Address(u64::from_le_bytes([a, b, c, d, e, f, g, h]))
     }
 
+    /// What the core knows a place by whose calls come with a bearer token.
+    #[must_use]
+    pub fn address_of_seat(&self, id: &str) -> Address {
+        let [a, b, c, d, e, f, g, h, ..] = self.code("seat-address", id.as_bytes());
+        Address(u64::from_le_bytes([a, b, c, d, e, f, g, h]))
+    }
+
     fn code(&self, purpose: &str, of: &[u8]) -> [u8; SECRET_BYTES] {
         let mut keyed = self.keyed.clone();
         keyed.update(purpose.as_bytes());
@@ -234,14 +258,28 @@ mod tests {
     #[test]
     fn one_key_mints_one_handle_and_another_server_another() {
         let key = "kJ3v9QmX2hTz7pLw8RbYcA";
-        let handle = secrets().handle_for_key(key);
-        assert_eq!(handle, secrets().handle_for_key(key));
-        assert_ne!(handle, Secrets::new(&[8; 32]).handle_for_key(key));
+        let source = MintSource::Address(Address(7));
+        let handle = secrets().handle_for_key(key, &source);
+        assert_eq!(handle, secrets().handle_for_key(key, &source));
+        let other = Secrets::new(&[8; 32]);
+        assert_ne!(handle, other.handle_for_key(key, &source));
         assert_eq!(handle.expose().len(), 24);
         assert_ne!(
             secrets().random_handle().unwrap(),
             secrets().random_handle().unwrap()
         );
+    }
+
+    #[test]
+    fn a_key_from_another_source_mints_another_handle() {
+        let handle =
+            |source: &MintSource| secrets().handle_for_key("kJ3v9QmX2hTz7pLw8RbYcA", source);
+        let address = MintSource::Address(Address(7));
+        assert_ne!(handle(&address), handle(&MintSource::Address(Address(8))));
+        let seat = |id: &str| MintSource::Seat(id.into());
+        assert_ne!(handle(&seat("a")), handle(&seat("b")));
+        let same_bytes = MintSource::Address(Address(u64::from_le_bytes(*b"abcdefgh")));
+        assert_ne!(handle(&seat("abcdefgh")), handle(&same_bytes));
     }
 
     #[test]
@@ -259,7 +297,7 @@ mod tests {
 
     #[test]
     fn secrets_do_not_print() {
-        let handle = secrets().handle_for_key("x");
+        let handle = secrets().handle_for_key("x", &MintSource::Address(Address(7)));
         let reader = secrets().reader_of(&handle);
         let shown = format!("{handle:?} {reader:?} {:?}", secrets());
         assert_eq!(shown, "Handle(…) ReaderId(…) Secrets(…)");

@@ -21,6 +21,7 @@ pub mod service;
 pub mod settings;
 pub mod stdio;
 pub mod tools;
+pub mod turned_away;
 pub mod voice;
 pub mod web;
 pub mod wire;

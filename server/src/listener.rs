@@ -4,6 +4,8 @@
 //! there are, how long a head may take, and for how long a peer may take nothing of what it is
 //! sent. A peer that stalls is cut off; what it missed is in its inbox.
 
+mod unread;
+
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,6 +23,8 @@ use tokio_io_timeout::TimeoutStream;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower::ServiceExt as _;
+
+use unread::Unread;
 
 /// What connections may do.
 #[derive(Clone, Copy, Debug)]
@@ -91,7 +95,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 /// What is told beyond the limit of connections.
 const OVERLOADED: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\n\
-content-type: application/json\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: 100\r\n\r\n\
+content-type: application/json\r\nx-content-type-options: nosniff\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: 100\r\n\r\n\
 {\"error\":{\"code\":\"overloaded\",\"message\":\"Too many connections; try again\",\"retry_after_ms\":1000}}   ";
 
 /// Serves connections until `stop`, and then those that are open until they end.
@@ -171,6 +175,7 @@ async fn connection(
 ) {
     let mut stream = TimeoutStream::new(stream);
     stream.set_write_timeout(Some(limits.stall));
+    let (stream, unread) = Unread::watch(Box::pin(stream));
     let service = hyper::service::service_fn(move |mut request: hyper::Request<Incoming>| {
         request.extensions_mut().insert(ConnectInfo(peer));
         app.clone().oneshot(request)
@@ -179,13 +184,19 @@ async fn connection(
         .timer(TokioTimer::new())
         .header_read_timeout(limits.head)
         .max_buf_size(BUFFER)
-        .serve_connection(TokioIo::new(Box::pin(stream)), service);
+        .serve_connection(TokioIo::new(stream), service);
     let mut connection = std::pin::pin!(connection);
     let ended = tokio::select! {
         ended = connection.as_mut() => ended,
         () = stop.cancelled() => {
             connection.as_mut().graceful_shutdown();
-            connection.await
+            tokio::select! {
+                ended = connection => ended,
+                () = unread.for_long() => {
+                    tracing::debug!("a connection whose peer takes nothing is cut");
+                    return;
+                }
+            }
         }
     };
     if let Err(error) = ended {

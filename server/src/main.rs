@@ -131,10 +131,22 @@ async fn run(settings: &Settings, play: &Play) -> Result<ExitCode, Box<dyn std::
     let mut server = Server::start(settings).await?;
     announce(&server);
     let service = server.service.clone();
-    tokio::select! {
-        died = server.died() => return Err(died.into()),
-        played = play.on(&service) => played?,
-        () = signals.next() => tracing::info!(grace = %settings.grace, "stopping"),
+    let mut playing = std::pin::pin!(play.on(&service));
+    loop {
+        tokio::select! {
+            died = server.died() => return Err(died.into()),
+            played = playing.as_mut() => {
+                played?;
+                break;
+            }
+            wanted = signals.next() => match wanted {
+                Wanted::Reload => server.reload(),
+                Wanted::Stop => {
+                    tracing::info!(grace = %settings.grace, "stopping");
+                    break;
+                }
+            },
+        }
     }
     tokio::select! {
         stopped = server.stop() => {
@@ -142,7 +154,7 @@ async fn run(settings: &Settings, play: &Play) -> Result<ExitCode, Box<dyn std::
             tracing::info!("stopped");
             Ok(ExitCode::SUCCESS)
         }
-        () = signals.next() => {
+        () = signals.stop() => {
             tracing::warn!("stopped at once");
             Ok(ExitCode::from(INTERRUPTED))
         }
@@ -162,8 +174,9 @@ fn announce(server: &Server) {
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }
 
-/// What asks a server to stop.
+/// What asks a server to stop, or to read its files of tokens again.
 struct Signals {
+    hangup: Signal,
     terminate: Signal,
     interrupt: Signal,
 }
@@ -171,15 +184,29 @@ struct Signals {
 impl Signals {
     fn listen() -> std::io::Result<Self> {
         Ok(Self {
+            hangup: signal(SignalKind::hangup())?,
             terminate: signal(SignalKind::terminate())?,
             interrupt: signal(SignalKind::interrupt())?,
         })
     }
 
-    async fn next(&mut self) {
+    async fn next(&mut self) -> Wanted {
         tokio::select! {
-            _ = self.terminate.recv() => {}
-            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => Wanted::Stop,
+            _ = self.interrupt.recv() => Wanted::Stop,
+            _ = self.hangup.recv() => Wanted::Reload,
         }
     }
+
+    /// Waits for one that asks to stop: a server that stops reads nothing again.
+    async fn stop(&mut self) {
+        while self.next().await == Wanted::Reload {}
+    }
+}
+
+/// What a signal asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wanted {
+    Stop,
+    Reload,
 }

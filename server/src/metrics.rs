@@ -16,6 +16,7 @@ use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::Registry;
 
 use crate::tools::Tool;
+use crate::turned_away::Kind;
 
 /// By tool.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -29,11 +30,18 @@ struct ByCode {
     code: &'static str,
 }
 
+/// By why a caller is turned away.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ByKind {
+    why: &'static str,
+}
+
 /// Everything that is counted. Shared by all that count.
 pub struct Metrics {
     registry: Registry,
     calls: Family<ByTool, Counter>,
     refusals: Family<ByCode, Counter>,
+    turned_away: Family<ByKind, Counter>,
     call_seconds: Histogram,
     driver_wait_seconds: Histogram,
     driver_turn_seconds: Histogram,
@@ -158,6 +166,7 @@ impl Default for Metrics {
             registry: Registry::with_prefix("talking_stick"),
             calls: Family::default(),
             refusals: Family::default(),
+            turned_away: Family::default(),
             call_seconds: times(),
             driver_wait_seconds: times(),
             driver_turn_seconds: times(),
@@ -176,6 +185,11 @@ impl Metrics {
         let registry = &mut self.registry;
         registry.register("calls", "Calls by tool", self.calls.clone());
         registry.register("refusals", "Refused calls by code", self.refusals.clone());
+        registry.register(
+            "turned_away",
+            "Requests turned away at the door by why",
+            self.turned_away.clone(),
+        );
         registry.register(
             "call_seconds",
             "From a call to its answer, waits of checks left out",
@@ -217,6 +231,12 @@ impl Metrics {
     /// A call was refused.
     pub fn refused(&self, code: &'static str) {
         self.refusals.get_or_create(&ByCode { code }).inc();
+    }
+
+    /// A request was turned away at the door.
+    pub fn turned_away(&self, kind: Kind) {
+        let why = ByKind { why: kind.name() };
+        self.turned_away.get_or_create(&why).inc();
     }
 
     /// A call lay in the driver's channel for so long.
@@ -300,6 +320,7 @@ mod tests {
         metrics.called(Tool::SendMessage, Duration::from_millis(1));
         metrics.called(Tool::Check, Duration::from_secs(20));
         metrics.refused("stick_required");
+        metrics.turned_away(Kind::WrongToken);
         metrics.sent_to_model(120);
         metrics.delivered(Time(0), Time(1_000));
         let counts = Counts {
@@ -327,6 +348,7 @@ mod tests {
             "talking_stick_calls_total{tool=\"send_message\"} 1",
             "talking_stick_call_seconds_count 1",
             "talking_stick_refusals_total{code=\"stick_required\"} 1",
+            "talking_stick_turned_away_total{why=\"wrong_token\"} 1",
             "talking_stick_model_bytes_total 120",
             "talking_stick_inbox_lag_seconds_count 1",
             "talking_stick_participants 3",

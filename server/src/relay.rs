@@ -5,6 +5,7 @@
 //! where the client leaves it out, registers again when the server has forgotten it, and takes
 //! its participants away when the client is gone.
 
+mod bounded;
 mod pushes;
 mod upstream;
 
@@ -30,7 +31,7 @@ use crate::tools::{Mint, Tool};
 
 pub use pushes::Pushes;
 use pushes::Start;
-pub use upstream::{Upstream, UpstreamError};
+pub use upstream::{Found, Upstream, UpstreamError};
 
 /// How often a call is tried at a server that does not answer, and how long between two tries.
 const TRIES: u32 = 5;
@@ -222,7 +223,7 @@ impl Inner {
             } else {
                 Start::Beginning
             };
-            self.pushes.participates(&reader, from);
+            self.pushes.participates(&reader, &handle, from);
         }
         if called_as.is_some() {
             return None;

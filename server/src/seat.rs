@@ -3,7 +3,9 @@
 //! A caller from such a place may leave its handle out as long as exactly one participant was
 //! minted there. With two it must say which: never is "the latest" meant.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio_util::sync::CancellationToken;
 
 use crate::identity::Handle;
 use crate::tools::Mint;
@@ -14,10 +16,14 @@ const MAX_KNOWN: usize = 64;
 /// A place, and who was minted there.
 #[derive(Debug, Default)]
 pub struct Seat {
+    /// Which place it is, among all; none where its address says as much.
+    id: Option<Arc<str>>,
     known: Mutex<Vec<Known>>,
     /// The handle of the first who does not mind its name: calls that come together, before the
     /// first of them is answered, mean one participant.
     first: Mutex<Option<Handle>>,
+    /// Cancelled when the place is closed, as when its token is revoked.
+    closed: CancellationToken,
 }
 
 /// One who was minted there.
@@ -28,9 +34,41 @@ struct Known {
 }
 
 impl Seat {
+    /// The place of this id: `token ann`, `session 5f…`.
+    #[must_use]
+    pub fn with_id(id: &str) -> Self {
+        Self {
+            id: Some(id.into()),
+            ..Self::default()
+        }
+    }
+
+    /// Which place it is.
+    #[must_use]
+    pub fn id(&self) -> Option<Arc<str>> {
+        self.id.clone()
+    }
+
     fn known(&self) -> MutexGuard<'_, Vec<Known>> {
         // Nothing that holds the lock can panic half way.
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Closes the place: what is open in its name ends.
+    pub fn close(&self) {
+        self.closed.cancel();
+    }
+
+    /// Whether the place is not closed.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        !self.closed.is_cancelled()
+    }
+
+    /// Cancelled when the place is closed.
+    #[must_use]
+    pub const fn closed(&self) -> &CancellationToken {
+        &self.closed
     }
 
     /// Who is meant by a call without a handle: the one participant of the place, if there is

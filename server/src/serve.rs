@@ -17,7 +17,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::clock::Clock;
-use crate::door::{self, AllowedHosts, HostError, Tokens, TokensError};
+use crate::door::{self, AllowedHosts, HostError, TokenFile, TokensError};
 use crate::driver::{self, Died, Running};
 use crate::http;
 use crate::identity::Secrets;
@@ -94,6 +94,8 @@ pub struct Server {
     /// Not ready any more: no new connections, and those that are open end after their answer.
     closing: CancellationToken,
     grace: Duration,
+    /// The files of tokens, of callers and of operators.
+    tokens: Vec<Arc<TokenFile>>,
 }
 
 impl Server {
@@ -108,7 +110,7 @@ impl Server {
         let address = socket.local_addr().map_err(refused)?;
         let Core { service, running } = Core::start(settings)?;
         let closing = CancellationToken::new();
-        let app = app(settings, &service, &closing)?;
+        let (app, tokens) = app(settings, &service, &closing)?;
         let limits = listener::Limits::default().within_files(listener::raise_file_limit());
         let connections = listener::serve(socket, app, limits, closing.clone());
         Ok(Self {
@@ -118,7 +120,19 @@ impl Server {
             connections: tokio::spawn(connections),
             closing,
             grace: Duration::from_micros(settings.grace.0),
+            tokens,
         })
+    }
+
+    /// Reads the files of tokens again. One that cannot be used changes nothing, and the log says
+    /// why.
+    pub fn reload(&self) {
+        if self.tokens.is_empty() {
+            tracing::info!("asked to read its files of tokens again, of which there are none");
+        }
+        for file in &self.tokens {
+            file.reload();
+        }
     }
 
     /// Waits until it cannot go on, which it does not by itself.
@@ -147,14 +161,19 @@ impl Server {
     }
 }
 
-/// Every route, and the door before them.
+/// Every route and the door before them, and the door's files of tokens.
 fn app(
     settings: &Settings,
     service: &Service,
     closing: &CancellationToken,
-) -> Result<Router, ServeError> {
-    let tokens = |path: &Option<PathBuf>| path.as_deref().map(Tokens::read).transpose();
-    let operators = tokens(&settings.operator_tokens)?;
+) -> Result<(Router, Vec<Arc<TokenFile>>), ServeError> {
+    let read = |path: &Option<PathBuf>| {
+        let file = path.as_deref().map(TokenFile::read).transpose();
+        file.map(|file| file.map(Arc::new))
+    };
+    let operators = read(&settings.operator_tokens)?;
+    let tokens = read(&settings.auth_tokens)?;
+    let files = tokens.iter().chain(&operators).cloned().collect();
     let http = http::Options {
         usernames: settings.usernames,
         admin: match operators {
@@ -166,9 +185,8 @@ fn app(
     };
     let door = door::Options {
         hosts: AllowedHosts::new(&settings.allow_hosts)?,
-        tokens: tokens(&settings.auth_tokens)?,
+        tokens,
         operators,
-        open: door::HEALTH.iter().copied().chain(web::paths()).collect(),
         ..door::Options::default()
     };
     let watched = Router::new()
@@ -179,7 +197,7 @@ fn app(
         .merge(watched)
         .merge(mcp)
         .merge(web::router());
-    Ok(door::guard(app, service.clone(), door))
+    Ok((door::guard(app, service.clone(), door), files))
 }
 
 fn mcp_options(settings: &Settings, closing: &CancellationToken) -> mcp::Options {

@@ -11,9 +11,10 @@ use chat_core::{
 use serde_json::{Map, Value};
 
 use crate::driver::{Answered, EventStream, Facts, NodeClient, Request};
-use crate::identity::{Handle, MINTING_KEY_CHARS, Minting, ReaderId, Secrets, minting};
+use crate::identity::{Handle, MINTING_KEY_CHARS, MintSource, Minting, ReaderId, Secrets, minting};
 use crate::seat::Seat;
 use crate::tools::{Arguments, Ask, Asked, Mint, Tool, parse};
+use crate::turned_away::{Kind, Source, TurnedAway, Verdict};
 use crate::wire::{self, Asker, Done, Newcomer, Refusal};
 
 /// Where a call comes from.
@@ -39,6 +40,13 @@ impl Origin {
             )),
             (given, beside) => Ok(given.or(beside.as_ref()).cloned()),
         }
+    }
+
+    /// Where a registration comes from: the seat, if it has an id, or else the address.
+    #[must_use]
+    pub fn mint_source(&self) -> MintSource {
+        let id = self.seat.as_ref().and_then(|seat| seat.id());
+        id.map_or(MintSource::Address(self.address), MintSource::Seat)
     }
 
     /// Who is meant where none was passed: the one who was minted in this place.
@@ -100,6 +108,7 @@ impl Performed {
 pub struct Service {
     node: NodeClient,
     secrets: Arc<Secrets>,
+    turned_away: Arc<TurnedAway>,
 }
 
 /// Who calls, as far as it is known before the node is asked.
@@ -115,6 +124,7 @@ impl Service {
         Self {
             node,
             secrets: Arc::new(secrets),
+            turned_away: Arc::default(),
         }
     }
 
@@ -128,6 +138,32 @@ impl Service {
     #[must_use]
     pub fn secrets(&self) -> &Secrets {
         &self.secrets
+    }
+
+    /// Counts and tells that a caller is turned away.
+    pub fn turn_away(&self, source: Source, kind: Kind) -> Verdict {
+        self.node.metrics().turned_away(kind);
+        self.turned_away.note(source, kind)
+    }
+
+    /// Those who were turned away of late.
+    #[must_use]
+    pub fn turned_away(&self) -> &TurnedAway {
+        &self.turned_away
+    }
+
+    /// Asks the node, and tells where an address is banned.
+    async fn call(&self, address: Address, request: Request) -> Answered {
+        let answered = self.node.call(address, request).await;
+        self.tell_banned(address, answered.outcome.as_ref().err());
+        answered
+    }
+
+    fn tell_banned(&self, address: Address, reject: Option<&Reject>) {
+        if reject == Some(&Reject::Blocked) {
+            let source = Source { address, ip: None };
+            self.turn_away(source, Kind::Banned);
+        }
     }
 
     /// The place that an address is.
@@ -190,13 +226,13 @@ impl Service {
             let key = asked.key.as_deref();
             let key = key.map(|key| self.secrets.request_key(key));
             let arrive = command_call(known.caller.clone(), key, Command::Arrive);
-            let arrived = self.node.call(address, Request::Call(arrive)).await;
+            let arrived = self.call(address, Request::Call(arrive)).await;
             if arrived.outcome.is_err() {
                 return arrived;
             }
         }
         let request = self.request(known, asked);
-        self.node.call(address, request).await
+        self.call(address, request).await
     }
 
     fn performed(
@@ -276,7 +312,7 @@ impl Service {
                      it mints a handle, or whoever guesses it gets the handle; or leave it out"
                 )));
             }
-            Some(key) => self.secrets.handle_for_key(key),
+            Some(key) => self.secrets.handle_for_key(key, &origin.mint_source()),
             None => match (mint, &origin.seat) {
                 (Mint::Unnamed, Some(seat)) => seat.first(random),
                 (Mint::Unnamed | Mint::Named(_), _) => random(),
@@ -293,6 +329,7 @@ impl Service {
         let caller = Caller::New {
             handle: self.secrets.handle_hash(&handle),
             reader: self.secrets.reader_hash(&reader),
+            from: origin.address,
         };
         Ok(Known { handle, caller })
     }
@@ -326,7 +363,7 @@ impl Service {
     pub async fn unregister(&self, handle: &Handle, origin: &Origin) -> Answered {
         let known = self.known(handle.clone());
         let call = command_call(known.caller, None, Command::Unregister);
-        let answered = self.node.call(origin.address, Request::Call(call)).await;
+        let answered = self.call(origin.address, Request::Call(call)).await;
         if let (Some(seat), Ok(_)) = (&origin.seat, &answered.outcome) {
             seat.forget(handle);
         }
@@ -347,7 +384,8 @@ impl Service {
         self.stream(reader, address, after).await
     }
 
-    /// Opens the event stream of the participant with this reader id.
+    /// Opens an event stream of the inbox with this reader id, which only reads: nobody is there
+    /// because of it, and nothing is acknowledged.
     ///
     /// # Errors
     /// The refusal.
@@ -369,13 +407,14 @@ impl Service {
     ) -> Result<(EventStream, Facts), Refusal> {
         match self.node.open_stream(address, reader, after).await {
             Ok(open) => Ok(open),
-            Err(answered) => Err(match answered.outcome {
-                Err(reject) => reject.into(),
-                Ok(_) => Reject::ShuttingDown {
+            Err(answered) => {
+                let shut = Reject::ShuttingDown {
                     earlier: Earlier::Unasked,
-                }
-                .into(),
-            }),
+                };
+                let reject = answered.outcome.err().unwrap_or(shut);
+                self.tell_banned(address, Some(&reject));
+                Err(reject.into())
+            }
         }
     }
 
@@ -401,8 +440,7 @@ impl Service {
         }
     }
 
-    /// Reads an inbox by its reader id, without waiting and without acknowledging anything but
-    /// what `after` says.
+    /// Reads an inbox by its reader id: at once, and without acknowledging anything.
     ///
     /// # Errors
     /// The refusal.
@@ -420,7 +458,7 @@ impl Service {
                 max: usize::MAX,
             },
         };
-        let Answered { outcome, facts } = self.node.call(address, Request::Call(call)).await;
+        let Answered { outcome, facts } = self.call(address, Request::Call(call)).await;
         Ok((outcome?, facts))
     }
 }

@@ -71,10 +71,15 @@ pub enum SettingsError {
     )]
     Exposed { listen: SocketAddr },
     #[error(
-        "--trust-usernames lets anybody speak for anybody: it is for loopback alone, and {listen} \
-         is open to other machines"
+        "--allow-hosts {host} opens the server to others than this machine: say who may come with \
+         --auth-tokens, or leave the host out"
     )]
-    Trusting { listen: SocketAddr },
+    Anonymous { host: String },
+    #[error(
+        "--trust-usernames lets anybody speak for anybody: it is for this machine alone. Leave it \
+         out, or leave out what opens the server to others: {by}"
+    )]
+    Trusting { by: String },
 }
 
 /// The file's keys, each as a flag has it.
@@ -142,19 +147,28 @@ impl Settings {
         Ok(settings)
     }
 
-    /// Whether the whole of it is safe to serve.
+    /// Whether the whole of it is safe to serve. A host that is allowed is there for others: a proxy
+    /// in front brings them to a server that listens on loopback.
     fn check(&self) -> Result<(), SettingsError> {
         let listen = self.listen;
-        if listen.ip().to_canonical().is_loopback() {
-            return Ok(());
-        }
+        let is_loopback = listen.ip().to_canonical().is_loopback();
+        let host = self.allow_hosts.first();
         if self.usernames == Usernames::Trusted {
-            return Err(SettingsError::Trusting { listen });
+            let by = host.map(|host| format!("--allow-hosts {host}"));
+            let by = by.or_else(|| (!is_loopback).then(|| format!("--listen {listen}")));
+            if let Some(by) = by {
+                return Err(SettingsError::Trusting { by });
+            }
         }
-        if self.allow_hosts.is_empty() || self.auth_tokens.is_none() {
+        if !is_loopback && (host.is_none() || self.auth_tokens.is_none()) {
             return Err(SettingsError::Exposed { listen });
         }
-        Ok(())
+        match host {
+            Some(host) if self.auth_tokens.is_none() => {
+                Err(SettingsError::Anonymous { host: host.clone() })
+            }
+            Some(_) | None => Ok(()),
+        }
     }
 }
 
@@ -189,9 +203,9 @@ fn limits(
 ) -> Result<Config, SettingsError> {
     let of_file = config(keys.clone()).map_err(|why| malformed(format!("limits: {why}")));
     of_file?;
-    for text in flags {
+    for text in flags.iter().flat_map(|flag| parts(flag)) {
         let wrong = |why: String| SettingsError::Limit {
-            text: text.clone(),
+            text: text.into(),
             why,
         };
         let (key, value) = text
@@ -203,6 +217,20 @@ fn limits(
         config(keys.clone()).map_err(wrong)?;
     }
     config(keys).map_err(malformed)
+}
+
+/// The parts of a flag, as in `a=1,b=2`. A comma within brackets is the value's own, as in
+/// `rate_limit={per_second: 1, burst: 2}`.
+fn parts(flag: &str) -> impl Iterator<Item = &str> {
+    let mut depth = 0_usize;
+    flag.split(move |c: char| {
+        match c {
+            '{' | '[' => depth += 1,
+            '}' | ']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        c == ',' && depth == 0
+    })
 }
 
 /// The same with the boss of the flags, whose ranges the command line has checked.
@@ -304,6 +332,52 @@ mod tests {
         let (_kept, args) = file("limits: { max_members: many }\n");
         let why = gathered(&args).unwrap_err();
         assert!(why.contains("limits"), "{why}");
+    }
+
+    #[test]
+    fn commas_part_limits_and_within_brackets_they_do_not() {
+        let limits = |flag: &str| {
+            let args = ServeArgs {
+                limits: vec![flag.into()],
+                ..ServeArgs::default()
+            };
+            gathered(&args).map(|settings| settings.limits)
+        };
+        let both = limits("stick_lease=5s,rate_limit={per_second: 1, burst: 2},turn_limit=7");
+        let both = both.unwrap();
+        assert_eq!(both.stick_lease, Span::secs(5));
+        assert_eq!(both.turn_limit, chat_core::config::Limit::At(7));
+        let alone = limits("rate_limit={per_second: 1, burst: 2}").unwrap();
+        assert_eq!(both.rate_limit, alone.rate_limit);
+        let why = limits("stick_lease=5s,turn_limit").unwrap_err();
+        assert!(why.contains("--limit turn_limit: write a key"), "{why}");
+    }
+
+    #[test]
+    fn a_host_that_is_allowed_asks_for_tokens_on_loopback_too() {
+        let hosts = ServeArgs {
+            allow_hosts: vec!["chat.example.org".into()],
+            ..ServeArgs::default()
+        };
+        let why = gathered(&hosts).unwrap_err();
+        assert!(
+            why.contains("chat.example.org") && why.contains("--auth-tokens"),
+            "{why}"
+        );
+        let tokens = ServeArgs {
+            auth_tokens: Some("tokens.txt".into()),
+            ..hosts
+        };
+        assert!(gathered(&tokens).is_ok());
+        let trusting = ServeArgs {
+            trust_usernames: true,
+            ..tokens
+        };
+        let why = gathered(&trusting).unwrap_err();
+        assert!(
+            why.contains("--trust-usernames") && why.contains("--allow-hosts"),
+            "{why}"
+        );
     }
 
     #[test]

@@ -1,6 +1,10 @@
 //! One client on stdin and stdout: joined to a server, or served here.
 
+use std::io::ErrorKind;
+use std::net::SocketAddr;
 use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
@@ -11,13 +15,16 @@ use tokio_util::sync::CancellationToken;
 
 use crate::cli::{Connect, StdioArgs};
 use crate::mcp;
-use crate::relay::{Relay, Upstream, UpstreamError};
+use crate::relay::{Found, Relay, Upstream, UpstreamError};
 use crate::serve::{Core, ServeError};
 use crate::settings::{DEFAULT_LISTEN, Settings};
 use crate::tools::of_toolsets;
 
 /// How long a server on the default address may take to say that it is there.
 const PATIENCE: Duration = Duration::from_millis(500);
+
+/// The most bytes of a line, which is a message: as many as of a request's body over HTTP.
+const MAX_LINE: usize = 1 << 20;
 
 /// How long calls may take that the client had sent before it left. Then those that still wait, for
 /// events or under the eyes of the boss, are answered as they are.
@@ -34,6 +41,15 @@ pub enum StdioError {
     Serve(#[from] ServeError),
     #[error(transparent)]
     Upstream(#[from] UpstreamError),
+    #[error(
+        "the server at {base} asks for a token, and a token is sent to no server that was only \
+         found there: name it with --connect {base}, and give the token in TALKING_STICK_TOKEN"
+    )]
+    Unnamed { base: String },
+    #[error(
+        "the client sent a line of more than {MAX_LINE} bytes, which is no call of a tool here"
+    )]
+    LineTooLong,
     #[error("the client's first words are no MCP: {0}")]
     Handshake(String),
     #[error("the conversation with the client broke off: {0}")]
@@ -45,22 +61,28 @@ pub enum StdioError {
 /// # Errors
 /// When it cannot be served.
 pub async fn run(args: &StdioArgs, settings: &Settings) -> Result<(), StdioError> {
-    match server(args).await? {
+    match server(args, DEFAULT_LISTEN).await? {
         Some(upstream) => joined(upstream, settings).await,
         None => alone(settings).await,
     }
 }
 
-/// The server to join; none when the client is served here.
-async fn server(args: &StdioArgs) -> Result<Option<Upstream>, StdioError> {
-    let token = args.token.as_deref();
+/// The server to join; none when the client is served here. One that listens on the `usual` address
+/// may be anybody's program: it is asked what it is, and sent no token.
+async fn server(args: &StdioArgs, usual: SocketAddr) -> Result<Option<Upstream>, StdioError> {
     match &args.connect {
         Connect::Never => Ok(None),
-        Connect::Url(url) => Ok(Some(Upstream::at(url, token)?)),
+        Connect::Url(url) => Ok(Some(Upstream::at(url, args.token.as_deref())?)),
         Connect::Auto if args.serve.says_anything() => Ok(None),
         Connect::Auto => {
-            let default = Upstream::at(&format!("http://{DEFAULT_LISTEN}"), token)?;
-            Ok(default.is_there(PATIENCE).await.then_some(default))
+            let usual = Upstream::at(&format!("http://{usual}"), None)?;
+            match usual.find(PATIENCE).await {
+                Found::Server => Ok(Some(usual)),
+                Found::Guarded => Err(StdioError::Unnamed {
+                    base: usual.base().into(),
+                }),
+                Found::Nothing => Ok(None),
+            }
         }
     }
 }
@@ -105,31 +127,59 @@ async fn converse<H: rmcp::ServerHandler>(
 ) -> Result<(), StdioError> {
     let (stdin, stdout) = rmcp::transport::io::stdio_pipes();
     let ended = CancellationToken::new();
+    let too_long = Arc::<AtomicBool>::default();
     let stdin = Watched {
         inner: stdin,
         ended: ended.clone(),
+        line: 0,
+        too_long: Arc::clone(&too_long),
     };
     tokio::spawn(async move {
         ended.cancelled().await;
         tokio::time::sleep(PARTING).await;
         part();
     });
-    let serving = match handler.serve((stdin, stdout)).await {
-        Ok(serving) => serving,
-        // It left before it said anything, which is its right.
-        Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
-        Err(error) => return Err(StdioError::Handshake(error.to_string())),
+    let conversed = async {
+        let serving = match handler.serve((stdin, stdout)).await {
+            Ok(serving) => serving,
+            // It left before it said anything, which is its right.
+            Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
+            Err(error) => return Err(StdioError::Handshake(error.to_string())),
+        };
+        match serving.waiting().await {
+            Ok(_) => Ok(()),
+            Err(error) => Err(StdioError::Broken(error.to_string())),
+        }
     };
-    match serving.waiting().await {
-        Ok(_) => Ok(()),
-        Err(error) => Err(StdioError::Broken(error.to_string())),
+    let conversed = conversed.await;
+    if too_long.load(Ordering::Relaxed) {
+        return Err(StdioError::LineTooLong);
     }
+    conversed
 }
 
-/// Standard input, which tells when it has ended.
+/// Standard input, which tells when it has ended, and ends at a line that is too long.
 struct Watched<R> {
     inner: R,
     ended: CancellationToken,
+    /// How many bytes of the line were read that is not ended.
+    line: usize,
+    too_long: Arc<AtomicBool>,
+}
+
+impl<R> Watched<R> {
+    /// Whether the lines are short enough, with these bytes.
+    fn has_short_lines(&mut self, bytes: &[u8]) -> bool {
+        let mut pieces = bytes.split(|byte| *byte == b'\n');
+        let first = pieces.next().map_or(0, <[u8]>::len);
+        self.line = self.line.saturating_add(first);
+        let mut longest = self.line;
+        for piece in pieces {
+            self.line = piece.len();
+            longest = longest.max(self.line);
+        }
+        longest <= MAX_LINE
+    }
 }
 
 impl<R: AsyncRead + Unpin> AsyncRead for Watched<R> {
@@ -139,7 +189,12 @@ impl<R: AsyncRead + Unpin> AsyncRead for Watched<R> {
         into: &mut ReadBuf<'_>,
     ) -> Poll<std::io::Result<()>> {
         let before = into.filled().len();
-        let polled = Pin::new(&mut self.inner).poll_read(context, into);
+        let mut polled = Pin::new(&mut self.inner).poll_read(context, into);
+        if !self.has_short_lines(&into.filled()[before..]) {
+            self.too_long.store(true, Ordering::Relaxed);
+            let why = "a line is too long";
+            polled = Poll::Ready(Err(std::io::Error::new(ErrorKind::InvalidData, why)));
+        }
         let is_over = match &polled {
             Poll::Ready(Ok(())) => into.remaining() > 0 && into.filled().len() == before,
             Poll::Ready(Err(_)) => true,
@@ -149,5 +204,75 @@ impl<R: AsyncRead + Unpin> AsyncRead for Watched<R> {
             self.ended.cancel();
         }
         polled
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::TcpListener;
+
+    use super::*;
+    use crate::cli::{Cli, Command};
+
+    fn args(words: &[&str]) -> StdioArgs {
+        let words = [&["talking-stick", "stdio"], words].concat();
+        match Cli::parse_from(words).command {
+            Some(Command::Stdio(args)) => *args,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// One that listens and answers this; what it was sent.
+    async fn asked_of(answer: &'static str) -> (Result<Option<Upstream>, StdioError>, String) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let usual = listener.local_addr().unwrap();
+        let sent = tokio::spawn(async move {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let mut sent = vec![0; 4_096];
+            let length = stream.read(&mut sent).await.unwrap();
+            stream.write_all(answer.as_bytes()).await.unwrap();
+            String::from_utf8_lossy(&sent[..length]).to_lowercase()
+        });
+        let found = server(&args(&["--token", "sesame"]), usual).await;
+        (found, sent.await.unwrap())
+    }
+
+    #[tokio::test]
+    async fn what_listens_on_the_usual_address_is_sent_no_token() {
+        let stranger = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}";
+        let (found, sent) = asked_of(stranger).await;
+        assert!(matches!(found, Ok(None)), "{found:?}");
+        assert!(
+            !sent.contains("sesame") && !sent.contains("authorization"),
+            "{sent}"
+        );
+        let guarded = "HTTP/1.1 401 Unauthorized\r\ncontent-length: 35\r\n\r\n\
+                       {\"error\":{\"code\":\"token_required\"}}";
+        let (found, sent) = asked_of(guarded).await;
+        let why = found.unwrap_err().to_string();
+        assert!(why.contains("--connect http://127.0.0.1:"), "{why}");
+        assert!(!sent.contains("sesame"), "{sent}");
+        let ours = "HTTP/1.1 200 OK\r\ncontent-length: 34\r\n\r\n\
+                    {\"info\":{\"title\":\"Talking Stick\"}}";
+        let (found, sent) = asked_of(ours).await;
+        assert!(matches!(found, Ok(Some(_))), "{found:?}");
+        assert!(!sent.contains("sesame"), "{sent}");
+    }
+
+    #[test]
+    fn a_line_is_counted_from_its_beginning() {
+        let mut watched = Watched {
+            inner: (),
+            ended: CancellationToken::new(),
+            line: 0,
+            too_long: Arc::default(),
+        };
+        let half = vec![b'x'; MAX_LINE / 2];
+        assert!(watched.has_short_lines(&half) && watched.has_short_lines(&half));
+        assert!(watched.has_short_lines(b"\n") && watched.has_short_lines(&half));
+        assert!(watched.has_short_lines(b"\n\nxy") && watched.has_short_lines(&half));
+        assert!(watched.has_short_lines(&half[2..]) && !watched.has_short_lines(b"z\n"));
     }
 }

@@ -1,14 +1,17 @@
 //! Results as models read them: one line per message, who and where one is, and last the call to
 //! make now.
 //!
-//! What peers wrote (messages, names, interests, reasons) is fenced with a marker drawn anew for
-//! each result: no text can close a fence whose marker its author could not know. A line says
-//! once what the fence means.
+//! What peers wrote (messages, names, ids that they chose, reasons) is fenced with a marker drawn
+//! anew for each result: no text can close a fence whose marker its author could not know. A line
+//! says once what the fence means. JSON for models says the same in a note, and both show
+//! characters that nobody would see as escapes.
 
 mod breaks;
+mod data;
 mod fence;
 mod gaps;
 mod said;
+mod shown;
 
 use serde_json::Value;
 
@@ -18,7 +21,9 @@ use crate::tools::Tool;
 use crate::wire::{Done, Refusal, Said, public_id};
 
 pub use breaks::{Spoken, spoken};
-use fence::{Fence, one_line};
+pub use data::data;
+use fence::Fence;
+use shown::{one_line, shown};
 
 /// The text of a result or a refusal, which `json` is too.
 #[must_use]
@@ -62,7 +67,12 @@ fn exact(said: &Said) -> Option<String> {
         return None;
     };
     let (stress, boss) = (*stress_level, *boss_alert_level);
-    Some(breaks::of_break(message, break_summary, stress, boss))
+    Some(breaks::of_break(
+        &shown(message),
+        break_summary,
+        stress,
+        boss,
+    ))
 }
 
 struct Voice<'a> {

@@ -99,10 +99,11 @@ const FILES: &[File] = &[
     ),
 ];
 
-/// Where the page's files are. They say nothing of anybody, so that they may be served to whoever
-/// has no token yet: the page asks for one.
-pub fn paths() -> impl Iterator<Item = &'static str> {
-    FILES.iter().map(|(path, _, _)| *path)
+/// Whether a file of the page is there. They say nothing of anybody, so that they may be served to
+/// one that has no token yet: the page asks for one.
+#[must_use]
+pub fn is_file(path: &str) -> bool {
+    FILES.iter().any(|(served, _, _)| *served == path)
 }
 
 /// The page's routes.
@@ -220,7 +221,7 @@ mod tests {
     /// Programs import one another, and the page names its files: all of them are served.
     #[test]
     fn what_files_name_is_there() {
-        let served: BTreeSet<_> = paths().collect();
+        let served: BTreeSet<_> = FILES.iter().map(|(path, _, _)| *path).collect();
         for (path, _, bytes) in FILES {
             let text = std::str::from_utf8(bytes).unwrap();
             for line in text.lines().filter(|line| line.starts_with("import ")) {

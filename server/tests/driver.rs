@@ -116,6 +116,7 @@ fn login(n: u8) -> Request {
         caller: Caller::New {
             handle: secret(n),
             reader: secret(n + 100),
+            from: Address::default(),
         },
         key: None,
         command: Command::Login {
@@ -177,7 +178,10 @@ async fn nothing_leaves_before_its_cause_is_committed_and_batches_form_meanwhile
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_failed_append_refuses_its_calls_and_heals() {
-    let (client, _running, reins) = start(Config::default());
+    let (client, _running, reins) = start(Config {
+        registration_rate_limit: RateLimit::None,
+        ..Config::default()
+    });
     reins.commit().await;
     let call = ask(&client, login(1));
     reins.fail().await;

@@ -215,7 +215,7 @@ async fn no_text_of_a_peer_passes_for_the_server_s() {
     assert!(lines.last().unwrap().starts_with("next: "), "{text}");
     let message = lines
         .iter()
-        .find(|line| line.contains("obey\\u2028now"))
+        .find(|line| line.contains("obey\\u{2028}now"))
         .unwrap();
     assert!(message.ends_with(&format!("</{marker}>")), "{text}");
     assert_eq!(read.json()["events"][1]["message"], evil);

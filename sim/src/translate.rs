@@ -12,7 +12,7 @@ pub(crate) use server::{ask, batch, entry, judged, outcome, page, user_of};
 use std::sync::Arc;
 
 use chat_core::{
-    Call, Caller, Command, EnterQueue, Epoch, Read, Reader, RequestKey, RoomId, RoomSeq,
+    Address, Call, Caller, Command, EnterQueue, Epoch, Read, Reader, RequestKey, RoomId, RoomSeq,
     SecretHash, Seq, UserId, Who,
 };
 
@@ -45,8 +45,8 @@ fn reader(who: Credential, by: ReadBy) -> Reader {
     }
 }
 
-/// A request as the server's door sees it.
-pub(crate) fn call(who: Credential, key: Option<u128>, op: &Op) -> Call {
+/// A request as the server's door sees it, from this address.
+pub(crate) fn call(who: Credential, from: Address, key: Option<u128>, op: &Op) -> Call {
     if let Some((by, read)) = as_read(op) {
         return Call::Read {
             reader: reader(who, by),
@@ -57,6 +57,7 @@ pub(crate) fn call(who: Credential, key: Option<u128>, op: &Op) -> Call {
         Credential::New { secret } => Caller::New {
             handle: handle(secret),
             reader: reader_id(secret),
+            from,
         },
         Credential::Handle { secret } => Caller::Handle(handle(secret)),
     };

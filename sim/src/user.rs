@@ -39,6 +39,7 @@ mod registration;
 mod rooms;
 mod say;
 mod steps;
+mod stray;
 mod waiting;
 
 use std::collections::VecDeque;

@@ -4,6 +4,16 @@ use crate::cargo::{Build, Cargo, ended};
 use crate::outcome::Outcome;
 use crate::server::Server;
 
+/// All users of a scenario come from one address here.
+const LIMITS: [&str; 6] = [
+    "--limit",
+    "rate_limit=none",
+    "--limit",
+    "registration_rate_limit=none",
+    "--limit",
+    "max_per_address=100000",
+];
+
 /// Short enough to run with every check.
 const SCENARIO: &str = "scenarios/brief.yaml";
 
@@ -16,7 +26,7 @@ pub(crate) fn check(cargo: &Cargo) -> Outcome {
         Ok(program) => program,
         Err(outcome) => return outcome,
     };
-    let server = match Server::start(&program, &["--limit", "rate_limit=none"]) {
+    let server = match Server::start(&program, &LIMITS) {
         Ok(server) => server,
         Err(why) => return Outcome::Failed(why),
     };

@@ -14,6 +14,7 @@ pub(crate) enum Step {
     Test,
     Doc,
     Deny,
+    Advisories,
     Tidy,
     Schema,
     Scenarios,
@@ -29,12 +30,13 @@ pub(crate) enum Step {
 
 impl Step {
     /// Every step, in order.
-    pub(crate) const ALL: [Self; 16] = [
+    pub(crate) const ALL: [Self; 17] = [
         Self::Fmt,
         Self::Clippy,
         Self::Test,
         Self::Doc,
         Self::Deny,
+        Self::Advisories,
         Self::Tidy,
         Self::Schema,
         Self::Scenarios,
@@ -57,6 +59,7 @@ impl Step {
             Self::Test => "test",
             Self::Doc => "doc",
             Self::Deny => "deny",
+            Self::Advisories => "advisories",
             Self::Schema => "schema",
             Self::Scenarios => "scenarios",
             Self::Determinism => "determinism",
@@ -79,6 +82,7 @@ impl Step {
             Self::Test => "unit, integration and documentation tests",
             Self::Doc => "rustdoc without warnings",
             Self::Deny => "licences, duplicates and sources of the dependencies (cargo-deny)",
+            Self::Advisories => "no dependency has a known weakness (cargo-deny, RUSTSEC)",
             Self::Schema => {
                 "schema.json is what `sim schema` prints, and the README's examples are valid"
             }
@@ -97,6 +101,12 @@ impl Step {
     /// The step that this word names.
     pub(crate) fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|step| step.name() == name)
+    }
+
+    /// Whether it needs more of the internet than the registries of packages: where it is skipped
+    /// for the lack of that, nothing here can be done about it.
+    pub(crate) fn needs_the_internet(self) -> bool {
+        self == Self::Advisories
     }
 
     /// Checks it.
@@ -125,6 +135,7 @@ impl Step {
                 &["doc", "--workspace", "--no-deps"],
             ),
             Self::Deny => deny::check(cargo),
+            Self::Advisories => deny::advisories(cargo),
             Self::Schema => schema::check(cargo),
             Self::Scenarios => scenarios::check(cargo),
             Self::Determinism => determinism::check(cargo),

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use super::Hub;
+use super::{Hub, Index};
 use crate::breaks::Breaks;
-use crate::command::{Command, EnterQueue};
+use crate::command::{Caller, Command, EnterQueue};
 use crate::event::Who;
-use crate::id::{RequestKey, SecretHash, UserId};
+use crate::id::{Address, RequestKey, SecretHash, UserId};
 use crate::inbox::Inbox;
-use crate::name::{Name, fold, is_given};
+use crate::moderation::Measure;
+use crate::name::{Keys, Name, is_given, is_reserved};
 use crate::participant::{Memory, Naming, Participant, Presence, Voice};
 use crate::reject::{Accepted, Argument, NameFault, Reject};
 use crate::reply::Reply;
@@ -16,15 +17,66 @@ use crate::reply::Reply;
 /// The most characters of a public id.
 const MAX_PUBLIC_ID: usize = 64;
 
+impl Index {
+    /// Whose name or chosen id has this key.
+    pub(super) fn owner(&self, key: &str) -> Option<UserId> {
+        let owner = self.names.get(key).or_else(|| self.spellings.get(key));
+        owner.copied()
+    }
+
+    /// Makes a participant findable by its name, and by the id it chose.
+    pub(super) fn add_names(&mut self, who: &Who) {
+        self.add_name(Keys::of(&who.name), who.id);
+        if let Some(id) = &who.chosen_id {
+            for key in Keys::of(id).iter() {
+                self.spellings.insert(key.into(), who.id);
+            }
+            self.chosen_ids.insert(id.clone(), who.id);
+        }
+    }
+
+    fn add_name(&mut self, keys: Keys, user: UserId) {
+        self.names.insert(keys.lower, user);
+        for key in keys.others {
+            self.spellings.insert(key, user);
+        }
+    }
+
+    fn remove_name(&mut self, name: &str) {
+        let keys = Keys::of(name);
+        self.names.remove(&keys.lower);
+        for key in &keys.others {
+            self.spellings.remove(key);
+        }
+    }
+
+    fn remove_chosen_id(&mut self, id: &str) {
+        for key in Keys::of(id).iter() {
+            self.spellings.remove(key);
+        }
+        self.chosen_ids.remove(id);
+    }
+}
+
 impl Hub {
-    /// A call by somebody who has no handle yet. Only commands that mint one are decided.
+    /// A call by a caller without a participant. Only commands that register one are decided.
     pub(super) fn register(
         &mut self,
-        handle: SecretHash,
-        reader: SecretHash,
+        caller: &Caller,
         key: Option<RequestKey>,
         command: &Command,
     ) -> Result<Reply, Reject> {
+        let Caller::New {
+            handle,
+            reader,
+            from,
+        } = *caller
+        else {
+            return Err(Reject::UnknownHandle);
+        };
+        if self.moderation.of_handle(&handle) == Some(Measure::Ban) {
+            return Err(Reject::Blocked);
+        }
         let (name, chosen_id) = if let Command::EnterQueue(enter) = command {
             (
                 self.check_enter(None, enter)?,
@@ -42,13 +94,13 @@ impl Hub {
         } else {
             return Err(Reject::HandleRequired);
         };
-        self.check_user_space(reader)?;
-        let user = self.mint(handle, reader, name, chosen_id);
+        if let Some(longest_away) = self.check_user_space(reader, from)? {
+            self.forget(longest_away);
+        }
+        let user = self.mint((handle, reader, from), name, chosen_id);
         // Minting is no use of the handle: only a later call shows that its owner received it.
-        let unused = Presence::Present {
-            until: self.now + self.config.unused_timeout,
-        };
-        self.user_mut(user).presence = unused;
+        let until = self.now + self.config.unused_timeout;
+        self.user_mut(user).presence = Presence::Unused { until };
         self.arm_presence(user);
         let outcome = self.decide(user, command);
         debug_assert!(outcome.is_ok(), "checked above: {outcome:?}");
@@ -59,18 +111,30 @@ impl Hub {
         outcome
     }
 
-    fn check_user_space(&self, reader: SecretHash) -> Result<(), Reject> {
-        let full = self.users.len() >= self.config.max_participants as usize;
-        if full || self.index.readers.get(&reader).is_some() {
+    /// Whether one more participant fits; and who makes place for it, if none is left.
+    fn check_user_space(
+        &self,
+        reader: SecretHash,
+        from: Address,
+    ) -> Result<Option<UserId>, Reject> {
+        if self.index.readers.get(&reader).is_some() {
             return Err(Reject::ServerFull);
         }
-        Ok(())
+        let limit = self.config.max_per_address;
+        if self.index.away.registered_from(from) >= limit as usize {
+            let longest = self.index.away.longest_from(from);
+            return longest.map(Some).ok_or(Reject::AddressFull { limit });
+        }
+        if self.users.len() >= self.config.max_participants as usize {
+            let longest = self.index.away.longest();
+            return longest.map(Some).ok_or(Reject::ServerFull);
+        }
+        Ok(None)
     }
 
     fn mint(
         &mut self,
-        handle: SecretHash,
-        reader: SecretHash,
+        (handle, reader, address): (SecretHash, SecretHash, Address),
         name: Option<Name>,
         chosen_id: Option<Box<str>>,
     ) -> UserId {
@@ -92,6 +156,7 @@ impl Hub {
             naming,
             handle,
             reader,
+            address,
             presence: Presence::Present { until: self.now },
             streams: 0,
             rooms: Vec::new(),
@@ -99,13 +164,19 @@ impl Hub {
             ended: std::collections::VecDeque::new(),
             last_partner: None,
             blocks: Vec::new(),
-            voice: Voice::Free,
+            voice: match self.moderation.of_handle(&handle) {
+                Some(Measure::Mute) => Voice::Muted,
+                Some(Measure::Ban) | None => Voice::Free,
+            },
             inbox: Inbox::default(),
             memory: Memory::default(),
             breaks: Breaks::new(self.now),
         };
         self.users.insert(id, participant);
         self.reindex(id);
+        if naming == Naming::Chosen {
+            self.took_name(id);
+        }
         id
     }
 
@@ -117,19 +188,18 @@ impl Hub {
             .expect("just minted, or just restored");
         self.index.handles.insert(participant.handle, user);
         self.index.readers.insert(participant.reader, user);
-        self.index.names.insert(fold(&participant.who.name), user);
-        if let Some(id) = &participant.who.chosen_id {
-            self.index.chosen_ids.insert(id.clone(), user);
-        }
+        self.index.away.add(user, participant);
+        self.index.add_names(&participant.who);
     }
 
     pub(super) fn unindex(&mut self, user: UserId) {
         let participant = self.users.get(&user).expect("the caller has looked it up");
         self.index.handles.remove(&participant.handle);
         self.index.readers.remove(&participant.reader);
-        self.index.names.remove(&fold(&participant.who.name));
+        self.index.remove_name(&participant.who.name);
+        self.index.away.remove(user, participant);
         if let Some(id) = &participant.who.chosen_id {
-            self.index.chosen_ids.remove(id);
+            self.index.remove_chosen_id(id);
         }
     }
 
@@ -139,7 +209,7 @@ impl Hub {
         user: Option<UserId>,
         text: &Arc<str>,
     ) -> Result<Option<Name>, Reject> {
-        let name = Name::of_participant(text).map_err(|why| Reject::NameNotAllowed { why })?;
+        let name = Name::new(text).map_err(|why| Reject::NameNotAllowed { why })?;
         if let Some(participant) = user.map(|user| self.user(user)) {
             if *participant.who.name == *name.shown {
                 return Ok(None);
@@ -150,33 +220,42 @@ impl Hub {
                 });
             }
         }
-        if self.moderation.names.contains_key(&name.folded) {
+        if self.moderation.of_name(&name.keys) == Some(Measure::Ban) {
             return Err(Reject::NameNotAllowed {
                 why: NameFault::Banned,
             });
         }
-        match self.index.names.get(&name.folded) {
-            Some(other) if user != Some(*other) => Err(Reject::NameTaken),
-            // Names of the form `user_7` are given with the ids that go with them.
-            None if is_given(&name.folded) => Err(Reject::NameTaken),
-            _ => Ok(Some(name)),
+        if !self.are_free(&name.keys, user) {
+            return Err(Reject::NameTaken);
         }
+        Ok(Some(name))
+    }
+
+    /// Whether no name or id of another has one of these keys, and none is of the form that the
+    /// server gives: names such as `user_7` go with the ids, and only their owners spell them anew.
+    fn are_free(&self, keys: &Keys, user: Option<UserId>) -> bool {
+        keys.iter().all(|key| match self.index.owner(key) {
+            Some(owner) => user == Some(owner),
+            None => !is_given(key),
+        })
     }
 
     pub(super) fn take_name(&mut self, user: UserId, name: Option<Name>) {
         let Some(name) = name else { return };
         let participant = self.user_mut(user);
-        let before = fold(&participant.who.name);
+        let before = Arc::clone(&participant.who);
         participant.naming = Naming::Chosen;
         participant.who = Arc::new(Who {
             id: user,
             chosen_id: participant.who.chosen_id.clone(),
             name: Box::from(&*name.shown),
         });
-        self.index.names.remove(&before);
-        self.index.names.insert(name.folded, user);
+        self.index.remove_name(&before.name);
+        self.index.add_name(name.keys, user);
+        self.took_name(user);
     }
 
+    /// A public id is a name too: it is shown where names are.
     fn check_public_id(&self, id: Option<&Arc<str>>) -> Result<Option<Box<str>>, Reject> {
         let Some(id) = id else { return Ok(None) };
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
@@ -186,7 +265,7 @@ impl Hub {
                 accepted: Accepted::PublicId,
             });
         }
-        if is_given(&fold(id)) || self.index.chosen_ids.contains_key(&**id) {
+        if is_reserved(id) || !self.are_free(&Keys::of(id), None) {
             return Err(Reject::UserIdTaken);
         }
         Ok(Some(Box::from(&**id)))

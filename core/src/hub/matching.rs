@@ -40,7 +40,8 @@ impl Hub {
         let name = self.check_enter(Some(user), enter)?;
         self.take_name(user, name);
         let waiter = self.waiter(user, enter);
-        if let Some(partner) = self.partner_for(&waiter) {
+        let draw = |n| Self::draw(self.seed, self.position, n);
+        if let Some(partner) = self.partner_for(&waiter, draw) {
             let room = self.pair(user, partner);
             return Ok(Reply::Matched {
                 user,
@@ -92,7 +93,7 @@ impl Hub {
             return Ok(());
         }
         let waiter = self.waiter(user.unwrap_or(self.last_user.next()), enter);
-        self.partner_for(&waiter)
+        self.partner_for(&waiter, |_| 0)
             .map(|_| ())
             .ok_or(Reject::QueueFull { limit })
     }
@@ -121,7 +122,7 @@ impl Hub {
         })
     }
 
-    fn partner_for(&self, waiter: &Waiter) -> Option<UserId> {
+    fn partner_for(&self, waiter: &Waiter, draw: impl FnOnce(u64) -> u64) -> Option<UserId> {
         // Somebody who is about to register has had no partner.
         let before = self.users.get(&waiter.user).and_then(|me| me.last_partner);
         let fit = |other: UserId| {
@@ -133,7 +134,6 @@ impl Hub {
                 Fit::Good
             }
         };
-        let draw = |n| Self::draw(self.seed, self.position, n);
         self.queue
             .partner_for(waiter, self.config.matching, fit, draw)
     }
@@ -171,7 +171,8 @@ impl Hub {
         let Some(waiter) = self.queue.take_anyone(user).cloned() else {
             return;
         };
-        if let Some(partner) = self.partner_for(&waiter) {
+        // Only a newcomer's answer says how chance fell: here the first is chosen.
+        if let Some(partner) = self.partner_for(&waiter, |_| 0) {
             self.pair(user, partner);
         }
     }

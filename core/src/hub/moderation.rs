@@ -7,8 +7,8 @@ use crate::command::Operate;
 use crate::event::{Body, EndReason};
 use crate::figures::Because;
 use crate::id::{RoomId, UserId};
-use crate::moderation::{Ban, Report};
-use crate::name::{fold, is_line};
+use crate::moderation::{Ban, Measure, Report};
+use crate::name::{Keys, fold, is_line};
 use crate::participant::Voice;
 use crate::reject::{Accepted, Argument, Reject};
 use crate::reply::Reply;
@@ -26,9 +26,25 @@ impl Hub {
     ) -> Result<Reply, Reject> {
         self.check_other(by, about)?;
         check_reason(reason)?;
+        let from = self.user(by).address;
+        let reports = &self.moderation.reports;
+        if reports
+            .iter()
+            .any(|kept| (kept.by, kept.about) == (by, about))
+        {
+            return Ok(Reply::Done);
+        }
+        let limit = self.config.max_reports_per_address;
+        if self.moderation.reports_from(from) >= limit as usize {
+            return Err(Reject::InvalidArguments {
+                argument: Argument::Reports,
+                accepted: Accepted::AtMost(limit),
+            });
+        }
         let report = Report {
             at: self.now,
             by,
+            from,
             about,
             reason: Arc::clone(reason),
         };
@@ -39,9 +55,12 @@ impl Hub {
 
     pub(super) fn operate(&mut self, operator: &Arc<str>, act: &Operate) -> Result<Reply, Reject> {
         match act {
-            Operate::Mute { user, reason } => self.mute(*user, reason),
+            Operate::Mute { user, reason } => self.mute(operator, *user, reason),
             Operate::Unmute { user } => {
-                self.users.get_mut(user).ok_or(Reject::UserNotFound)?.voice = Voice::Free;
+                let participant = self.users.get_mut(user).ok_or(Reject::UserNotFound)?;
+                participant.voice = Voice::Free;
+                let name = Keys::of(&participant.who.name);
+                self.moderation.unmute(participant.known(&name));
                 Ok(Reply::Done)
             }
             Operate::Kick { user, room, reason } => self.kick(*user, *room, reason),
@@ -49,15 +68,14 @@ impl Hub {
             Operate::BanUser { user, reason } => self.ban_user(operator, *user, reason),
             Operate::BanAddress { address, reason } => {
                 check_reason(reason)?;
-                if !self.moderation.addresses.contains_key(address) {
-                    self.check_ban_space()?;
-                }
-                let ban = self.ban(operator, reason);
+                let is_kept = self.moderation.addresses.contains_key(address);
+                self.check_ban_space(usize::from(!is_kept))?;
+                let ban = self.decided(Measure::Ban, operator, reason);
                 self.moderation.addresses.insert(*address, ban);
                 Ok(Reply::Done)
             }
             Operate::Unban { name } => {
-                self.moderation.names.remove(&fold(name));
+                self.moderation.drop_name(&fold(name));
                 Ok(Reply::Done)
             }
             Operate::UnbanAddress { address } => {
@@ -67,9 +85,15 @@ impl Hub {
         }
     }
 
-    fn mute(&mut self, user: UserId, reason: &Arc<str>) -> Result<Reply, Reject> {
-        check_reason(reason)?;
-        self.users.get_mut(&user).ok_or(Reject::UserNotFound)?.voice = Voice::Muted;
+    /// The participant may not speak, in none of its rooms, and not under another registration.
+    fn mute(
+        &mut self,
+        operator: &Arc<str>,
+        user: UserId,
+        reason: &Arc<str>,
+    ) -> Result<Reply, Reject> {
+        self.keep(Measure::Mute, operator, user, reason)?;
+        self.user_mut(user).voice = Voice::Muted;
         for room in self.user(user).rooms.clone() {
             let body = Body::Muted {
                 user: self.who(user),
@@ -136,26 +160,57 @@ impl Hub {
         Ok(Reply::Done)
     }
 
-    /// The participant is put out of the server, and the name may not come back.
+    /// The participant is put out of the server, and neither handle nor name may come back.
     fn ban_user(
         &mut self,
         operator: &Arc<str>,
         user: UserId,
         reason: &Arc<str>,
     ) -> Result<Reply, Reject> {
-        check_reason(reason)?;
-        let participant = self.users.get(&user).ok_or(Reject::UserNotFound)?;
-        let name = fold(&participant.who.name);
-        self.check_ban_space()?;
-        let ban = self.ban(operator, reason);
-        self.moderation.names.insert(name, ban);
+        self.keep(Measure::Ban, operator, user, reason)?;
         self.forget(user);
         Ok(Reply::Done)
     }
 
-    fn check_ban_space(&self) -> Result<(), Reject> {
+    /// Keeps what the participant is known by.
+    fn keep(
+        &mut self,
+        measure: Measure,
+        operator: &Arc<str>,
+        user: UserId,
+        reason: &Arc<str>,
+    ) -> Result<(), Reject> {
+        check_reason(reason)?;
+        let participant = self.users.get(&user).ok_or(Reject::UserNotFound)?;
+        let name = Keys::of(&participant.who.name);
+        let known = participant.known(&name);
+        self.check_ban_space(self.moderation.missing(known))?;
+        let decided = self.decided(measure, operator, reason);
+        self.moderation.keep(known, decided);
+        Ok(())
+    }
+
+    /// The participant chose its name: a mute of the name holds for it, or its own for the name.
+    pub(super) fn took_name(&mut self, user: UserId) {
+        let participant = self.users.get(&user).expect("it just took a name");
+        let name = Keys::of(&participant.who.name);
+        let known = participant.known(&name);
+        if participant.voice == Voice::Muted {
+            if self.check_ban_space(self.moderation.missing(known)).is_ok() {
+                self.moderation.follow(known);
+            }
+        } else if self.moderation.of_name(&name) == Some(Measure::Mute) {
+            self.user_mut(user).voice = Voice::Muted;
+            for room in self.user(user).rooms.clone() {
+                self.give_up_stick(room, user, Because::Mute);
+            }
+        }
+    }
+
+    /// Whether so many more fit into what operators keep.
+    fn check_ban_space(&self, more: usize) -> Result<(), Reject> {
         let limit = self.config.max_bans;
-        if self.moderation.bans() >= limit as usize {
+        if more > 0 && self.moderation.bans() + more > limit as usize {
             return Err(Reject::InvalidArguments {
                 argument: Argument::Bans,
                 accepted: Accepted::AtMost(limit),
@@ -164,8 +219,9 @@ impl Hub {
         Ok(())
     }
 
-    fn ban(&self, operator: &Arc<str>, reason: &Arc<str>) -> Ban {
+    fn decided(&self, measure: Measure, operator: &Arc<str>, reason: &Arc<str>) -> Ban {
         Ban {
+            measure,
             at: self.now,
             by: Arc::clone(operator),
             reason: Arc::clone(reason),

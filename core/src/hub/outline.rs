@@ -143,13 +143,14 @@ impl Hub {
 mod tests {
     use super::*;
     use crate::command::{Caller, Command, EnterQueue, Entry};
-    use crate::id::SecretHash;
+    use crate::id::{Address, SecretHash};
     use chat_types::Config;
 
     fn call(hub: &mut Hub, who: u8, command: Command) {
         let caller = Caller::New {
             handle: SecretHash([who; 16]),
             reader: SecretHash([who + 100; 16]),
+            from: Address(0),
         };
         let key = None;
         let entry = Entry::Call {

@@ -10,7 +10,7 @@ use chat_types::{Span, Time};
 
 use super::{Hub, PresenceView};
 use crate::event::Who;
-use crate::id::{Epoch, RoomId, UserId};
+use crate::id::{Address, Epoch, RoomId, UserId};
 use crate::name::fold;
 use crate::participant::Voice;
 
@@ -44,6 +44,8 @@ pub struct ParticipantView {
     pub waiting_since: Option<Time>,
     /// Whether it may speak.
     pub muted: Muted,
+    /// Where it was registered from.
+    pub address: Address,
 }
 
 /// Whether an operator muted somebody.
@@ -119,6 +121,7 @@ impl Hub {
                 Voice::Muted => Muted::Yes,
                 Voice::Free => Muted::No,
             },
+            address: participant.address,
         })
     }
 

@@ -2,6 +2,7 @@
 
 use chat_types::Span;
 
+use super::away::Away;
 use super::{Effect, Hub};
 use crate::event::{Body, EndReason};
 use crate::figures::Because;
@@ -13,7 +14,7 @@ use crate::room::Kind;
 use crate::timer::Timer;
 
 /// When a refused stream may be tried again.
-const STREAM_RETRY: Span = Span::secs(1);
+pub(crate) const STREAM_RETRY: Span = Span::secs(1);
 
 impl Hub {
     pub(super) fn arm_presence(&mut self, user: UserId) {
@@ -33,9 +34,13 @@ impl Hub {
             self.arm_presence(user);
         }
         match before {
-            Presence::Present { .. } => {}
+            Presence::Unused { .. } | Presence::Present { .. } => {}
             Presence::Grace { .. } => self.tell_partner(user, Body::PartnerReconnected),
-            Presence::Away { .. } => self.tell_named_rooms(user, Body::Back),
+            Presence::Away { until } => {
+                let address = self.user(user).address;
+                self.index.away.come_back(address, (until, user));
+                self.tell_named_rooms(user, Body::Back);
+            }
         }
     }
 
@@ -97,17 +102,23 @@ impl Hub {
 
     /// The presence timer is due.
     pub(super) fn presence_due(&mut self, user: UserId) {
-        if self.user(user).is_away() {
-            self.forget(user);
-        } else {
-            self.go_away(user);
+        match self.user(user).presence {
+            Presence::Unused { .. } => {
+                self.go_away(user);
+                self.forget(user);
+            }
+            Presence::Present { .. } | Presence::Grace { .. } => self.go_away(user),
+            Presence::Away { .. } => self.forget(user),
         }
     }
 
     /// Out of the line, the stick released, pair rooms ended; named rooms, draft and inbox stay.
     fn go_away(&mut self, user: UserId) {
         let until = self.now + self.config.forget_after;
-        self.user_mut(user).presence = Presence::Away { until };
+        let participant = self.user_mut(user);
+        participant.presence = Presence::Away { until };
+        let address = participant.address;
+        self.index.away.leave(address, (until, user));
         self.arm_presence(user);
         self.queue.leave(user);
         for room in self.user(user).rooms.clone() {
@@ -121,6 +132,15 @@ impl Hub {
                 Kind::Ended(_) => {}
             }
         }
+    }
+
+    /// The index of those away, made from the participants alone.
+    pub(super) fn index_away(&self) -> Away {
+        let mut away = Away::default();
+        for user in self.users.sorted_keys() {
+            away.add(user, self.user(user));
+        }
+        away
     }
 
     /// The participant is no longer registered; its names are free again.

@@ -156,14 +156,14 @@ impl Hub {
     #[must_use]
     pub fn presence_of(&self, user: UserId) -> Option<PresenceView> {
         Some(match self.users.get(&user)?.presence {
-            Presence::Present { .. } => PresenceView::Present,
+            Presence::Unused { .. } | Presence::Present { .. } => PresenceView::Present,
             Presence::Grace { .. } => PresenceView::Reconnecting,
             Presence::Away { .. } => PresenceView::Away,
         })
     }
 
-    /// Whether a read by the participant needs to be told to the Hub: it is not there, or it was
-    /// last heard of more than a quarter of the idle timeout ago.
+    /// Whether a read by the participant needs to be told to the Hub: it is not there, its handle
+    /// was not used before, or it was last heard of more than a quarter of the idle timeout ago.
     #[must_use]
     pub fn wants_seen(&self, user: UserId, now: Time) -> bool {
         let Some(participant) = self.users.get(&user) else {
@@ -174,7 +174,7 @@ impl Hub {
             Presence::Present { until } => {
                 until.since(now).0 < self.config.idle_timeout.0.saturating_mul(3) / 4
             }
-            Presence::Grace { .. } | Presence::Away { .. } => true,
+            Presence::Unused { .. } | Presence::Grace { .. } | Presence::Away { .. } => true,
         }
     }
 
@@ -276,12 +276,9 @@ impl Hub {
         self.moderation.reports.iter()
     }
 
-    /// Names that are banned, in their folded form, and why.
+    /// Names that are muted or banned, in their folded form, and why.
     pub fn banned_names(&self) -> impl Iterator<Item = (&str, &Ban)> {
-        self.moderation
-            .names
-            .iter()
-            .map(|(name, ban)| (&**name, ban))
+        self.moderation.names()
     }
 
     /// Addresses that are banned, and why.
@@ -327,6 +324,11 @@ impl Hub {
         }
         [
             ("participants", self.users.len(), config.max_participants),
+            (
+                "per_address",
+                self.index.away.most_from_one(),
+                config.max_per_address,
+            ),
             ("rooms", self.rooms.len(), config.max_rooms),
             ("queue", self.queue.len(), config.max_queue),
             ("inbox", inbox, config.inbox_limit),
@@ -340,6 +342,11 @@ impl Hub {
             ("stick_line", sticks, config.max_members),
             ("draft", draft, config.max_draft),
             ("reports", self.moderation.reports.len(), config.max_reports),
+            (
+                "reports_per_address",
+                self.moderation.most_reports_from_one(),
+                config.max_reports_per_address,
+            ),
             ("bans", self.moderation.bans(), config.max_bans),
         ]
         .into_iter()

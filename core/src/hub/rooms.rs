@@ -8,7 +8,8 @@ use super::{Effect, Hub};
 use crate::event::{Body, EndReason, Event};
 use crate::figures::Because;
 use crate::id::{RoomId, RoomSeq, UserId};
-use crate::name::Name;
+use crate::name::RoomName;
+use crate::participant::Presence;
 use crate::reject::{Accepted, Argument, Reject};
 use crate::reply::Reply;
 use crate::room::{Kind, Notice, NoticeKind, Room};
@@ -114,8 +115,12 @@ impl Hub {
     }
 
     /// Whether `user` (`None`: a newcomer) may join the room of this name. Changes nothing.
-    pub(super) fn check_join(&self, user: Option<UserId>, name: &Arc<str>) -> Result<Name, Reject> {
-        let name = Name::of_room(name).map_err(|_| Reject::InvalidArguments {
+    pub(super) fn check_join(
+        &self,
+        user: Option<UserId>,
+        name: &Arc<str>,
+    ) -> Result<RoomName, Reject> {
+        let name = RoomName::new(name).ok_or(Reject::InvalidArguments {
             argument: Argument::Room,
             accepted: Accepted::Characters(64),
         })?;
@@ -127,12 +132,26 @@ impl Hub {
         if user.is_some_and(|user| room.is_member(user)) {
             return Ok(name);
         }
-        if room.members().len() >= self.config.max_members as usize {
+        if self.is_full(room) && self.longest_away_in(room).is_none() {
             return Err(Reject::RoomFull {
                 limit: self.config.max_members,
             });
         }
         self.check_rooms_each(user).map(|()| name)
+    }
+
+    fn is_full(&self, room: &Room) -> bool {
+        room.members().len() >= self.config.max_members as usize
+    }
+
+    /// The member that would be forgotten first of those that are away.
+    fn longest_away_in(&self, room: &Room) -> Option<UserId> {
+        let members = room.members().iter();
+        let away = members.filter_map(|member| match self.user(member.user).presence {
+            Presence::Away { until } => Some((until, member.user)),
+            Presence::Unused { .. } | Presence::Present { .. } | Presence::Grace { .. } => None,
+        });
+        away.min().map(|(_, user)| user)
     }
 
     fn check_rooms_each(&self, user: Option<UserId>) -> Result<(), Reject> {
@@ -147,7 +166,7 @@ impl Hub {
     }
 
     /// Joins the room of this name, which opens if there is none. Checked by `check_join`.
-    pub(super) fn join_named(&mut self, user: UserId, name: Name) -> RoomId {
+    pub(super) fn join_named(&mut self, user: UserId, name: RoomName) -> RoomId {
         let room = match self.index.rooms.get(&name.folded) {
             Some(room) => *room,
             None => {
@@ -163,6 +182,11 @@ impl Hub {
             }
         };
         if !self.room(room).is_member(user) {
+            if self.is_full(self.room(room))
+                && let Some(longest_away) = self.longest_away_in(self.room(room))
+            {
+                self.leave_named(room, longest_away);
+            }
             let now = self.now;
             self.room_mut(room).join(user, now);
             self.user_mut(user).rooms.push(room);

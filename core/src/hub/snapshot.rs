@@ -12,7 +12,7 @@ use crate::id::{RoomId, RoomSeq};
 use crate::room::Kind;
 
 /// Says what the bytes are, and in which form.
-const FORMAT: &str = "talking-stick hub 1";
+const FORMAT: &str = "talking-stick hub 2";
 
 #[derive(Serialize)]
 struct Written<'a> {

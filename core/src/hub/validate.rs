@@ -1,9 +1,9 @@
 //! What must hold of the whole state after every entry. A broken invariant is a bug.
 
-use super::Hub;
+use super::{Hub, Index};
 use crate::id::{RoomId, UserId};
-use crate::name::fold;
-use crate::participant::Participant;
+use crate::name::{Keys, fold};
+use crate::participant::{Participant, Voice};
 use crate::room::{Kind, Room};
 
 impl Hub {
@@ -60,7 +60,32 @@ impl Hub {
         if [index.handles.len(), index.readers.len(), index.names.len()] != [users; 3] {
             return Err("the index names more, or fewer, than are registered".into());
         }
+        if index.away != self.index_away() {
+            return Err("the index of those away differs from the participants".into());
+        }
+        let mut rebuilt = Index::default();
+        for user in self.users.sorted_keys() {
+            rebuilt.add_names(&self.user(user).who);
+        }
+        if [&index.spellings, &index.chosen_ids] != [&rebuilt.spellings, &rebuilt.chosen_ids] {
+            return Err("the index spells names that nobody has, or not all that are had".into());
+        }
         Ok(())
+    }
+
+    /// Whether a participant is found by each key of its name and its chosen id, and by its id.
+    fn has_its_keys(&self, user: UserId) -> bool {
+        let who = self.who(user);
+        let index = &self.index;
+        let is_its_own = |text: &str| {
+            Keys::of(text)
+                .iter()
+                .all(|key| index.owner(key) == Some(user))
+        };
+        let chosen = who.chosen_id.as_deref();
+        is_its_own(&who.name)
+            && index.names.get(&fold(&who.name)) == Some(&user)
+            && chosen.is_none_or(|id| is_its_own(id) && index.chosen_ids.get(id) == Some(&user))
     }
 
     fn validate_user(&self, user: UserId) -> Result<(), String> {
@@ -71,9 +96,8 @@ impl Hub {
         let found = [
             index.handles.get(&participant.handle),
             index.readers.get(&participant.reader),
-            index.names.get(&fold(&participant.who.name)),
         ];
-        if found != [Some(&user); 3] || participant.who.id != user {
+        if found != [Some(&user); 2] || participant.who.id != user || !self.has_its_keys(user) {
             return Err("is not found by its own secrets and name".into());
         }
         if !participant.blocks.is_sorted_by(|a, b| a < b) || participant.has_blocked(user) {
@@ -121,6 +145,10 @@ impl Hub {
             if !known {
                 return Err(format!("{} does not know that it is a member", member.user));
             }
+            let place = room.stick().and_then(|stick| stick.place(member.user));
+            if participant.voice == Voice::Muted && place.is_some() {
+                return Err(format!("{} is muted, and claims the stick", member.user));
+            }
         }
         match &room.kind {
             Kind::Named { folded, .. } if self.index.rooms.get(folded) != Some(&room.id) => {
@@ -148,8 +176,9 @@ mod tests {
     use super::Hub;
     use crate::command::{Caller, Command, EnterQueue, Entry};
     use crate::event::Who;
-    use crate::id::{RoomId, SecretHash, UserId};
-    use crate::participant::{Participant, Presence};
+    use crate::hub::away::Away;
+    use crate::id::{Address, RoomId, SecretHash, UserId};
+    use crate::participant::{Participant, Presence, Voice};
     use crate::timer::Timers;
     use chat_types::Config;
     use chat_types::Time;
@@ -183,6 +212,7 @@ mod tests {
                 caller: Caller::New {
                     handle: SecretHash([who; 16]),
                     reader: SecretHash([who + 100; 16]),
+                    from: Address(0),
                 },
                 key: None,
                 command,
@@ -234,6 +264,15 @@ mod tests {
         }));
         assert!(noticed(|hub| hub.index.names.clear()));
         assert!(noticed(|hub| hub.index.rooms.clear()));
+        assert!(noticed(|hub| hub.index.away = Away::default()));
+        // Away, and not indexed as that; from elsewhere than it is counted.
+        assert!(of_ann(
+            |ann| ann.presence = Presence::Away { until: Time::MAX }
+        ));
+        assert!(of_ann(|ann| ann.address = Address(9)));
+        assert!(noticed(|hub| {
+            hub.index.spellings.insert("x".into(), ANN);
+        }));
         assert!(noticed(|hub| {
             hub.index.names.insert("x".into(), ANN);
         }));
@@ -275,6 +314,20 @@ mod tests {
         assert!(noticed(|hub| hub.room_mut(PAIR).leave(ANN)));
         assert!(noticed(|hub| hub.room_mut(ENDED).leave(ANN)));
         assert!(noticed(|hub| hub.room_mut(LOBBY).id = PAIR));
+    }
+
+    #[test]
+    fn a_muted_one_with_a_claim_to_the_stick_is_noticed() {
+        const CAT: UserId = UserId(3);
+        let claim = |hub: &mut Hub| {
+            hub.claim_stick(CAT, Some(LOBBY), None).expect("it is free");
+        };
+        assert!(!noticed(claim));
+        assert!(!noticed(|hub| hub.user_mut(CAT).voice = Voice::Muted));
+        assert!(noticed(|hub| {
+            claim(hub);
+            hub.user_mut(CAT).voice = Voice::Muted;
+        }));
     }
 
     #[test]

@@ -2,8 +2,10 @@
 
 use chat_types::Time;
 
-use super::{Call, Disk, Fate, MAX_PAUSE, Node, OVERLOAD_RETRY, Origin, Phase, Reader, Ticket};
-use crate::command::{Caller, Command, Entry};
+use super::{
+    Call, Disk, Fate, MAX_PAUSE, Node, OVERLOAD_RETRY, Origin, Phase, Read, Reader, Ticket,
+};
+use crate::command::{Caller, Command, Entry, Implied};
 use crate::id::{Address, RequestKey, Seq, UserId};
 use crate::reject::{Earlier, Reject};
 
@@ -39,11 +41,24 @@ impl Node {
             }
             Call::Read { reader, read } => {
                 let user = self.reader(now, from, reader)?;
-                self.read(now, ticket, user, read)
+                match (reader, read) {
+                    (Reader::Handle(_), read) => self.read(now, ticket, user, read),
+                    (Reader::ReaderId(_), Read::Check { after, max, .. }) => {
+                        self.peek(now, ticket, user, (after, max))
+                    }
+                    // It opens the inbox, and nothing else.
+                    (
+                        Reader::ReaderId(_),
+                        Read::Members { .. } | Read::History { .. } | Read::Mood,
+                    ) => Err(Reject::UnknownHandle),
+                }
             }
             Call::OpenStream { reader, after } => {
                 let user = self.reader(now, from, reader)?;
-                self.propose_stream(now, ticket, user, after)
+                match reader {
+                    Reader::Handle(_) => self.propose_stream(now, ticket, user, after),
+                    Reader::ReaderId(_) => self.open_peeking(ticket, user, after),
+                }
             }
         }
     }
@@ -73,7 +88,10 @@ impl Node {
             Reader::ReaderId(id) => self.hub.user_by_reader(&id),
         };
         let user = user.ok_or(Reject::UnknownHandle)?;
-        self.gate.admit(now, from, Some(user))?;
+        match reader {
+            Reader::Handle(_) => self.gate.admit(now, from, Some(user))?,
+            Reader::ReaderId(_) => self.gate.admit_reader(now, from, user)?,
+        }
         Ok(user)
     }
 
@@ -84,17 +102,14 @@ impl Node {
         (ticket, from): (Ticket, Address),
         (caller, key, command): (Caller, Option<RequestKey>, Command),
     ) -> Result<(), Reject> {
-        let user = match &caller {
-            Caller::Handle(handle) => {
-                let user = self.hub.user_by_handle(handle);
-                Some(user.ok_or(Reject::UnknownHandle)?)
-            }
-            Caller::New { handle, .. } => self.hub.user_by_handle(handle),
-        };
+        let user = self.hub.caller(&caller)?;
         if let (Some(user), Some(key)) = (user, key)
             && let Some(outcome) = self.hub.recall(user, key, &command)
         {
-            return self.answer_again(now, ticket, user, outcome);
+            if matches!(caller, Caller::Handle(_)) && self.hub.wants_seen(user, now) {
+                self.reads.see(now, user);
+            }
+            return self.answer_again(now, ticket, outcome);
         }
         let takes_break = matches!(command, Command::TakeBreak { .. });
         let admitted = self.check_command(now, from, user, &command);
@@ -180,12 +195,9 @@ impl Node {
         if after.is_some_and(|after| after > end) {
             return Err(Reject::InvalidCursor { end: end.0 });
         }
-        let handle = self.hub.handle_of(user).ok_or(Reject::UnknownHandle)?;
-        let entry = Entry::Call {
-            caller: Caller::Handle(handle),
-            key: None,
-            command: Command::OpenStream,
-        };
+        // By its number: a handle may be another participant's by then.
+        let implied = Implied::OpenStream;
+        let entry = Entry::Implied { user, implied };
         self.propose(
             now,
             Origin::Open {

@@ -41,7 +41,8 @@ pub enum Call {
         /// What.
         read: Read,
     },
-    /// An event stream is opened, from behind `after`; or from the end of the inbox.
+    /// An event stream is opened, from behind `after`; or from the end of the inbox. A participant
+    /// that opens one by its handle is there as long as it is open, and acknowledges up to `after`.
     OpenStream {
         /// Who reads.
         reader: Reader,
@@ -55,7 +56,8 @@ pub enum Call {
 pub enum Reader {
     /// A participant, by the hash of its handle.
     Handle(SecretHash),
-    /// Somebody who knows the participant's reader id, by its hash.
+    /// One that knows the participant's reader id, by its hash. It reads the inbox by checks that
+    /// do not wait and by streams, and changes nothing by that.
     ReaderId(SecretHash),
 }
 

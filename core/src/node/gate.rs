@@ -1,4 +1,5 @@
-//! Rate limits: a token bucket for each participant, and one for each address.
+//! Rate limits: a token bucket for each participant, and two for each address: for all its calls,
+//! and for its registrations.
 //!
 //! The generic cell rate algorithm (ITU-T I.371): a bucket is one instant, the one at which it
 //! would be full again. A call moves it on by one call's worth; where that lies further ahead than
@@ -25,9 +26,20 @@ const SWEEP: usize = 8;
 #[derive(Clone, Debug)]
 pub(super) struct Gate {
     each: Option<Rate>,
-    from: Option<Rate>,
     users: Table<UserId, Time>,
-    addresses: BTreeMap<Address, Time>,
+    /// The same for those who read by a reader id.
+    readers: Table<UserId, Time>,
+    /// All calls, by address.
+    calls: Addresses,
+    /// Registrations, by address.
+    registrations: Addresses,
+}
+
+/// A bucket for each address.
+#[derive(Clone, Debug)]
+struct Addresses {
+    rate: Option<Rate>,
+    full_at: BTreeMap<Address, Time>,
     /// Where the sweep for rested addresses goes on.
     hand: Address,
 }
@@ -70,42 +82,80 @@ impl Gate {
     pub(super) fn new(config: &Config) -> Self {
         Self {
             each: Rate::new(config.rate_limit),
-            from: Rate::new(config.address_rate_limit),
             users: Table::default(),
-            addresses: BTreeMap::new(),
-            hand: Address(0),
+            readers: Table::default(),
+            calls: Addresses::new(config.address_rate_limit),
+            registrations: Addresses::new(config.registration_rate_limit),
         }
     }
 
+    /// Admits a call from the address: by the participant, or (`None`) one that registers.
     pub(super) fn admit(
         &mut self,
         now: Time,
         from: Address,
         user: Option<UserId>,
     ) -> Result<(), Reject> {
-        if let Some(rate) = self.from {
-            self.make_space(now, from, rate)?;
-            let full_at = self.addresses.get(&from).copied().unwrap_or_default();
-            self.addresses.insert(from, rate.take(full_at, now)?);
+        self.calls.admit(now, from)?;
+        match (user, self.each) {
+            (None, _) => self.registrations.admit(now, from),
+            (Some(user), Some(rate)) => charge(&mut self.users, rate, user, now),
+            (Some(_), None) => Ok(()),
         }
-        if let (Some(rate), Some(user)) = (self.each, user) {
-            match self.users.get_mut(&user) {
-                Some(full_at) => *full_at = rate.take(*full_at, now)?,
-                None => {
-                    self.users.insert(user, rate.take(Time(0), now)?);
-                }
-            }
+    }
+
+    /// Admits one that reads by the reader id of the participant, whose own bucket it leaves alone.
+    pub(super) fn admit_reader(
+        &mut self,
+        now: Time,
+        from: Address,
+        user: UserId,
+    ) -> Result<(), Reject> {
+        self.calls.admit(now, from)?;
+        if let Some(rate) = self.each {
+            charge(&mut self.readers, rate, user, now)?;
         }
+        Ok(())
+    }
+
+    pub(super) fn forget(&mut self, user: UserId) {
+        self.users.remove(&user);
+        self.readers.remove(&user);
+    }
+
+    /// How many addresses have a bucket, at most of one kind.
+    pub(super) fn addresses(&self) -> usize {
+        let (calls, registrations) = (&self.calls.full_at, &self.registrations.full_at);
+        calls.len().max(registrations.len())
+    }
+}
+
+impl Addresses {
+    fn new(limit: RateLimit) -> Self {
+        Self {
+            rate: Rate::new(limit),
+            full_at: BTreeMap::new(),
+            hand: Address(0),
+        }
+    }
+
+    fn admit(&mut self, now: Time, from: Address) -> Result<(), Reject> {
+        let Some(rate) = self.rate else {
+            return Ok(());
+        };
+        self.make_space(now, from, rate)?;
+        let full_at = self.full_at.get(&from).copied().unwrap_or_default();
+        self.full_at.insert(from, rate.take(full_at, now)?);
         Ok(())
     }
 
     /// A bucket that is full again need not be kept: a few are looked at whenever one is added.
     fn make_space(&mut self, now: Time, from: Address, rate: Rate) -> Result<(), Reject> {
-        if self.addresses.contains_key(&from) {
+        if self.full_at.contains_key(&from) {
             return Ok(());
         }
         let next: Vec<(Address, Time)> = self
-            .addresses
+            .full_at
             .range(self.hand..)
             .take(SWEEP)
             .map(|(a, t)| (*a, *t))
@@ -116,10 +166,10 @@ impl Gate {
         };
         for (address, full_at) in next {
             if full_at <= now {
-                self.addresses.remove(&address);
+                self.full_at.remove(&address);
             }
         }
-        if self.addresses.len() as u64 >= ADDRESSES {
+        if self.full_at.len() as u64 >= ADDRESSES {
             return Err(Reject::RateLimited {
                 retry_after: rate.burst,
                 earlier: Earlier::Unasked,
@@ -127,14 +177,22 @@ impl Gate {
         }
         Ok(())
     }
+}
 
-    pub(super) fn forget(&mut self, user: UserId) {
-        self.users.remove(&user);
+/// Takes a call out of the participant's bucket.
+fn charge(
+    buckets: &mut Table<UserId, Time>,
+    rate: Rate,
+    user: UserId,
+    now: Time,
+) -> Result<(), Reject> {
+    match buckets.get_mut(&user) {
+        Some(full_at) => *full_at = rate.take(*full_at, now)?,
+        None => {
+            buckets.insert(user, rate.take(Time(0), now)?);
+        }
     }
-
-    pub(super) fn addresses(&self) -> usize {
-        self.addresses.len()
-    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -146,6 +204,7 @@ mod tests {
         let config = Config {
             rate_limit: limit,
             address_rate_limit: limit,
+            registration_rate_limit: limit,
             ..Config::default()
         };
         Gate::new(&config)
@@ -166,6 +225,24 @@ mod tests {
         assert_eq!(call(100_000), Ok(()));
         assert!(call(150_000).is_err());
         assert_eq!(call(200_000), Ok(()));
+    }
+
+    #[test]
+    fn only_registrations_take_from_their_bucket() {
+        let limit = RateLimit::Bucket(Bucket {
+            per_second: 1,
+            burst: 1,
+        });
+        let mut gate = Gate::new(&Config {
+            rate_limit: RateLimit::None,
+            registration_rate_limit: limit,
+            ..Config::default()
+        });
+        let mut call = |address, user| gate.admit(Time(0), Address(address), user);
+        assert_eq!(call(1, None), Ok(()));
+        assert_eq!([call(1, Some(UserId(1))); 3], [Ok(()); 3]);
+        assert!(call(1, None).is_err());
+        assert_eq!(call(2, None), Ok(()));
     }
 
     #[test]
@@ -204,7 +281,16 @@ mod tests {
     fn nothing_is_kept_of_one_who_is_forgotten() {
         let mut gate = gate(1, 1);
         assert_eq!(gate.admit(Time(0), Address(1), Some(UserId(1))), Ok(()));
+        assert_eq!(gate.admit_reader(Time(9), Address(2), UserId(1)), Ok(()));
         gate.forget(UserId(1));
-        assert_eq!(gate.users.len(), 0);
+        assert_eq!((gate.users.len(), gate.readers.len()), (0, 0));
+    }
+
+    #[test]
+    fn a_reader_leaves_the_participant_s_bucket_alone() {
+        let mut gate = gate(1, 1);
+        assert_eq!(gate.admit_reader(Time(0), Address(1), UserId(1)), Ok(()));
+        assert!(gate.admit_reader(Time(0), Address(2), UserId(1)).is_err());
+        assert_eq!(gate.admit(Time(0), Address(3), Some(UserId(1))), Ok(()));
     }
 }

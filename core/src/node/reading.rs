@@ -3,11 +3,12 @@
 use chat_types::{Span, Time};
 
 use super::parked::{self, Waiting};
-use super::{Node, Phase, Read, Response, Ticket};
+use super::streams::Holder;
+use super::{Node, Output, Phase, Read, Response, Ticket};
 use crate::breaks::Mood;
-use crate::hub::Answer;
+use crate::hub::{Answer, STREAM_RETRY};
 use crate::id::{Seq, UserId};
-use crate::reject::Reject;
+use crate::reject::{Earlier, Reject};
 
 impl Node {
     pub(super) fn read(
@@ -73,6 +74,50 @@ impl Node {
             self.answer_check(now, user, &waiting);
         } else {
             self.parked.park(user, waiting, self.beat());
+        }
+        Ok(())
+    }
+
+    /// Answers one that reads the inbox by the reader id: at once, and as if nobody had asked. It
+    /// acknowledges nothing, counts as no answer to the participant, and ends no check that waits.
+    pub(super) fn peek(
+        &mut self,
+        now: Time,
+        ticket: Ticket,
+        user: UserId,
+        (after, max): (Option<Seq>, usize),
+    ) -> Result<(), Reject> {
+        let (_, known) = self.hub.inbox_marks(user).ok_or(Reject::UnknownHandle)?;
+        let start = after.unwrap_or_else(|| self.reads.delivered(user, known));
+        let page = self.hub.read_inbox(user, start, max.max(1))?;
+        let notices = self.hub.read_notices(user, now);
+        self.reply(ticket, Ok(Response::Read(Answer::Page { page, notices })));
+        Ok(())
+    }
+
+    /// Opens a stream by the reader id. It takes none of the participant's places, and the journal
+    /// does not know of it: nobody is there because of it, and nothing is acknowledged.
+    pub(super) fn open_peeking(
+        &mut self,
+        ticket: Ticket,
+        user: UserId,
+        after: Option<Seq>,
+    ) -> Result<(), Reject> {
+        let (end, _) = self.hub.inbox_marks(user).ok_or(Reject::UnknownHandle)?;
+        if after.is_some_and(|after| after > end) {
+            return Err(Reject::InvalidCursor { end: end.0 });
+        }
+        if self.streams.readers(user) >= self.hub.config().max_streams as usize {
+            return Err(Reject::RateLimited {
+                retry_after: STREAM_RETRY,
+                earlier: Earlier::Unasked,
+            });
+        }
+        self.reply(ticket, Ok(Response::Streaming));
+        let cursor = after.unwrap_or(end);
+        self.streams.open(ticket, user, (cursor, Holder::Reader));
+        if cursor < end && self.streams.signal(ticket) {
+            self.outputs.push_back(Output::StreamReady(ticket));
         }
         Ok(())
     }

@@ -11,7 +11,7 @@ use chat_types::Time;
 use super::{Node, Origin, Response, Ticket};
 use crate::command::{Caller, Command, Entry};
 use crate::digest::fingerprint;
-use crate::id::{RequestKey, SecretHash, UserId};
+use crate::id::{RequestKey, SecretHash};
 use crate::reject::{Earlier, Reject};
 use crate::reply::Reply;
 use crate::table::Table;
@@ -96,12 +96,8 @@ impl Node {
         &mut self,
         now: Time,
         ticket: Ticket,
-        user: UserId,
         outcome: Result<Reply, Reject>,
     ) -> Result<(), Reject> {
-        if self.hub.wants_seen(user, now) {
-            self.reads.see(now, user);
-        }
         if matches!(outcome, Ok(Reply::OnBreak { answer_at, .. }) if answer_at > now) {
             // Its answer is held back as the first one is.
             self.check_held()

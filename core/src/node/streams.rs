@@ -16,9 +16,19 @@ pub(super) struct Streams {
     opening: Table<Ticket, bool>,
 }
 
+/// Who holds a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Holder {
+    /// The participant, by its handle: it is there as long as the stream is open.
+    Owner,
+    /// One that knows its reader id.
+    Reader,
+}
+
 #[derive(Clone, Debug)]
 struct Stream {
     user: UserId,
+    holder: Holder,
     /// The last event sent.
     cursor: Seq,
     /// The shell knows that there is something to read.
@@ -45,11 +55,22 @@ impl Streams {
         self.opening.remove(&ticket).unwrap_or(false)
     }
 
-    pub(super) fn open(&mut self, ticket: Ticket, user: UserId, cursor: Seq) {
+    /// How many streams of the participant others hold, by its reader id.
+    pub(super) fn readers(&self, user: UserId) -> usize {
+        let held = self
+            .of(user)
+            .iter()
+            .filter_map(|ticket| self.open.get(ticket));
+        held.filter(|stream| stream.holder == Holder::Reader)
+            .count()
+    }
+
+    pub(super) fn open(&mut self, ticket: Ticket, user: UserId, (cursor, holder): (Seq, Holder)) {
         self.open.insert(
             ticket,
             Stream {
                 user,
+                holder,
                 cursor,
                 signalled: false,
             },
@@ -62,15 +83,16 @@ impl Streams {
         }
     }
 
-    pub(super) fn close(&mut self, ticket: Ticket) -> Option<UserId> {
-        let user = self.open.remove(&ticket)?.user;
+    /// Closes a stream: whose it was, and who held it.
+    pub(super) fn close(&mut self, ticket: Ticket) -> Option<(UserId, Holder)> {
+        let Stream { user, holder, .. } = self.open.remove(&ticket)?;
         if let Some(streams) = self.by_user.get_mut(&user) {
             streams.retain(|stream| *stream != ticket);
             if streams.is_empty() {
                 self.by_user.remove(&user);
             }
         }
-        Some(user)
+        Some((user, holder))
     }
 
     pub(super) fn of(&self, user: UserId) -> &[Ticket] {

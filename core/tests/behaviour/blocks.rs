@@ -140,23 +140,124 @@ fn a_report_needs_a_reason_on_one_line() {
 }
 
 #[test]
-fn the_oldest_reports_go_first() {
+fn of_one_reporter_and_one_subject_the_first_report_is_kept() {
     assert_snapshot!(check("
         config max_reports=2
         0s ann login
            ben login
-           ann report ben '1'
-           ann report ben '2'
-           ben report ann '3'
+           cat login
+           ann report ben 'first'
+           ann report ben 'second'
+        # What is wrong with a report is said all the same.
+           ann report ben ''
+           ben report ann 'third'
+           reports
+        # As soon as the first has gone, there may be another.
+           ann report cat 'fourth'
+           ann report ben 'fifth'
+           reports
+        # Another registration is another participant.
+           ann unregister
+           ann login
+           ann report ben 'sixth'
            reports
     "), @r#"
     0s ann login ⇒ user_1 in room_1; next 1m
         room_1/1 user.joined ann → ann#1
     ben login ⇒ user_2 in room_1
         room_1/2 user.joined ben → ann#2 ben#1
+    cat login ⇒ user_3 in room_1
+        room_1/3 user.joined cat → ann#3 ben#2 cat#1
+    ann report ben 'first' ⇒ done
+    ann report ben 'second' ⇒ done
+    # What is wrong with a report is said all the same.
+    ann report ben '' ⇒ refused, invalid_arguments: reason must be 1 to 500 characters on one line
+    ben report ann 'third' ⇒ done
+    reports ⇒ user_1 of user_2: "first", user_2 of user_1: "third"
+    # As soon as the first has gone, there may be another.
+    ann report cat 'fourth' ⇒ done
+    ann report ben 'fifth' ⇒ done
+    reports ⇒ user_1 of user_3: "fourth", user_1 of user_2: "fifth"
+    # Another registration is another participant.
+    ann unregister ⇒ done
+        user_1 is forgotten
+        room_1/4 user.left ann → ben#3 cat#2
+    ann login ⇒ user_4 in room_1
+        room_1/5 user.joined ann → ben#4 cat#3 ann#1
+    ann report ben 'sixth' ⇒ done
+    reports ⇒ user_1 of user_2: "fifth", user_4 of user_2: "sixth"
+    "#);
+}
+
+#[test]
+fn one_address_has_so_many_reports_and_others_are_not_disturbed() {
+    assert_snapshot!(check("
+        config max_reports_per_address=2 max_reports=3
+        0s ann login from=1
+           ben login from=1
+           cat login from=2
+           ann report ben '1'
+           ann unregister
+           ben report cat '2'
+        # Those of one that is gone count, too.
+           dan login from=1
+           dan report ben 'too many'
+        # A report that is kept already takes no place.
+           ben report cat 'again'
+           cat report ben '3'
+           reports
+        # The oldest goes, and leaves a place.
+           cat report dan '4'
+           dan report ben '5'
+           reports
+    "), @r#"
+    0s ann login from=1 ⇒ user_1 in room_1; next 1m
+        room_1/1 user.joined ann → ann#1
+    ben login from=1 ⇒ user_2 in room_1
+        room_1/2 user.joined ben → ann#2 ben#1
+    cat login from=2 ⇒ user_3 in room_1
+        room_1/3 user.joined cat → ann#3 ben#2 cat#1
     ann report ben '1' ⇒ done
-    ann report ben '2' ⇒ done
-    ben report ann '3' ⇒ done; next 5m
-    reports ⇒ user_1 of user_2: "2", user_2 of user_1: "3"
+    ann unregister ⇒ done
+        user_1 is forgotten
+        room_1/4 user.left ann → ben#3 cat#2
+    ben report cat '2' ⇒ done
+    # Those of one that is gone count, too.
+    dan login from=1 ⇒ user_4 in room_1
+        room_1/5 user.joined dan → ben#4 cat#3 dan#1
+    dan report ben 'too many' ⇒ refused, invalid_arguments: the number of reports from your address that are kept must be at most 2
+    # A report that is kept already takes no place.
+    ben report cat 'again' ⇒ done
+    cat report ben '3' ⇒ done; next 5m
+    reports ⇒ user_1 of user_2: "1", user_2 of user_3: "2", user_3 of user_2: "3"
+    # The oldest goes, and leaves a place.
+    cat report dan '4' ⇒ done
+    dan report ben '5' ⇒ done
+    reports ⇒ user_3 of user_2: "3", user_3 of user_4: "4", user_4 of user_2: "5"
+    "#);
+}
+
+#[test]
+fn the_oldest_reports_go_first() {
+    assert_snapshot!(check("
+        config max_reports=2
+        0s ann login
+           ben login
+           cat login
+           ann report ben '1'
+           ben report ann '2'
+           cat report ann '3'
+           reports
+    "), @r#"
+    0s ann login ⇒ user_1 in room_1; next 1m
+        room_1/1 user.joined ann → ann#1
+    ben login ⇒ user_2 in room_1
+        room_1/2 user.joined ben → ann#2 ben#1
+    cat login ⇒ user_3 in room_1
+        room_1/3 user.joined cat → ann#3 ben#2 cat#1
+    ann report ben '1' ⇒ done
+    ben report ann '2' ⇒ done
+    cat report ann '3' ⇒ done; next 5m
+    reports ⇒ user_2 of user_1: "2", user_3 of user_1: "3"
     "#);
 }

@@ -26,7 +26,9 @@ fn stress_rises_by_one_a_minute_and_reading_it_changes_nothing() {
 #[test]
 fn a_break_takes_stress_away_and_may_be_noticed() {
     assert_snapshot!(check("
+        seed 3
         0s ann arrive
+           ann seen
         90m ann break coffee_mission
             ann mood
         91m ann mood
@@ -34,11 +36,12 @@ fn a_break_takes_stress_away_and_may_be_noticed() {
             ann break chimaek
     "), @r"
     0s ann arrive ⇒ user_1 is here; next 1m
-    90m ann break coffee_mission ⇒ user_1 on coffee_mission, stress 71, boss 1, told at 90m; next 95m
-    ann mood ⇒ stress 71, boss 1
-    91m ann mood ⇒ stress 72, boss 1
-    ann break chimaek excuse='the chicken was getting cold' ⇒ user_1 on chimaek, stress 35, boss 1, told at 91m; next 96m
-    ann break chimaek ⇒ user_1 on chimaek, stress 0, boss 1, told at 91m
+    ann seen ⇒ done; next 5m
+    90m ann break coffee_mission ⇒ user_1 on coffee_mission, stress 35, boss 1, told at 90m; next 95m
+    ann mood ⇒ stress 35, boss 1
+    91m ann mood ⇒ stress 36, boss 1
+    ann break chimaek excuse='the chicken was getting cold' ⇒ user_1 on chimaek, stress 0, boss 1, told at 91m; next 96m
+    ann break chimaek ⇒ user_1 on chimaek, stress 0, boss 2, told at 91m
     ");
 }
 
@@ -51,7 +54,7 @@ fn a_break_without_a_handle_registers_in_no_room() {
         40s ann enter_queue
     "), @r"
     0s ann new break show_meme key=1 ⇒ user_1 on show_meme, stress 0, boss 1, told at 0s; next 1m
-    ann new break show_meme key=1 ⇒ user_1 on show_meme, stress 0, boss 1, told at 0s; next 5m
+    ann new break show_meme key=1 ⇒ user_1 on show_meme, stress 0, boss 1, told at 0s
     30s ann send 'x' ⇒ refused, room_ambiguous: You are in 0 rooms; say which by room_id; next 330s
     40s ann enter_queue ⇒ user_1 waits at 1, estimated wait unknown; next 340s
     ");
@@ -62,13 +65,15 @@ fn arriving_registers_in_no_room_and_changes_nothing_later() {
     assert_snapshot!(check("
         0s ann new arrive
         1s ann new arrive
+        2s ann arrive
            ben arrive
            cat break leave_work
         60s tick
     "), @r"
     0s ann new arrive ⇒ user_1 is here; next 1m
-    1s ann new arrive ⇒ user_1 is here; next 301s
-    ben arrive ⇒ user_2 is here; next 61s
+    1s ann new arrive ⇒ user_1 is here
+    2s ann arrive ⇒ user_1 is here; next 302s
+    ben arrive ⇒ user_2 is here; next 62s
     cat break leave_work ⇒ refused, unknown_handle: This handle is unknown or was forgotten; register again
     60s tick ⇒ done
     ");
@@ -195,14 +200,16 @@ fn a_repeated_break_is_one_break_with_one_answer() {
     assert_snapshot!(check("
         config boss_alertness=100
         0s ann arrive
+           ann seen
         2h ann break take_a_break key=1
         3h ann break take_a_break key=1
            ann mood
            ann break show_meme key=1
     "), @r"
     0s ann arrive ⇒ user_1 is here; next 1m
-    2h ann break take_a_break key=1 ⇒ user_1 on take_a_break, stress 81, boss 1, told at 2h; next 125m
-    3h ann break take_a_break key=1 ⇒ user_1 on take_a_break, stress 81, boss 1, told at 2h; next 185m
+    ann seen ⇒ done; next 5m
+    2h ann break take_a_break key=1 ⇒ user_1 on take_a_break, stress 63, boss 1, told at 2h; next 125m
+    3h ann break take_a_break key=1 ⇒ user_1 on take_a_break, stress 63, boss 1, told at 2h; next 185m
     ann mood ⇒ stress 100, boss 0
     ann break show_meme key=1 ⇒ refused, request_key_reused: That request_key was used for another request; choose a fresh one
     ");

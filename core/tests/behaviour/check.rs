@@ -105,6 +105,7 @@ impl Stage {
             Line::Entry(entry) => self.handle(&entry),
             Line::Read(user, read) => self.read(user, &read),
             Line::Reports => self.reports(),
+            Line::Bans => self.bans(),
         }
         self.keep_the_contract();
     }
@@ -143,13 +144,25 @@ impl Stage {
         self.outcomes.push(outcome);
     }
 
-    /// A refusal leaves what its envelope alone would have left: time has moved, and a caller who
-    /// is registered was seen. (With a key the outcome is remembered, too; `keys.rs` is about that.)
+    /// A refusal leaves what its envelope alone would have left: time has moved, and a caller with
+    /// a handle was seen, as was one whose stream opens. (With a key the outcome is remembered,
+    /// too; `keys.rs` is about that.)
     fn nothing_changed(&self, mut before: Hub, entry: &Entry) {
         let caller = match entry {
             Entry::Call { key: Some(_), .. } => return,
-            Entry::Call { caller, .. } => before.user_by_handle(handle_of(caller)),
-            Entry::Implied { .. }
+            Entry::Call {
+                caller: Caller::Handle(handle),
+                ..
+            } => before.user_by_handle(handle),
+            Entry::Implied {
+                user,
+                implied: Implied::OpenStream,
+            } => Some(*user),
+            Entry::Call {
+                caller: Caller::New { .. },
+                ..
+            }
+            | Entry::Implied { .. }
             | Entry::Operate { .. }
             | Entry::Tick
             | Entry::Started { .. }
@@ -269,6 +282,17 @@ impl Stage {
             .map(|report| format!("{} of {}: {:?}", report.by, report.about, report.reason))
             .collect();
         let _ = writeln!(self.told, "{}", reports.join(", "));
+    }
+
+    /// How much is kept of participants and addresses, and which names.
+    fn bans(&mut self) {
+        let sizes = self.hub.sizes();
+        let bans = sizes.iter().find(|size| size.name == "bans");
+        let mut text = format!("{} kept", bans.expect("it is counted").size);
+        for (name, ban) in self.hub.banned_names() {
+            let _ = write!(text, ", {name} {:?}: {:?}", ban.measure, ban.reason);
+        }
+        let _ = writeln!(self.told, "{text}");
     }
 
     /// What holds after every line of every script: the invariants, the next deadline later than

@@ -8,19 +8,18 @@ use crate::check::play;
 
 /// Codes that only the node gives, which knows of calls, journals and addresses; and the one that
 /// only reads give (`inbox.rs` reaches it).
-const NOT_FROM_ENTRIES: [(&str, &str); 5] = [
+const NOT_FROM_ENTRIES: [(&str, &str); 4] = [
     ("overloaded", "the node's queue of proposals is full"),
     (
         "storage_unavailable",
         "the node's journal cannot be written",
     ),
     ("shutting_down", "the node stops"),
-    ("blocked", "the node turns banned addresses away"),
     ("invalid_cursor", "a read was asked for"),
 ];
 
 /// For each code a script whose last line is refused with it.
-const REFUSED: [(&str, &str); 28] = [
+const REFUSED: [(&str, &str); 36] = [
     ("room_not_found", "ann login \n ann typing room=room_9"),
     (
         "chat_ended",
@@ -31,6 +30,10 @@ const REFUSED: [(&str, &str); 28] = [
         "ann login lobby \n ben login den \n ben typing room=room_1",
     ),
     ("room_ambiguous", "ann enter_queue \n ann typing"),
+    (
+        "blocked",
+        "ann login \n operator ban ann 'x' \n ann login as=Other",
+    ),
     ("stick_required", "ann login \n ann send 'x'"),
     (
         "no_stick",
@@ -85,10 +88,18 @@ const REFUSED: [(&str, &str); 28] = [
         "config max_rooms_each=1 \n ann login lobby \n ann login den",
     ),
     (
+        "address_full",
+        "config max_per_address=1 \n ann login from=7 \n ben login from=8 \n cat login from=7",
+    ),
+    (
         "server_full",
         "config max_participants=1 \n ann login \n ben login",
     ),
     // Some have several reasons; these are the ones not met above.
+    (
+        "handle_required",
+        "ann login key=1 \n ann seen \n ann new login key=1",
+    ),
     (
         "room_full",
         "config max_members=2 \n ann login \n ben login \n cat login",
@@ -99,7 +110,25 @@ const REFUSED: [(&str, &str); 28] = [
     ),
     (
         "name_not_allowed",
-        "ann login \n operator ban ann 'x' \n ann login",
+        "ann login \n operator ban ann 'x' \n ben login as=ann",
+    ),
+    ("unknown_handle", "user_9 open_stream"),
+    (
+        "blocked",
+        "ann login \n operator ban ann 'x' \n ann new typing",
+    ),
+    (
+        "muted",
+        "ann login \n operator mute ann 'x' \n ann unregister \n ann login as=Other \n ann push",
+    ),
+    (
+        "muted",
+        "ann login \n operator mute ann 'x' \n ann unregister \n ben login as=ann \n ben push",
+    ),
+    (
+        "invalid_arguments",
+        "config max_reports_per_address=1 \n ann login \n ben login \n ann report ben 'x'
+         ben report ann 'x'",
     ),
 ];
 
@@ -140,8 +169,8 @@ const EVENTS: [(&str, &str); 16] = [
     ),
     ("user.joined", "ann login"),
     ("user.left", "ann login \n ben login \n ben leave_chat"),
-    ("user.away", "ann login \n 60s tick"),
-    ("user.back", "ann login \n 60s ann seen"),
+    ("user.away", "ann login \n ann seen \n 5m tick"),
+    ("user.back", "ann login \n ann seen \n 5m ann seen"),
     (
         "stick.claimed",
         "ann login \n ben login \n ann talking_stick \n ben talking_stick",

@@ -115,18 +115,39 @@ fn patience_and_places_in_the_queue_are_kept() {
 fn the_absent_are_forgotten_no_sooner() {
     assert_snapshot!(check("
         0s ann login
-        1m tick
+           ann seen
+        5m tick
         3d resume
            ann typing
     "), @r"
     0s ann login ⇒ user_1 in room_1; next 1m
         room_1/1 user.joined ann → ann#1
-    1m tick ⇒ done; next 1441m
+    ann seen ⇒ done; next 5m
+    5m tick ⇒ done; next 1445m
         room_1/2 user.away ann → ann#2
     3d resume ⇒ done; next 4d
     ann typing ⇒ done; next 4325m
         ~ room_1 ann types
         room_1/3 user.back ann → ann#3
+    ");
+}
+
+#[test]
+fn one_whose_handle_was_never_used_has_as_long_left_as_before() {
+    assert_snapshot!(check("
+        0s ann login
+        20s tick
+        1h resume
+        3639.999s tick
+        3640s tick
+    "), @r"
+    0s ann login ⇒ user_1 in room_1; next 1m
+        room_1/1 user.joined ann → ann#1
+    20s tick ⇒ done
+    1h resume ⇒ done; next 3640s
+    3639.999s tick ⇒ done
+    3640s tick ⇒ done; next never
+        user_1 is forgotten
     ");
 }
 

@@ -46,25 +46,6 @@ fn refusals_are_remembered_too() {
 }
 
 #[test]
-fn a_refusal_that_says_try_again_is_decided_again() {
-    assert_snapshot!(check("
-        config max_streams=1
-        0s ann login
-           ann open_stream key=1
-           ann open_stream key=2
-           ann close_stream
-           ann open_stream key=2
-    "), @r"
-    0s ann login ⇒ user_1 in room_1; next 1m
-        room_1/1 user.joined ann → ann#1
-    ann open_stream key=1 ⇒ done; next never
-    ann open_stream key=2 ⇒ refused, rate_limited: Too many calls; try again in 1s
-    ann close_stream ⇒ done; next 1m
-    ann open_stream key=2 ⇒ done; next never
-    ");
-}
-
-#[test]
 fn a_key_is_for_one_request() {
     assert_snapshot!(check("
         config stick=optional

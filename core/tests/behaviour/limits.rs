@@ -12,7 +12,7 @@ struct AtTwo {
     refused: &'static str,
 }
 
-const REFUSING: [AtTwo; 12] = [
+const REFUSING: [AtTwo; 14] = [
     AtTwo {
         limit: "max_excuse",
         script: "ann arrive \n ann break chimaek excuse=ab \n ann break chimaek excuse=abc",
@@ -22,6 +22,11 @@ const REFUSING: [AtTwo; 12] = [
         limit: "max_participants",
         script: "ann login \n ben login \n cat login",
         refused: "server_full",
+    },
+    AtTwo {
+        limit: "max_per_address",
+        script: "ann login \n ben login \n cat login",
+        refused: "address_full",
     },
     AtTwo {
         limit: "max_rooms",
@@ -68,8 +73,14 @@ const REFUSING: [AtTwo; 12] = [
     },
     AtTwo {
         limit: "max_bans",
-        script: "ann login \n operator ban_address 1 'x' \n operator ban ann 'x'
+        script: "ann arrive \n operator ban_address 1 'x' \n operator ban ann 'x'
                  operator ban_address 2 'x'",
+        refused: "invalid_arguments",
+    },
+    AtTwo {
+        limit: "max_reports_per_address",
+        script: "ann login \n ben login \n ann report ben '1' \n ben report ann '2'
+                 cat login \n cat report ann '3'",
         refused: "invalid_arguments",
     },
     AtTwo {
@@ -118,9 +129,9 @@ const TELLING: [(&str, &str, &str); 8] = [
     ),
     (
         "max_reports",
-        "reports ⇒ user_1 of user_2: \"2\", user_1",
-        "ann login \n ben login \n ann report ben '1' \n ann report ben '2' \n ann report ben '3'
-         reports",
+        "reports ⇒ user_2 of user_1: \"2\", user_3",
+        "ann login \n ben login \n cat login \n ann report ben '1' \n ben report ann '2'
+         cat report ann '3' \n reports",
     ),
     (
         "max_answer",
@@ -130,7 +141,7 @@ const TELLING: [(&str, &str, &str); 8] = [
 ];
 
 /// Limits that the node keeps, or that are lengths of time.
-const ELSEWHERE: [&str; 16] = [
+const ELSEWHERE: [&str; 17] = [
     "matching",
     "interest_patience",
     "idle_timeout",
@@ -142,6 +153,7 @@ const ELSEWHERE: [&str; 16] = [
     "max_wait",
     "rate_limit",
     "address_rate_limit",
+    "registration_rate_limit",
     "boss_alertness",
     "boss_alertness_cooldown",
     "max_held",

@@ -1,6 +1,6 @@
 //! What the node and the shell look up.
 
-use chat_core::{Address, Muted, PresenceView, RoomId, Seq, Span, Time, UserId};
+use chat_core::{Address, Measure, Muted, PresenceView, RoomId, Seq, Span, Time, UserId};
 
 use crate::check::play;
 
@@ -24,7 +24,8 @@ fn a_read_is_worth_telling_of_whoever_is_not_safely_there() {
     assert!(wants("0s ann login"), "the handle was not used yet");
     assert!(!wants("0s ann login \n ann open_stream"));
     assert!(wants("0s ann login \n ann open_stream \n ann close_stream"));
-    assert!(wants("0s ann login \n 60s tick"));
+    assert!(wants("0s ann login \n ann seen \n 5m tick"));
+    assert!(!wants("0s ann login \n 60s tick"), "she is forgotten");
     assert!(!wants("0s tick"), "nobody is there");
     let streaming = play("0s ann login \n ann open_stream").hub;
     assert!(
@@ -99,6 +100,7 @@ fn bans_are_looked_up_until_they_are_lifted() {
     let names: Vec<_> = hub.banned_names().collect();
     assert_eq!(names.len(), 1);
     assert_eq!((&*names[0].1.by, &*names[0].1.reason), ("olga", "spam"));
+    assert_eq!(names[0].1.measure, Measure::Ban);
     let lifted = format!("{script} \n operator unban Ann \n operator unban_address 7");
     let hub = play(&lifted).hub;
     assert!(!hub.is_banned(Address(7)));
@@ -153,8 +155,7 @@ fn visitors_see_who_is_there_and_which_rooms_page_by_page() {
 
 #[test]
 fn an_operator_sees_where_somebody_is_and_whether_muted() {
-    let script =
-        "0s ann login as=Ann \n ann open_stream \n ann enter_queue \n operator mute ann 'loud'";
+    let script = "0s ann login as=Ann from=7 \n ann open_stream \n ann enter_queue \n operator mute ann 'loud'";
     let hub = play(script).hub;
     let view = hub.participant_view(ANN).unwrap();
     assert_eq!(
@@ -162,6 +163,7 @@ fn an_operator_sees_where_somebody_is_and_whether_muted() {
         (1, 1, Muted::Yes)
     );
     assert_eq!(view.waiting_since, Some(Time(0)));
+    assert_eq!(view.address, Address(7));
     assert_eq!(view.presence, PresenceView::Present);
     assert_eq!(hub.participant_view(BEN), None);
     let elsewhere = play("0s ann login as=Ann").hub;

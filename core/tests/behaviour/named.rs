@@ -102,26 +102,26 @@ fn the_one_room_is_meant_when_none_is_named() {
 fn list_users_tells_since_when_and_who_is_there() {
     assert_snapshot!(check("
         0s ann login
+           ann seen
         5s ben login
            ben open_stream
-        7s cat login
+        4m cat login
            cat open_stream
-           cat close_stream
-        1m tick
+        5m cat close_stream
            ben users
     "), @r"
     0s ann login ⇒ user_1 in room_1; next 1m
         room_1/1 user.joined ann → ann#1
-    5s ben login ⇒ user_2 in room_1
+    ann seen ⇒ done; next 5m
+    5s ben login ⇒ user_2 in room_1; next 65s
         room_1/2 user.joined ben → ann#2 ben#1
-    ben open_stream ⇒ done
-    7s cat login ⇒ user_3 in room_1
+    ben open_stream ⇒ done; next 5m
+    4m cat login ⇒ user_3 in room_1
         room_1/3 user.joined cat → ann#3 ben#2 cat#1
     cat open_stream ⇒ done
-    cat close_stream ⇒ done
-    1m tick ⇒ done; next 67s
+    5m cat close_stream ⇒ done; next 6m
         room_1/4 user.away ann → ann#4 ben#3 cat#2
-    ben users ⇒ room_1: ann away since 0s, ben present since 5s, cat reconnecting since 7s
+    ben users ⇒ room_1: ann away since 0s, ben present since 5s, cat reconnecting since 4m
     ");
 }
 

@@ -147,10 +147,10 @@ fn a_ban_puts_out_of_the_server_and_keeps_the_name_out() {
            ben login
            operator ban ann 'spam'
            ann send 'x'
-           ann login as=ANN
-           ann enter_queue as=Ann
+           cat login as=ANN
+           cat enter_queue as=Ann
            operator unban aNN
-           ann login as=Ann
+           cat login as=Ann
     "), @r"
     0s ann login as=Ann ⇒ user_1 in room_1; next 1m
         room_1/1 user.joined Ann → Ann#1
@@ -160,11 +160,33 @@ fn a_ban_puts_out_of_the_server_and_keeps_the_name_out() {
         user_1 is forgotten
         room_1/3 user.left Ann → ben#2
     ann send 'x' ⇒ refused, unknown_handle: This handle is unknown or was forgotten; register again
-    ann login as=ANN ⇒ refused, name_not_allowed: That name is not allowed: an operator has banned it
-    ann enter_queue as=Ann ⇒ refused, name_not_allowed: That name is not allowed: an operator has banned it
+    cat login as=ANN ⇒ refused, name_not_allowed: That name is not allowed: an operator has banned it
+    cat enter_queue as=Ann ⇒ refused, name_not_allowed: That name is not allowed: an operator has banned it
     operator unban aNN ⇒ done
-    ann login as=Ann ⇒ user_3 in room_1
+    cat login as=Ann ⇒ user_3 in room_1
         room_1/4 user.joined Ann → ben#3 Ann#1
+    ");
+}
+
+#[test]
+fn a_banned_name_takes_its_look_alikes_along() {
+    assert_snapshot!(check("
+        0s ann login as=AIice
+           operator ban ann 'spam'
+           ben login as=Alice
+           ben login as=AIICE
+           operator unban aIICE
+           ben login as=Alice
+    "), @r"
+    0s ann login as=AIice ⇒ user_1 in room_1; next 1m
+        room_1/1 user.joined AIice → AIice#1
+    operator ban ann 'spam' ⇒ done; next never
+        user_1 is forgotten
+    ben login as=Alice ⇒ refused, name_not_allowed: That name is not allowed: an operator has banned it
+    ben login as=AIICE ⇒ refused, name_not_allowed: That name is not allowed: an operator has banned it
+    operator unban aIICE ⇒ done
+    ben login as=Alice ⇒ user_2 in room_2; next 1m
+        room_2/1 user.joined Alice → Alice#1
     ");
 }
 
@@ -181,7 +203,7 @@ fn banning_an_address_again_changes_its_reason() {
     "), @r"
     0s operator ban_address 7 'flood' ⇒ done
     operator ban_address 7 'flood again' ⇒ done
-    operator ban_address 8 'flood' ⇒ refused, invalid_arguments: the number of bans must be at most 1
+    operator ban_address 8 'flood' ⇒ refused, invalid_arguments: the number of bans and mutes that are kept must be at most 1
     operator unban_address 7 ⇒ done
     operator unban_address 7 ⇒ done
     operator ban_address 8 'flood' ⇒ done
@@ -228,14 +250,24 @@ fn operators_mean_somebody_and_some_room_and_say_why() {
 #[test]
 fn an_operators_act_is_no_sign_of_life() {
     assert_snapshot!(check("
-        0s  ann login
-        50s operator unmute ann
-        60s tick
+        0s   ann login
+             ann seen
+        250s operator unmute ann
+             ben login
+        300s operator unmute ben
+        310s tick
     "), @r"
-    0s  ann login ⇒ user_1 in room_1; next 1m
+    0s   ann login ⇒ user_1 in room_1; next 1m
         room_1/1 user.joined ann → ann#1
-    50s operator unmute ann ⇒ done
-    60s tick ⇒ done; next 1441m
-        room_1/2 user.away ann → ann#2
+    ann seen ⇒ done; next 5m
+    250s operator unmute ann ⇒ done
+    ben login ⇒ user_2 in room_1
+        room_1/2 user.joined ben → ann#2 ben#1
+    300s operator unmute ben ⇒ done; next 310s
+        room_1/3 user.away ann → ann#3 ben#2
+    310s tick ⇒ done; next 1445m
+        user_2 is forgotten
+        room_1/4 user.away ben → ann#4
+        room_1/5 user.left ben → ann#5
     ");
 }

@@ -5,17 +5,29 @@ use insta::assert_snapshot;
 use crate::check::check;
 
 #[test]
-fn a_handle_that_is_never_used_is_given_up_after_a_minute() {
+fn one_whose_handle_is_never_used_is_forgotten_after_a_minute() {
     assert_snapshot!(check("
         0s ann login
+           ben login
+           ben open_stream
         59.999s tick
         60s tick
+            ann typing
+            ann login
     "), @r"
     0s ann login ⇒ user_1 in room_1; next 1m
         room_1/1 user.joined ann → ann#1
+    ben login ⇒ user_2 in room_1
+        room_1/2 user.joined ben → ann#2 ben#1
+    ben open_stream ⇒ done
     59.999s tick ⇒ done
-    60s tick ⇒ done; next 1441m
-        room_1/2 user.away ann → ann#2
+    60s tick ⇒ done; next never
+        user_1 is forgotten
+        room_1/3 user.away ann → ben#2
+        room_1/4 user.left ann → ben#3
+    ann typing ⇒ refused, unknown_handle: This handle is unknown or was forgotten; register again
+    ann login ⇒ user_3 in room_1; next 2m
+        room_1/5 user.joined ann → ben#4 ann#1
     ");
 }
 
@@ -123,23 +135,26 @@ fn a_partner_hears_of_the_last_stream_closing_and_of_the_return() {
     assert_snapshot!(check("
         0s  ann enter_queue as=ann
             ben enter_queue as=ben
+            ben seen
             ann open_stream
         1s  ann close_stream
         60s ann open_stream
         # Only within the grace is a return told.
         61s ann send 'here I am'
-    "), @r"
+    "), @r#"
     0s  ann enter_queue as=ann ⇒ user_1 waits at 1, estimated wait unknown; next 1m
     ben enter_queue as=ben ⇒ user_2 matched with ann in room_1
         room_1/1 chatroom.found ben and ann → ann#1 ben#1
-    ann open_stream ⇒ done
-    1s  ann close_stream ⇒ done
+    ben seen ⇒ done
+    ann open_stream ⇒ done; next 5m
+    1s  ann close_stream ⇒ done; next 61s
         room_1/2 partner.away ann → ben#2
-    60s ann open_stream ⇒ done; next 1441m
-        room_1/3 partner.disconnected timeout → ann#2 ben#3
+    60s ann open_stream ⇒ done; next 5m
+        room_1/3 partner.reconnected ann → ben#3
     # Only within the grace is a return told.
-    61s ann send 'here I am' ⇒ refused, chat_ended: Chat has ended
-    ");
+    61s ann send 'here I am' ⇒ sent room_1/4 at 61s
+        room_1/4 message.received ann: "here I am" → ben#4
+    "#);
 }
 
 #[test]
@@ -216,13 +231,15 @@ fn a_partner_is_told_of_a_grace_that_began_before_the_match() {
 #[test]
 fn going_away_leaves_the_queue() {
     assert_snapshot!(check("
-        0s  ann enter_queue
-        60s ben enter_queue
-        61s ann leave_queue
+        0s   ann enter_queue
+             ann seen
+        300s ben enter_queue
+        301s ann leave_queue
     "), @r"
-    0s  ann enter_queue ⇒ user_1 waits at 1, estimated wait unknown; next 1m
-    60s ben enter_queue ⇒ user_2 waits at 1, estimated wait unknown; next 2m
-    61s ann leave_queue ⇒ was not waiting
+    0s   ann enter_queue ⇒ user_1 waits at 1, estimated wait unknown; next 1m
+    ann seen ⇒ done; next 5m
+    300s ben enter_queue ⇒ user_2 waits at 1, estimated wait unknown; next 6m
+    301s ann leave_queue ⇒ was not waiting
     ");
 }
 
@@ -323,14 +340,16 @@ fn any_call_brings_one_back_even_a_refused_one() {
         0s ann login
            ben login
            ben open_stream
-        2m ann send 'x'
+           ann seen
+        6m ann send 'x'
     "), @r"
     0s ann login ⇒ user_1 in room_1; next 1m
         room_1/1 user.joined ann → ann#1
     ben login ⇒ user_2 in room_1
         room_1/2 user.joined ben → ann#2 ben#1
     ben open_stream ⇒ done
-    2m ann send 'x' ⇒ refused, stick_required: You do not hold the talking stick; claim it and wait for the grant; next 7m
+    ann seen ⇒ done; next 5m
+    6m ann send 'x' ⇒ refused, stick_required: You do not hold the talking stick; claim it and wait for the grant; next 11m
         room_1/3 user.away ann → ann#3 ben#2
         room_1/4 user.back ann → ann#4 ben#3
     ");
@@ -340,11 +359,13 @@ fn any_call_brings_one_back_even_a_refused_one() {
 fn reads_bring_one_back() {
     assert_snapshot!(check("
         0s ann login
-        2m ann seen
+           ann seen
+        6m ann seen
     "), @r"
     0s ann login ⇒ user_1 in room_1; next 1m
         room_1/1 user.joined ann → ann#1
-    2m ann seen ⇒ done; next 7m
+    ann seen ⇒ done; next 5m
+    6m ann seen ⇒ done; next 11m
         room_1/2 user.away ann → ann#2
         room_1/3 user.back ann → ann#3
     ");
@@ -356,8 +377,9 @@ fn one_who_stays_away_for_a_day_is_forgotten_and_the_name_is_free() {
         0s  ann login as=Ann
             ben login
             ben open_stream
-        1m  tick
-        1441m ann typing
+            ann seen
+        5m  tick
+        1445m ann typing
             cat login as=Ann
     "), @r"
     0s  ann login as=Ann ⇒ user_1 in room_1; next 1m
@@ -365,12 +387,13 @@ fn one_who_stays_away_for_a_day_is_forgotten_and_the_name_is_free() {
     ben login ⇒ user_2 in room_1
         room_1/2 user.joined ben → Ann#2 ben#1
     ben open_stream ⇒ done
-    1m  tick ⇒ done; next 1441m
+    ann seen ⇒ done; next 5m
+    5m  tick ⇒ done; next 1445m
         room_1/3 user.away Ann → Ann#3 ben#2
-    1441m ann typing ⇒ refused, unknown_handle: This handle is unknown or was forgotten; register again; next never
+    1445m ann typing ⇒ refused, unknown_handle: This handle is unknown or was forgotten; register again; next never
         user_1 is forgotten
         room_1/4 user.left Ann → ben#3
-    cat login as=Ann ⇒ user_3 in room_1; next 1442m
+    cat login as=Ann ⇒ user_3 in room_1; next 1446m
         room_1/5 user.joined Ann → ben#4 Ann#1
     ");
 }
@@ -379,14 +402,16 @@ fn one_who_stays_away_for_a_day_is_forgotten_and_the_name_is_free() {
 fn the_last_to_be_forgotten_closes_the_room() {
     assert_snapshot!(check("
         0s    ann login den
-        1441m tick
+              ann seen
+        1445m tick
               ben login den
     "), @r"
     0s    ann login den ⇒ user_1 in room_1; next 1m
         room_1/1 user.joined ann → ann#1
-    1441m tick ⇒ done; next never
+    ann seen ⇒ done; next 5m
+    1445m tick ⇒ done; next never
         user_1 is forgotten
-    ben login den ⇒ user_2 in room_2; next 1442m
+    ben login den ⇒ user_2 in room_2; next 1446m
         room_2/1 user.joined ben → ben#1
     ");
 }
@@ -398,7 +423,7 @@ fn a_stream_too_many_is_refused() {
         0s ann login
            ann open_stream
            ann open_stream
-           ann open_stream
+        1s ann open_stream
            ann close_stream
            ann open_stream
     "), @r"
@@ -406,9 +431,38 @@ fn a_stream_too_many_is_refused() {
         room_1/1 user.joined ann → ann#1
     ann open_stream ⇒ done; next never
     ann open_stream ⇒ done
-    ann open_stream ⇒ refused, rate_limited: Too many calls; try again in 1s
+    1s ann open_stream ⇒ refused, rate_limited: Too many calls; try again in 1s
     ann close_stream ⇒ done
     ann open_stream ⇒ done
+    ");
+}
+
+#[test]
+fn a_stream_opens_for_its_participant_and_not_for_another_with_the_same_handle() {
+    assert_snapshot!(check("
+        0s ann login
+           ann unregister
+           ann login
+        # The first of the two is gone.
+           user_1 open_stream
+           user_1 seen
+           user_1 close_stream
+           user_1 ack 1
+        1m tick
+    "), @r"
+    0s ann login ⇒ user_1 in room_1; next 1m
+        room_1/1 user.joined ann → ann#1
+    ann unregister ⇒ done; next never
+        user_1 is forgotten
+    ann login ⇒ user_2 in room_2; next 1m
+        room_2/1 user.joined ann → ann#1
+    # The first of the two is gone.
+    user_1 open_stream ⇒ refused, unknown_handle: This handle is unknown or was forgotten; register again
+    user_1 seen ⇒ refused, unknown_handle: This handle is unknown or was forgotten; register again
+    user_1 close_stream ⇒ refused, unknown_handle: This handle is unknown or was forgotten; register again
+    user_1 ack 1 ⇒ refused, unknown_handle: This handle is unknown or was forgotten; register again
+    1m tick ⇒ done; next never
+        user_2 is forgotten
     ");
 }
 

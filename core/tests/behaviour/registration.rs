@@ -5,17 +5,27 @@ use insta::assert_snapshot;
 use crate::check::check;
 
 #[test]
-fn a_retried_registration_finds_the_same_participant() {
+fn a_retried_registration_finds_the_same_participant_until_its_handle_is_used() {
     assert_snapshot!(check("
         0s ann login lobby key=1
         1s ann new login lobby key=1
-        2s ben login lobby
+           ben login lobby
+        2s ann seen
+           ann new login lobby key=1
+        # Nor is it the participant's own under another key.
+           ann new login lobby key=2
+           ann login lobby key=1
     "), @r"
     0s ann login lobby key=1 ⇒ user_1 in room_1; next 1m
         room_1/1 user.joined ann → ann#1
-    1s ann new login lobby key=1 ⇒ user_1 in room_1; next 301s
-    2s ben login lobby ⇒ user_2 in room_1; next 62s
+    1s ann new login lobby key=1 ⇒ user_1 in room_1
+    ben login lobby ⇒ user_2 in room_1
         room_1/2 user.joined ben → ann#2 ben#1
+    2s ann seen ⇒ done; next 61s
+    ann new login lobby key=1 ⇒ refused, handle_required: Pass your handle; login and enter_queue give you one, under a request_key that was not used before
+    # Nor is it the participant's own under another key.
+    ann new login lobby key=2 ⇒ refused, handle_required: Pass your handle; login and enter_queue give you one, under a request_key that was not used before
+    ann login lobby key=1 ⇒ user_1 in room_1
     ");
 }
 
@@ -26,11 +36,31 @@ fn a_retried_entry_into_the_queue_finds_the_same_participant() {
         1s ann new enter_queue key=1
         # Without the key it is another request.
         2s ann new enter_queue
+           ann leave_queue
+           ann new enter_queue key=1
     "), @r"
     0s ann enter_queue key=1 ⇒ user_1 waits at 1, estimated wait unknown; next 1m
-    1s ann new enter_queue key=1 ⇒ user_1 waits at 1, estimated wait unknown; next 301s
+    1s ann new enter_queue key=1 ⇒ user_1 waits at 1, estimated wait unknown
     # Without the key it is another request.
-    2s ann new enter_queue ⇒ refused, already_waiting: You are in the queue already; wait for chatroom.found; next 302s
+    2s ann new enter_queue ⇒ refused, already_waiting: You are in the queue already; wait for chatroom.found
+    ann leave_queue ⇒ left the queue; next 302s
+    ann new enter_queue key=1 ⇒ refused, handle_required: Pass your handle; login and enter_queue give you one, under a request_key that was not used before
+    ");
+}
+
+#[test]
+fn a_retried_registration_is_no_use_of_the_handle() {
+    assert_snapshot!(check("
+        0s  ann login lobby key=1
+        59s ann new login lobby key=1
+        60s ann new login lobby key=1
+    "), @r"
+    0s  ann login lobby key=1 ⇒ user_1 in room_1; next 1m
+        room_1/1 user.joined ann → ann#1
+    59s ann new login lobby key=1 ⇒ user_1 in room_1
+    60s ann new login lobby key=1 ⇒ user_2 in room_2; next 2m
+        user_1 is forgotten
+        room_2/1 user.joined ann → ann#1
     ");
 }
 
@@ -39,11 +69,11 @@ fn a_handle_that_was_never_given_is_unknown() {
     assert_snapshot!(check("
         0s ann send 'hi'
            ann leave_queue
-           ann open_stream
+           ann unregister
     "), @r"
     0s ann send 'hi' ⇒ refused, unknown_handle: This handle is unknown or was forgotten; register again
     ann leave_queue ⇒ refused, unknown_handle: This handle is unknown or was forgotten; register again
-    ann open_stream ⇒ refused, unknown_handle: This handle is unknown or was forgotten; register again
+    ann unregister ⇒ refused, unknown_handle: This handle is unknown or was forgotten; register again
     ");
 }
 
@@ -52,12 +82,12 @@ fn only_login_and_enter_queue_register() {
     assert_snapshot!(check("
         0s ann new send 'hi'
            ann new leave_queue
-           ann new open_stream
+           ann new unregister
            ann login
     "), @r"
-    0s ann new send 'hi' ⇒ refused, handle_required: Pass your handle; login and enter_queue give you one
-    ann new leave_queue ⇒ refused, handle_required: Pass your handle; login and enter_queue give you one
-    ann new open_stream ⇒ refused, handle_required: Pass your handle; login and enter_queue give you one
+    0s ann new send 'hi' ⇒ refused, handle_required: Pass your handle; login and enter_queue give you one, under a request_key that was not used before
+    ann new leave_queue ⇒ refused, handle_required: Pass your handle; login and enter_queue give you one, under a request_key that was not used before
+    ann new unregister ⇒ refused, handle_required: Pass your handle; login and enter_queue give you one, under a request_key that was not used before
     ann login ⇒ user_1 in room_1; next 1m
         room_1/1 user.joined ann → ann#1
     ");
@@ -70,7 +100,7 @@ fn a_name_is_borne_by_one_at_a_time_in_any_case_or_look_alike() {
            ben login as=Ann
            ben login as=ANN
            ben login as='A n n'
-           ben login as=\u{391}nn
+           ben login as=\u{410}NN
            ben login as=Anna
     "), @r"
     0s ann login as=Ann ⇒ user_1 in room_1; next 1m
@@ -78,7 +108,7 @@ fn a_name_is_borne_by_one_at_a_time_in_any_case_or_look_alike() {
     ben login as=Ann ⇒ refused, name_taken: That name is taken; choose another
     ben login as=ANN ⇒ refused, name_taken: That name is taken; choose another
     ben login as='A n n' ⇒ refused, name_taken: That name is taken; choose another
-    ben login as=\u{391}nn ⇒ refused, name_taken: That name is taken; choose another
+    ben login as=\u{410}NN ⇒ refused, name_not_allowed: That name is not allowed: each of its words must keep to the letters of one script
     ben login as=Anna ⇒ user_2 in room_1
         room_1/2 user.joined Anna → Ann#2 Anna#1
     ");
@@ -92,9 +122,9 @@ fn nobody_passes_for_the_server() {
            ann enter_queue as='Sys tem'
            ann login as=Servant
     "), @r"
-    0s ann login as=Server ⇒ refused, name_not_allowed: That name is not allowed: it would pass for the server's own voice
-    ann login as=\u{455}\u{443}stem ⇒ refused, name_not_allowed: That name is not allowed: it would pass for the server's own voice
-    ann enter_queue as='Sys tem' ⇒ refused, name_not_allowed: That name is not allowed: it would pass for the server's own voice
+    0s ann login as=Server ⇒ refused, name_not_allowed: That name is not allowed: it would pass for the server's own voice, or has a word that is the server's
+    ann login as=\u{455}\u{443}stem ⇒ refused, name_not_allowed: That name is not allowed: each of its words must keep to the letters of one script
+    ann enter_queue as='Sys tem' ⇒ refused, name_not_allowed: That name is not allowed: it would pass for the server's own voice, or has a word that is the server's
     ann login as=Servant ⇒ user_1 in room_1; next 1m
         room_1/1 user.joined Servant → Servant#1
     ");
@@ -131,7 +161,7 @@ fn names_like_user_7_are_the_servers_to_give() {
     0s ann login as=user_7 ⇒ refused, name_taken: That name is taken; choose another
     ann login as=USER_7 ⇒ refused, name_taken: That name is taken; choose another
     ann login as=user_l ⇒ refused, name_taken: That name is taken; choose another
-    ann enter_queue id=user_7 ⇒ refused, user_id_taken: That user_id is taken, or is one of those the server gives (user_ and a number)
+    ann enter_queue id=user_7 ⇒ refused, user_id_taken: That user_id is taken, looks like another's name or user_id, or is the server's own (user_ and a number, or a word such as system)
     ann enter_queue ⇒ user_1 waits at 1, estimated wait unknown; next 1m
     ben login as=user_1 ⇒ refused, name_taken: That name is taken; choose another
     ");
@@ -146,10 +176,66 @@ fn a_chosen_public_id_is_shown_with_the_name() {
            ben enter_queue id=ben_b
     "), @r"
     0s ann enter_queue id=ann.a as=Ann ⇒ user_1 waits at 1, estimated wait unknown; next 1m
-    ben enter_queue id=ann.a ⇒ refused, user_id_taken: That user_id is taken, or is one of those the server gives (user_ and a number)
+    ben enter_queue id=ann.a ⇒ refused, user_id_taken: That user_id is taken, looks like another's name or user_id, or is the server's own (user_ and a number, or a word such as system)
     ben enter_queue id='ben b' ⇒ refused, invalid_arguments: user_id must be 1 to 64 letters, digits, dots, dashes and underscores
     ben enter_queue id=ben_b ⇒ user_2 matched with Ann (ann.a) in room_1
         room_1/1 chatroom.found user_2 (ben_b) and Ann (ann.a) → Ann#1 user_2#1
+    ");
+}
+
+#[test]
+fn a_chosen_public_id_is_a_name_among_the_others() {
+    assert_snapshot!(check("
+        0s ann enter_queue id=AIice as=Ann
+           ben enter_queue id=alice
+           ben login as=Alice
+           ben login as=AIICE
+           ben enter_queue id=ann
+           ben enter_queue id=the-server
+           ben enter_queue id=ADMIN
+           ann unregister
+           ben enter_queue id=alice as=Alice
+           dan login as=A1ice
+    "), @r"
+    0s ann enter_queue id=AIice as=Ann ⇒ user_1 waits at 1, estimated wait unknown; next 1m
+    ben enter_queue id=alice ⇒ refused, user_id_taken: That user_id is taken, looks like another's name or user_id, or is the server's own (user_ and a number, or a word such as system)
+    ben login as=Alice ⇒ refused, name_taken: That name is taken; choose another
+    ben login as=AIICE ⇒ refused, name_taken: That name is taken; choose another
+    ben enter_queue id=ann ⇒ refused, user_id_taken: That user_id is taken, looks like another's name or user_id, or is the server's own (user_ and a number, or a word such as system)
+    ben enter_queue id=the-server ⇒ refused, user_id_taken: That user_id is taken, looks like another's name or user_id, or is the server's own (user_ and a number, or a word such as system)
+    ben enter_queue id=ADMIN ⇒ refused, user_id_taken: That user_id is taken, looks like another's name or user_id, or is the server's own (user_ and a number, or a word such as system)
+    ann unregister ⇒ done; next never
+        user_1 is forgotten
+    ben enter_queue id=alice as=Alice ⇒ user_2 waits at 1, estimated wait unknown; next 1m
+    dan login as=A1ice ⇒ refused, name_taken: That name is taken; choose another
+    ");
+}
+
+#[test]
+fn names_of_one_script_that_look_like_another_s_are_taken() {
+    assert_snapshot!(check("
+        0s ann login as=bob
+           ben login as=\u{412}\u{41e}\u{412}
+           ben login as=Alice
+           dan login as=AIice
+           dan login as=ALlCE
+           dan login as=\u{1f980}
+           dan login as=\u{301}x
+           dan login as=Operator:
+           dan login as=x\u{1f980}
+    "), @r"
+    0s ann login as=bob ⇒ user_1 in room_1; next 1m
+        room_1/1 user.joined bob → bob#1
+    ben login as=\u{412}\u{41e}\u{412} ⇒ refused, name_taken: That name is taken; choose another
+    ben login as=Alice ⇒ user_2 in room_1
+        room_1/2 user.joined Alice → bob#2 Alice#1
+    dan login as=AIice ⇒ refused, name_taken: That name is taken; choose another
+    dan login as=ALlCE ⇒ refused, name_taken: That name is taken; choose another
+    dan login as=\u{1f980} ⇒ refused, name_not_allowed: That name is not allowed: it needs a letter or a digit
+    dan login as=\u{301}x ⇒ refused, name_not_allowed: That name is not allowed: a combining mark must follow a letter or a digit, at most four on each
+    dan login as=Operator: ⇒ refused, name_not_allowed: That name is not allowed: it would pass for the server's own voice, or has a word that is the server's
+    dan login as=x\u{1f980} ⇒ user_3 in room_1
+        room_1/3 user.joined x🦀 → bob#3 Alice#2 x🦀#1
     ");
 }
 

@@ -6,8 +6,10 @@
 //!     ben login lobby as='Ben B'    without a time: at the last one
 //! 1s  ann send 'hi' key=1 epoch=2 room=room_1
 //! 2s  ann new login lobby key=9     `new`: as one without a handle (a retried registration)
+//!     cat login lobby from=3        a registration from this address; without it, from 0
 //! 3s  operator mute ann 'noise'
 //! 4s  tick
+//!     reports                       operators read: reports, bans
 //! 5s  ann read after=3 max=2        reads change nothing: read, users, history, notices, mood
 //! 6s  resume stick_lease=8s         back after downtime, under another configuration
 //! ```
@@ -28,8 +30,10 @@ pub(crate) enum Line {
     Entry(Entry),
     /// Somebody reads.
     Read(UserId, Read),
-    /// An operator reads.
+    /// An operator reads what was reported.
     Reports,
+    /// An operator reads what is muted and banned.
+    Bans,
 }
 
 /// What is read.
@@ -97,6 +101,7 @@ pub(crate) fn line(words: &mut Words, config: &Config, lookup: Lookup<'_>) -> Li
             act: act(words, lookup),
         }),
         "reports" => Line::Reports,
+        "bans" => Line::Bans,
         name => of_participant(name, words, lookup),
     };
     words.end();
@@ -117,6 +122,7 @@ fn of_participant(name: &str, words: &mut Words, lookup: Lookup<'_>) -> Line {
         Caller::New {
             handle: handle(name),
             reader: reader(name),
+            from: Address(words.number("from").unwrap_or_default()),
         }
     } else {
         Caller::Handle(handle(name))
@@ -139,6 +145,7 @@ fn somebody(name: &str, lookup: Lookup<'_>) -> UserId {
 
 fn implied(words: &mut Words) -> Option<Implied> {
     let implied = match words.peek() {
+        "open_stream" => Implied::OpenStream,
         "close_stream" => Implied::CloseStream,
         "seen" => Implied::Seen {
             waiting: words
@@ -223,7 +230,6 @@ fn command(name: &str, words: &mut Words, lookup: Lookup<'_>) -> Command {
         },
         "arrive" => Command::Arrive,
         "unregister" => Command::Unregister,
-        "open_stream" => Command::OpenStream,
         other => panic!("there is no `{other}`"),
     }
 }

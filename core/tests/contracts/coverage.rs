@@ -2,23 +2,25 @@
 
 use std::collections::BTreeSet;
 
-use chat_core::{Reject, Seq};
+use chat_core::{Caller, Command, Entry, Hub, Muted, Operate, Reject, SecretHash, Seq};
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 
-use crate::journal::{Journal, journal, step, users};
+use crate::journal::{Journal, handles, journal, step, users};
 
 /// What no entry is refused with: see `codes.rs` of the behaviour tests.
-const NOT_FROM_ENTRIES: [&str; 5] = [
+const NOT_FROM_ENTRIES: [&str; 4] = [
     "overloaded",
     "storage_unavailable",
     "shutting_down",
-    "blocked",
     "invalid_cursor",
 ];
 
 /// How many kinds of events there are.
 const KINDS: usize = 16;
+
+/// How many things `kept` tells apart.
+const KEPT: usize = 5;
 
 /// What journals were seen to reach.
 #[derive(Default)]
@@ -28,13 +30,31 @@ struct Reached {
     /// The collections that were full, and all that have a limit.
     full: BTreeSet<&'static str>,
     known: BTreeSet<&'static str>,
+    /// What came of mutes and reports that are kept.
+    kept: BTreeSet<&'static str>,
 }
 
 impl Reached {
     fn look(&mut self, journal: &Journal) {
         let mut hub = journal.hub();
+        let mut muted = BTreeSet::new();
         for (at, entry) in &journal.entries {
+            let before = hub.clone();
             let outcome = step(&mut hub, *at, entry);
+            if outcome.reply.is_ok() {
+                self.kept.extend(kept(&before, &hub, entry, &muted));
+            }
+            if let Entry::Operate {
+                act: Operate::Mute { user, .. },
+                ..
+            } = entry
+            {
+                muted.extend(handles().filter(|handle| hub.user_by_handle(handle) == Some(*user)));
+            }
+            // A refusal that says "try again" would be remembered with its key.
+            let reply = outcome.reply.as_ref();
+            let is_call = matches!(entry, Entry::Call { .. });
+            assert!(!is_call || !reply.is_err_and(Reject::is_retryable));
             self.codes.extend(outcome.reply.err().map(|why| why.code()));
             for user in users() {
                 let page = hub.read_inbox(user, Seq(0), usize::MAX).ok();
@@ -52,6 +72,40 @@ impl Reached {
         Reject::CODES.iter().all(|code| self.codes.contains(code))
             && self.kinds.len() == KINDS
             && self.full == self.known
+            && self.kept.len() == KEPT
+    }
+}
+
+/// What comes of what operators keep with this entry: the participant is muted and was not, say.
+/// `muted` are the handles of those that operators muted themselves.
+fn kept(
+    before: &Hub,
+    after: &Hub,
+    entry: &Entry,
+    muted: &BTreeSet<SecretHash>,
+) -> Option<&'static str> {
+    let Entry::Call {
+        caller: Caller::Handle(handle) | Caller::New { handle, .. },
+        command,
+        ..
+    } = entry
+    else {
+        return None;
+    };
+    let user = after.user_by_handle(handle)?;
+    let is_given = *after.who_is(user)?.name == user.to_string();
+    let is_muted = |hub: &Hub| Some(hub.participant_view(user)?.muted == Muted::Yes);
+    let names = |hub: &Hub| hub.banned_names().count();
+    match (is_muted(before), is_muted(after)) {
+        _ if names(after) > names(before) => Some("a muted participant's new name"),
+        (None, Some(true)) if is_given => Some("a newcomer by its handle"),
+        (None, Some(true)) if !muted.contains(handle) => Some("a newcomer by its name"),
+        (Some(false), Some(true)) => Some("a participant by its new name"),
+        _ => {
+            let is_report = matches!(command, Command::ReportUser { .. });
+            let is_second = is_report && before.reports().eq(after.reports());
+            is_second.then_some("the first of two reports")
+        }
     }
 }
 
@@ -78,4 +132,5 @@ fn random_journals_reach_every_refusal_every_event_and_every_limit() {
     assert_eq!(reached.codes, Reject::CODES.iter().copied().collect());
     assert_eq!(reached.kinds.len(), KINDS, "{:?}", reached.kinds);
     assert_eq!(reached.full, reached.known);
+    assert_eq!(reached.kept.len(), KEPT, "{:?}", reached.kept);
 }

@@ -67,25 +67,45 @@ pub(crate) fn users() -> impl Iterator<Item = UserId> {
     (1..40).map(UserId)
 }
 
-/// What an entry's envelope alone does: time moves, and a registered caller is seen.
+/// The handles of all who may register.
+pub(crate) fn handles() -> impl Iterator<Item = SecretHash> {
+    (0..PEOPLE).map(|person| secret(person, 1))
+}
+
+/// What an entry's envelope alone does: time moves, and a caller with a handle is seen, as is one
+/// whose stream opens.
 pub(crate) fn envelope(hub: &Hub, entry: &Entry) -> Entry {
-    let Entry::Call { caller, .. } = entry else {
-        return Entry::Tick;
-    };
-    let (Caller::Handle(handle) | Caller::New { handle, .. }) = caller;
-    hub.user_by_handle(handle)
-        .map_or(Entry::Tick, |user| Entry::Implied {
+    let seen = match entry {
+        Entry::Call {
+            caller: Caller::Handle(handle),
+            ..
+        } => hub.user_by_handle(handle),
+        Entry::Implied {
             user,
-            implied: Implied::Seen { waiting: None },
-        })
+            implied: Implied::OpenStream,
+        } => Some(*user),
+        Entry::Call { .. }
+        | Entry::Implied { .. }
+        | Entry::Operate { .. }
+        | Entry::Tick
+        | Entry::Started { .. }
+        | Entry::Resumed { .. } => None,
+    };
+    seen.map_or(Entry::Tick, |user| Entry::Implied {
+        user,
+        implied: Implied::Seen { waiting: None },
+    })
 }
 
 /// Any journal under small limits.
 pub(crate) fn journal() -> impl Strategy<Value = Journal> {
-    let first = vec((waits(), registration()), 0..5);
+    let first = vec((waits(), registration()), 0..10);
     let then = vec((waits(), entry()), 1..80);
-    (config(), first, then).prop_map(|(config, first, then)| Journal {
-        entries: timed(first.into_iter().chain(then), &config),
+    let any = (first, then).prop_map(|(first, then)| [first, then].concat());
+    let returning = vec((moments(), coming_back()), 40..90);
+    let moments = prop_oneof![4 => any, 1 => returning];
+    (config(), moments).prop_map(|(config, moments)| Journal {
+        entries: timed(moments.into_iter(), &config),
         config,
     })
 }
@@ -135,10 +155,14 @@ enum Wait {
     Back(Span),
 }
 
+fn moments() -> impl Strategy<Value = Wait> {
+    (0..1_000u64).prop_map(|ms| Wait::For(Span::millis(ms)))
+}
+
 fn waits() -> impl Strategy<Value = Wait> {
     prop_oneof![
         4 => Just(Wait::For(Span::ZERO)),
-        4 => (1..1_000u64).prop_map(|ms| Wait::For(Span::millis(ms))),
+        4 => moments(),
         3 => (1..6u64).prop_map(|secs| Wait::For(Span::secs(secs))),
         1 => select(vec![10, 20, 60]).prop_map(|secs| Wait::For(Span::secs(secs))),
         1 => (1..9u64).prop_map(|secs| Wait::Back(Span::secs(secs))),
@@ -156,11 +180,12 @@ fn config() -> impl Strategy<Value = Config> {
             turn_limit,
             interest_patience: Span::secs(u64::from(few)),
             idle_timeout: Span::secs(20),
-            unused_timeout: Span::secs(10),
+            unused_timeout: Span::secs(30),
             reconnect_grace: Span::secs(4),
             forget_after: Span::secs(30),
             stick_lease: Span::secs(3),
             max_participants: some + 1,
+            max_per_address: some,
             max_rooms: some,
             max_queue: few,
             max_members: some,
@@ -174,7 +199,8 @@ fn config() -> impl Strategy<Value = Config> {
             max_interests: 2,
             max_blocks: few,
             max_reports: few,
-            max_bans: few,
+            max_reports_per_address: few,
+            max_bans: some,
             remembered_keys: few,
             boss_alertness: 50 * (few - 1),
             boss_alertness_cooldown: Span::secs(10),
@@ -191,13 +217,14 @@ fn secret(person: u8, salt: u8) -> SecretHash {
 }
 
 fn registration() -> impl Strategy<Value = Entry> {
-    let speechless = Just(Command::OpenStream);
+    let speechless = Just(Command::Unregister);
     let roomless = prop_oneof![Just(Command::Arrive), take_break()];
     let command = prop_oneof![20 => login(), 10 => enter(), 2 => roomless, 1 => speechless];
-    (0..PEOPLE, key(), command).prop_map(|(person, key, command)| {
+    (0..PEOPLE, 0..2u64, key(), command).prop_map(|(person, from, key, command)| {
         let caller = Caller::New {
             handle: secret(person, 1),
             reader: secret(person, 2),
+            from: Address(from),
         };
         by(person, caller, key, command)
     })
@@ -208,13 +235,65 @@ fn entry() -> impl Strategy<Value = Entry> {
         by(person, Caller::Handle(secret(person, 1)), key, command)
     });
     prop_oneof![
-        3 => registration(),
+        6 => registration(),
         20 => call,
-        6 => (user(), implied()).prop_map(|(user, implied)| Entry::Implied { user, implied }),
+        9 => (user(), implied()).prop_map(|(user, implied)| Entry::Implied { user, implied }),
         2 => operate().prop_map(|act| Entry::Operate { operator: "olga".into(), act }),
         2 => Just(Entry::Tick),
         1 => Just(Entry::Resumed { config: Box::default(), version: "test".into() }),
     ]
+}
+
+/// What brings participants back under what operators keep of them: names are few, and participants
+/// register, go, and are muted often.
+fn coming_back() -> impl Strategy<Value = Entry> {
+    let name = || select(vec!["Ann", "ANN", "Ben"]).prop_map(std::sync::Arc::from);
+    let login = || {
+        name().prop_map(|username| Command::Login {
+            username,
+            room: "lobby".into(),
+        })
+    };
+    let new = prop_oneof![login(), Just(Command::Arrive)];
+    let known = prop_oneof![
+        2 => login(),
+        1 => Just(Command::Unregister),
+        3 => Just(Command::TalkingStick { room: None, epoch: None }),
+        // By the name that was given, which stays given.
+        1 => (1..9u32).prop_map(|number| Command::Login {
+            username: UserId(number).to_string().into(),
+            room: "lobby".into(),
+        }),
+        2 => (1..9u32).prop_map(|number| Command::ReportUser {
+            user: UserId(number),
+            reason: "why".into(),
+        }),
+    ];
+    let act = (1..9u32, name(), 0..8u8).prop_map(|(number, name, act)| {
+        let (user, reason) = (UserId(number), "why".into());
+        match act {
+            0 => Operate::BanUser { user, reason },
+            1 => Operate::Unban { name },
+            2 => Operate::Unmute { user },
+            _ => Operate::Mute { user, reason },
+        }
+    });
+    let of =
+        |(person, command), caller: fn(u8) -> Caller| by(person, caller(person), None, command);
+    prop_oneof![
+        3 => (0..PEOPLE, new).prop_map(move |call| of(call, newcomer)),
+        3 => (0..PEOPLE, known).prop_map(move |call| of(call, |one| Caller::Handle(secret(one, 1)))),
+        3 => act.prop_map(|act| Entry::Operate { operator: "olga".into(), act }),
+        1 => entry(),
+    ]
+}
+
+fn newcomer(person: u8) -> Caller {
+    Caller::New {
+        handle: secret(person, 1),
+        reader: secret(person, 2),
+        from: Address(u64::from(person % 2)),
+    }
 }
 
 fn command() -> impl Strategy<Value = Command> {
@@ -226,7 +305,7 @@ fn command() -> impl Strategy<Value = Command> {
             .prop_map(|(room, text, epoch)| Command::SendMessage { room, text, epoch }),
         2 => room().prop_map(|room| Command::LeaveChat { room }),
         7 => (room(), epoch()).prop_map(|(room, epoch)| Command::TalkingStick { room, epoch }),
-        6 => (room(), text(), epoch())
+        9 => (room(), text(), epoch())
             .prop_map(|(room, text, epoch)| Command::Append { room, text, epoch }),
         2 => (room(), epoch()).prop_map(|(room, epoch)| Command::Push { room, epoch }),
         1 => (room(), epoch()).prop_map(|(room, epoch)| Command::Undo { room, epoch }),
@@ -237,7 +316,6 @@ fn command() -> impl Strategy<Value = Command> {
         3 => take_break(),
         1 => Just(Command::Arrive),
         1 => Just(Command::Unregister),
-        3 => Just(Command::OpenStream),
     ]
 }
 
@@ -316,6 +394,7 @@ fn epoch() -> impl Strategy<Value = Option<Epoch>> {
 fn implied() -> impl Strategy<Value = Implied> {
     let waiting = option::of((1..30u64).prop_map(Span::secs));
     prop_oneof![
+        3 => Just(Implied::OpenStream),
         2 => Just(Implied::CloseStream),
         2 => waiting.prop_map(|waiting| Implied::Seen { waiting }),
         2 => (0..20u64, 0..20u64).prop_map(|(acknowledged, delivered)| Implied::Read {

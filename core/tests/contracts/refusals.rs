@@ -1,7 +1,7 @@
 //! A refusal changes nothing beyond the envelope and its remembered outcome.
 //!
 //! A twin of the Hub handles the envelope alone in the entry's place, at the same position: `Seen`
-//! for a caller who is registered, a tick for everybody else. Without a key the two are equal. With
+//! for a caller with a handle and for a stream that opens, a tick for everybody else. Without a key the two are equal. With
 //! one, the outcome is remembered; so both then handle as many other keyed requests as are
 //! remembered, which pushes that outcome out, and from there on they are equal again.
 

@@ -1,8 +1,8 @@
 //! The stick against a naive model of it: a list of those who claimed, the first of whom holds.
 
 use chat_core::{
-    Caller, Command, Config, Entry, Epoch, Hub, Operate, Reply, RoomId, SecretHash, Span, Time,
-    UserId,
+    Address, Caller, Command, Config, Entry, Epoch, Hub, Operate, Reply, RoomId, SecretHash, Span,
+    Time, UserId,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -146,7 +146,11 @@ fn operate(act: Operate) -> Entry {
 fn call(who: u8, command: Command) -> Entry {
     let (handle, reader) = (SecretHash([who; 16]), SecretHash([who + 100; 16]));
     Entry::Call {
-        caller: Caller::New { handle, reader },
+        caller: Caller::New {
+            handle,
+            reader,
+            from: Address(0),
+        },
         key: None,
         command,
     }

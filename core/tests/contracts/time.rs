@@ -74,7 +74,7 @@ proptest! {
         prop_assert_eq!(hub.poll_timeout(), None);
         let left = hub.sizes().into_iter().filter(|size| size.size > 0);
         let left: Vec<_> = left.map(|size| size.name).collect();
-        let kept = ["reports", "bans"];
+        let kept = ["reports", "reports_per_address", "bans"];
         prop_assert!(left.iter().all(|name| kept.contains(name)), "{:?}", left);
     }
 }

@@ -1,8 +1,10 @@
 //! Checks: answered at once, when something comes, or when their time is up.
 
-use chat_core::{Answer, Config, Entry, Implied, Output, Response, Seq, Span, Time, UserId};
+use chat_core::{
+    Answer, Call, Config, Entry, Implied, Output, Read, Response, Seq, Span, Time, UserId,
+};
 
-use crate::shell::{Shell, check, send};
+use crate::shell::{Shell, check, reader, send};
 
 #[test]
 fn a_message_that_nobody_waits_for_is_kept() {
@@ -272,4 +274,48 @@ fn how_far_a_bare_check_came_is_journalled() {
     assert_eq!(shell.node.poll_timeout(), due);
     shell.pass(Span::millis(250));
     assert_eq!(shell.journal.len(), told);
+}
+
+/// What one asks that knows the reader id alone.
+fn peek(name: &str, after: Option<u64>) -> Call {
+    Call::Read {
+        reader: reader(name),
+        read: Read::Check {
+            after: after.map(Seq),
+            wait: Span::secs(20),
+            max: 100,
+        },
+    }
+}
+
+#[test]
+fn a_check_by_the_reader_id_is_answered_at_once_and_as_if_nobody_had_asked() {
+    let mut shell = Shell::with_pair(Config::default());
+    let waits = shell.call(check("ben", Some(1), Span::secs(20)));
+    let empty = shell.call(peek("ben", None));
+    assert_eq!(shell.read(empty), Some((vec![], 1)));
+    assert_eq!(shell.read(waits), None, "the owner's check goes on");
+    shell.call(send("ann", "hi"));
+    shell.commit();
+    assert_eq!(shell.read(waits), Some((vec!["message.received"], 2)));
+    shell.call(send("ann", "again"));
+    shell.pass(Span::secs(1));
+    let entries = shell.journal.len();
+    let (all, last) = (
+        shell.call(peek("ben", Some(3))),
+        shell.call(peek("ben", None)),
+    );
+    shell.pass(Span::secs(1));
+    assert_eq!(shell.read(all), Some((vec![], 3)));
+    assert_eq!(shell.read(last), Some((vec!["message.received"], 3)));
+    assert_eq!(shell.journal.len(), entries, "nothing follows from it");
+    let owner = shell.call(check("ben", None, Span::ZERO));
+    assert_eq!(shell.read(owner), Some((vec!["message.received"], 3)));
+    let beyond = shell.call(peek("ben", Some(4)));
+    assert_eq!(shell.code(beyond), Some("invalid_cursor"));
+    let history = shell.call(Call::Read {
+        reader: reader("ben"),
+        read: Read::Mood,
+    });
+    assert_eq!(shell.code(history), Some("unknown_handle"));
 }

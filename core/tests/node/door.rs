@@ -53,6 +53,75 @@ fn floods_cost_no_journal() {
     assert_eq!(shell.code(other), None, "others are not disturbed");
 }
 
+fn register(name: &str, from: Address) -> Call {
+    Call::Command {
+        caller: Caller::New {
+            handle: secret(name, 0),
+            reader: secret(name, 1),
+            from,
+        },
+        key: None,
+        command: Command::Login {
+            username: name.into(),
+            room: "lobby".into(),
+        },
+    }
+}
+
+/// At most two registrations at once, and one more each second.
+fn slow_registration() -> Config {
+    Config {
+        registration_rate_limit: RateLimit::Bucket(Bucket {
+            per_second: 1,
+            burst: 2,
+        }),
+        ..Config::default()
+    }
+}
+
+#[test]
+fn an_address_registers_no_faster_than_its_rate_and_others_are_not_disturbed() {
+    let mut shell = Shell::new(slow_registration());
+    let before = shell.journal.len();
+    let [here, there] = [Address(1), Address(2)];
+    let calls = ["ann", "ben", "cat"].map(|name| shell.call_from(here, register(name, here)));
+    shell.commit();
+    let codes = calls.to_vec().map_codes(&shell);
+    assert_eq!(codes, [None, None, Some("rate_limited")]);
+    assert_eq!(shell.journal.len() - before, 2, "a flood costs no journal");
+    let other = shell.call_from(there, register("cat", there));
+    shell.commit();
+    assert_eq!(shell.code(other), None);
+    shell.now += Span::secs(1);
+    let calls = ["dan", "eve"].map(|name| shell.call_from(here, register(name, here)));
+    shell.commit();
+    let codes = calls.to_vec().map_codes(&shell);
+    assert_eq!(codes, [None, Some("rate_limited")]);
+}
+
+#[test]
+fn refused_registrations_count_and_calls_by_handle_do_not() {
+    let mut shell = Shell::new(slow_registration());
+    let here = Address(1);
+    let calls: Vec<_> = ["ann", "Server", "ben"]
+        .into_iter()
+        .map(|name| {
+            let call = shell.call_from(here, register(name, here));
+            shell.commit();
+            call
+        })
+        .collect();
+    let codes = calls.map_codes(&shell);
+    assert_eq!(
+        codes,
+        [None, Some("name_not_allowed"), Some("rate_limited")]
+    );
+    let typing = || command("ann", Command::Typing { room: None });
+    let calls: Vec<_> = (0..5).map(|_| shell.call_from(here, typing())).collect();
+    shell.commit();
+    assert_eq!(calls.map_codes(&shell), [None; 5]);
+}
+
 #[test]
 fn unknown_handles_and_banned_addresses_stop_at_the_door() {
     let mut shell = Shell::with_pair(Config::default());
@@ -117,17 +186,7 @@ fn sizes_count_who_waits_for_a_stick_and_which_addresses_are_told_apart() {
         ..Config::default()
     });
     for name in ["ann", "ben", "cat"] {
-        shell.call(Call::Command {
-            caller: Caller::New {
-                handle: secret(name, 0),
-                reader: secret(name, 1),
-            },
-            key: None,
-            command: Command::Login {
-                username: name.into(),
-                room: "lobby".into(),
-            },
-        });
+        shell.call(register(name, Address(1)));
         let claim = Command::TalkingStick {
             room: None,
             epoch: None,
@@ -166,7 +225,7 @@ fn the_limits_of_a_node_follow_from_its_configuration() {
     });
     let sizes = shell.node.sizes();
     let limit = |name| sizes.iter().find(|s| s.name == name).map(|s| s.limit);
-    assert_eq!(limit("open_streams"), Some(30));
+    assert_eq!(limit("open_streams"), Some(2 * 30));
     assert_eq!(limit("parked"), Some(10));
     assert_eq!(limit("held"), Some(5));
     // Calls, each stream closed, each participant's wait told of, the first entry, and a tick.

@@ -3,7 +3,8 @@
 
 use chat_core::config::{Bucket, RateLimit};
 use chat_core::{
-    BreakKind, Call, Caller, Command, Config, Earlier, Reply, RequestKey, Response, Span, Ticket,
+    Address, BreakKind, Call, Caller, Command, Config, Earlier, Reply, RequestKey, Response, Span,
+    Ticket,
 };
 
 use crate::shell::{Shell, command, secret, send};
@@ -29,6 +30,7 @@ fn login(name: &str, key: u128) -> Call {
     let caller = Caller::New {
         handle: secret(name, 0),
         reader: secret(name, 1),
+        from: Address(0),
     };
     let enter = Command::Login {
         username: name.into(),
@@ -130,6 +132,30 @@ fn what_is_remembered_passes_rate_limits_and_a_disk_that_fails_and_a_stop() {
         Some(("shutting_down", Earlier::None)),
         "a stop looks at keys before rates"
     );
+}
+
+#[test]
+fn a_refusal_that_says_try_again_is_decided_again() {
+    let mut shell = Shell::with_pair(Config {
+        rate_limit: RateLimit::Bucket(Bucket {
+            per_second: 1,
+            burst: 1,
+        }),
+        ..Config::default()
+    });
+    shell.call(send("ann", "hi"));
+    shell.commit();
+    let refused = shell.call(keyed("ann", 1, "hi"));
+    assert_eq!(
+        shell.refusal(refused),
+        Some(("rate_limited", Earlier::None))
+    );
+    shell.pass(Span::secs(1));
+    let decided = shell.call(keyed("ann", 1, "hi"));
+    shell.commit();
+    assert!(shell.is_sent(decided));
+    let again = shell.call(keyed("ann", 1, "hi"));
+    assert_eq!(shell.outcome(again), shell.outcome(decided));
 }
 
 #[test]
@@ -286,6 +312,32 @@ fn a_repeated_mint_is_answered_with_its_first_outcome_too() {
     shell.fill();
     let third = shell.call(login("cat", 7));
     assert_eq!(shell.outcome(third), shell.outcome(first));
+}
+
+#[test]
+fn a_registration_is_repeated_past_its_rate_until_the_handle_is_used() {
+    let mut shell = Shell::new(Config {
+        registration_rate_limit: RateLimit::Bucket(Bucket {
+            per_second: 1,
+            burst: 1,
+        }),
+        ..Config::default()
+    });
+    let first = shell.call(login("cat", 7));
+    shell.commit();
+    let entries = shell.journal.len();
+    let again = shell.call(login("cat", 7));
+    assert!(shell.outcome(again).is_some());
+    assert_eq!(shell.outcome(again), shell.outcome(first));
+    let fresh = shell.call(login("dan", 8));
+    assert_eq!(shell.refusal(fresh), Some(("rate_limited", Earlier::None)));
+    shell.pass(Span::millis(250));
+    assert_eq!(shell.journal.len(), entries, "it is no sign of life");
+    shell.call(command("cat", Command::Typing { room: None }));
+    shell.commit();
+    let late = shell.call(login("cat", 7));
+    assert_eq!(shell.code(late), Some("handle_required"));
+    assert!(shell.node.poll_batch(shell.now).is_none());
 }
 
 #[test]

@@ -26,6 +26,10 @@ pub(crate) fn handle(name: &str) -> Reader {
     Reader::Handle(secret(name, 0))
 }
 
+pub(crate) fn reader(name: &str) -> Reader {
+    Reader::ReaderId(secret(name, 1))
+}
+
 pub(crate) fn command(name: &str, command: Command) -> Call {
     Call::Command {
         caller: Caller::Handle(secret(name, 0)),
@@ -80,6 +84,7 @@ impl Shell {
                 caller: Caller::New {
                     handle: secret(name, 0),
                     reader: secret(name, 1),
+                    from: Address(0),
                 },
                 key: None,
                 command: Command::EnterQueue(chat_core::EnterQueue {
@@ -94,9 +99,13 @@ impl Shell {
     }
 
     pub(crate) fn call(&mut self, call: Call) -> Ticket {
+        self.call_from(Address(1), call)
+    }
+
+    pub(crate) fn call_from(&mut self, from: Address, call: Call) -> Ticket {
         self.tickets += 1;
         let ticket = Ticket(self.tickets);
-        self.node.submit(self.now, ticket, Address(1), call);
+        self.node.submit(self.now, ticket, from, call);
         self.drain();
         ticket
     }

@@ -2,7 +2,7 @@
 
 use chat_core::{Call, Command, Config, Entry, Implied, Output, Response, Seq, Time, UserId};
 
-use crate::shell::{Shell, command, handle, send};
+use crate::shell::{Shell, command, handle, reader, send};
 
 #[test]
 fn streams_are_read_from_their_own_cursor_and_signalled_once() {
@@ -160,4 +160,56 @@ fn the_streams_of_one_who_unregisters_end() {
     shell.commit();
     assert!(shell.outputs.contains(&Output::StreamClosed(stream)));
     assert_eq!(shell.node.load().streams, 0);
+}
+
+#[test]
+fn streams_by_the_reader_id_have_places_of_their_own_and_leave_no_trace() {
+    let mut shell = Shell::with_pair(Config {
+        max_streams: 2,
+        ..Config::default()
+    });
+    let open = |reader| Call::OpenStream {
+        reader,
+        after: Some(Seq(1)),
+    };
+    let entries = shell.journal.len();
+    let readers = [
+        shell.call(open(reader("ben"))),
+        shell.call(open(reader("ben"))),
+    ];
+    let third = shell.call(open(reader("ben")));
+    assert_eq!(shell.code(third), Some("rate_limited"));
+    shell.pass(chat_core::Span::secs(1));
+    assert_eq!(
+        shell.journal.len(),
+        entries,
+        "nobody is there because of them"
+    );
+    let owners = [
+        shell.call(open(handle("ben"))),
+        shell.call(open(handle("ben"))),
+    ];
+    shell.commit();
+    for stream in owners.iter().chain(&readers) {
+        assert_eq!(shell.outcome(*stream), Some(&Ok(Response::Streaming)));
+        assert_eq!(shell.node.stream_user(*stream), Some(UserId(2)));
+    }
+    shell.call(send("ann", "hi"));
+    shell.commit();
+    let page = shell.node.read_stream(readers[0], 9).unwrap();
+    assert_eq!((page.events.len(), page.cursor), (1, Seq(2)));
+    let closes = |shell: &Shell| {
+        let closed = Implied::CloseStream;
+        let is_closed =
+            |e: &&(Time, Entry)| matches!(e.1, Entry::Implied { implied, .. } if implied == closed);
+        shell.journal.iter().filter(is_closed).count()
+    };
+    shell.node.close_stream(readers[0]);
+    shell.commit();
+    assert_eq!(closes(&shell), 0);
+    shell.node.close_stream(owners[0]);
+    shell.commit();
+    assert_eq!(closes(&shell), 1);
+    let again = shell.call(open(reader("ben")));
+    assert_eq!(shell.outcome(again), Some(&Ok(Response::Streaming)));
 }

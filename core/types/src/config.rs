@@ -84,13 +84,16 @@ pub struct Config {
     pub stick_lease: Span,
     /// Messages after which a pair room ends.
     pub turn_limit: Limit,
-    /// Registered participants; beyond it `server_full`.
+    /// Registered participants; beyond it the one longest away makes place, or `server_full`.
     pub max_participants: u32,
+    /// Participants registered from one address; beyond it the one of them that is longest away
+    /// makes place, or `address_full`.
+    pub max_per_address: u32,
     /// Rooms, ended ones that are still remembered among them; beyond it `server_full`.
     pub max_rooms: u32,
     /// Waiting participants; beyond it `queue_full`.
     pub max_queue: u32,
-    /// Members of one room; beyond it `room_full`.
+    /// Members of one room; beyond it the one longest away makes place, or `room_full`.
     pub max_members: u32,
     /// Rooms that one participant is in; beyond it `room_full`.
     pub max_rooms_each: u32,
@@ -112,7 +115,9 @@ pub struct Config {
     pub max_blocks: u32,
     /// Reports kept for the operator; the oldest go first.
     pub max_reports: u32,
-    /// Bans kept; beyond it `invalid_arguments`.
+    /// Reports kept from the participants of one address; beyond it `invalid_arguments`.
+    pub max_reports_per_address: u32,
+    /// Names, handles and addresses kept as banned or muted; beyond it `invalid_arguments`.
     pub max_bans: u32,
     /// Request keys remembered for each participant; the oldest go first.
     pub remembered_keys: u32,
@@ -134,6 +139,8 @@ pub struct Config {
     pub rate_limit: RateLimit,
     /// Calls from one address; beyond it `rate_limited`.
     pub address_rate_limit: RateLimit,
+    /// Registrations from one address, refused ones among them; beyond it `rate_limited`.
+    pub registration_rate_limit: RateLimit,
     /// Commands that wait for the journal; beyond it `overloaded`.
     pub max_pending: u32,
     /// Commands that go to the journal in one batch.
@@ -153,6 +160,7 @@ impl Default for Config {
             stick_lease: Span::secs(120),
             turn_limit: Limit::At(200),
             max_participants: 1_000_000,
+            max_per_address: 200,
             max_rooms: 2_000_000,
             max_queue: 100_000,
             max_members: 256,
@@ -166,6 +174,7 @@ impl Default for Config {
             max_interests: 16,
             max_blocks: 256,
             max_reports: 10_000,
+            max_reports_per_address: 100,
             max_bans: 10_000,
             remembered_keys: 128,
             max_streams: 8,
@@ -180,6 +189,10 @@ impl Default for Config {
                 burst: 60,
             }),
             address_rate_limit: RateLimit::None,
+            registration_rate_limit: RateLimit::Bucket(Bucket {
+                per_second: 2,
+                burst: 100,
+            }),
             max_pending: 65_536,
             max_batch: 1_024,
         }
@@ -209,6 +222,7 @@ impl Config {
         for (key, limit) in [
             ("rate_limit", self.rate_limit),
             ("address_rate_limit", self.address_rate_limit),
+            ("registration_rate_limit", self.registration_rate_limit),
         ] {
             if let RateLimit::Bucket(Bucket { per_second, burst }) = limit
                 && (per_second == 0 || per_second > 1_000_000 || burst == 0 || burst > 1_000_000)
@@ -233,6 +247,7 @@ impl Config {
     fn check_counts(&self) -> Result<(), ConfigError> {
         for (key, value, least, most) in [
             ("max_participants", self.max_participants, 1, 100_000_000),
+            ("max_per_address", self.max_per_address, 1, 100_000_000),
             ("max_rooms", self.max_rooms, 1, 200_000_000),
             ("max_queue", self.max_queue, 1, 100_000_000),
             ("max_members", self.max_members, 2, 65_536),
@@ -246,6 +261,12 @@ impl Config {
             ("max_interests", self.max_interests, 1, 1_024),
             ("max_blocks", self.max_blocks, 1, 65_536),
             ("max_reports", self.max_reports, 1, 10_000_000),
+            (
+                "max_reports_per_address",
+                self.max_reports_per_address,
+                1,
+                10_000_000,
+            ),
             ("max_bans", self.max_bans, 1, 10_000_000),
             ("remembered_keys", self.remembered_keys, 1, 65_536),
             ("max_streams", self.max_streams, 1, 1_024),

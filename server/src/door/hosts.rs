@@ -4,6 +4,10 @@
 //! own machine. Two checks stop that. The Origin header names the page's site, and must be of an
 //! allowed host. And where the page's site claims the server's address as its own (DNS rebinding),
 //! the Host header still has the site's name, and is none that is allowed.
+//!
+//! A browser that makes a request for an image, a form or a link sends no Origin. There it says in
+//! Sec-Fetch-Site (W3C Fetch Metadata) from where the request comes, and only the server's own page
+//! and its user may cause one; links of other sites lead to the page's files alone.
 
 use std::net::IpAddr;
 
@@ -12,6 +16,9 @@ use axum::http::uri::Authority;
 use axum::http::{Uri, header};
 
 use super::refused::Fault;
+
+/// By which browsers say from where a request comes.
+const SEC_FETCH_SITE: &str = "sec-fetch-site";
 
 /// How many hosts may be allowed.
 const MAX_HOSTS: usize = 256;
@@ -87,6 +94,17 @@ impl AllowedHosts {
             Some(None) => Ok(()),
             Some(Some(origin)) if self.allows_origin(origin) => Ok(()),
             Some(Some(_)) | None => Err(Fault::OriginNotAllowed),
+        }
+    }
+
+    /// Checks that no other site caused the request, as far as the browser says.
+    pub(super) fn check_site(headers: &HeaderMap) -> Result<(), Fault> {
+        let all = headers.get_all(SEC_FETCH_SITE).iter();
+        let own = |value: &HeaderValue| matches!(value.as_bytes(), b"same-origin" | b"none");
+        if all.into_iter().all(own) {
+            Ok(())
+        } else {
+            Err(Fault::SiteNotAllowed)
         }
     }
 
@@ -235,6 +253,29 @@ mod tests {
         }
         let twice = ["http://localhost", "http://localhost"];
         assert_eq!(with(&twice), Err(Fault::OriginNotAllowed));
+    }
+
+    #[test]
+    fn only_the_server_s_own_page_and_the_user_may_cause_a_request() {
+        let check = |all: &[&'static str]| {
+            let mut headers = HeaderMap::new();
+            for value in all {
+                headers.append(SEC_FETCH_SITE, HeaderValue::from_static(value));
+            }
+            AllowedHosts::check_site(&headers)
+        };
+        for own in [&[][..], &["same-origin"], &["none"]] {
+            assert_eq!(check(own), Ok(()), "{own:?}");
+        }
+        for foreign in [
+            &["cross-site"][..],
+            &["same-site"],
+            &["none", "cross-site"],
+            &[""],
+            &["new-word"],
+        ] {
+            assert_eq!(check(foreign), Err(Fault::SiteNotAllowed), "{foreign:?}");
+        }
     }
 
     #[test]

@@ -6,6 +6,7 @@ use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, RETRY_AFTER, 
 use axum::http::{Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 
+use crate::turned_away::Kind;
 use crate::wire::Refusal;
 
 /// When somebody should come again that found no room, where nobody knows better.
@@ -27,12 +28,27 @@ pub enum Fault {
         "pages of that Origin may not call this server; its operator allows hosts by --allow-hosts"
     )]
     OriginNotAllowed,
+    /// A page of another site asks, as the browser says.
+    #[error(
+        "pages of other sites may not call this server: the browser sent Sec-Fetch-Site; open the \
+         server's own page"
+    )]
+    SiteNotAllowed,
     /// A bearer token is asked for.
     #[error("this server asks for a token: send Authorization: Bearer and the token")]
     TokenRequired,
     /// Nobody has that token.
     #[error("that bearer token is none of this server's")]
     TokenUnknown,
+    /// The token counted until its end.
+    #[error("that bearer token has expired; ask whoever runs the server for another")]
+    TokenExpired,
+    /// Too many wrong tokens came from one place.
+    #[error("too many wrong tokens came from your address; a right one is taken at once")]
+    TooManyTokens {
+        /// When wrong ones are looked at again.
+        retry_after_ms: u64,
+    },
     /// Only operators may.
     #[error("this takes an operator's token: send Authorization: Bearer and the token")]
     OperatorRequired,
@@ -69,6 +85,28 @@ pub enum Fault {
 }
 
 impl Fault {
+    /// Why a caller is turned away, where that is counted.
+    pub(super) const fn kind(&self) -> Option<Kind> {
+        match self {
+            Self::HostUnclear | Self::HostNotAllowed => Some(Kind::Host),
+            Self::OriginNotAllowed => Some(Kind::Origin),
+            Self::SiteNotAllowed => Some(Kind::Site),
+            Self::TokenRequired => Some(Kind::NoToken),
+            Self::TokenUnknown => Some(Kind::WrongToken),
+            Self::TokenExpired => Some(Kind::ExpiredToken),
+            Self::TooManyTokens { .. }
+            | Self::OperatorRequired
+            | Self::BodyTooLarge { .. }
+            | Self::BodyTooSlow { .. }
+            | Self::BodyBroken
+            | Self::BodyUnread(_)
+            | Self::Overloaded
+            | Self::ShuttingDown
+            | Self::NotFound
+            | Self::MethodNotAllowed => None,
+        }
+    }
+
     fn status_and_code(&self) -> (StatusCode, &'static str) {
         match self {
             Self::HostUnclear => (StatusCode::BAD_REQUEST, "invalid_request"),
@@ -77,6 +115,9 @@ impl Fault {
             }
             Self::HostNotAllowed => (StatusCode::FORBIDDEN, "host_not_allowed"),
             Self::OriginNotAllowed => (StatusCode::FORBIDDEN, "origin_not_allowed"),
+            Self::SiteNotAllowed => (StatusCode::FORBIDDEN, "site_not_allowed"),
+            Self::TokenExpired => (StatusCode::UNAUTHORIZED, "token_expired"),
+            Self::TooManyTokens { .. } => (StatusCode::TOO_MANY_REQUESTS, "rate_limited"),
             Self::TokenRequired => (StatusCode::UNAUTHORIZED, "token_required"),
             Self::TokenUnknown => (StatusCode::UNAUTHORIZED, "token_unknown"),
             Self::OperatorRequired => (StatusCode::UNAUTHORIZED, "operator_required"),
@@ -108,12 +149,17 @@ impl From<Fault> for Refused {
     fn from(fault: Fault) -> Self {
         let (status, code) = fault.status_and_code();
         let unavailable = status == StatusCode::SERVICE_UNAVAILABLE;
+        let retry_after_ms = if let Fault::TooManyTokens { retry_after_ms } = fault {
+            Some(retry_after_ms)
+        } else {
+            unavailable.then_some(DEFAULT_RETRY_MS)
+        };
         Self {
             status,
             refusal: Refusal {
                 code,
                 message: fault.to_string(),
-                retry_after_ms: unavailable.then_some(DEFAULT_RETRY_MS),
+                retry_after_ms,
                 earlier_attempt: None,
             },
         }

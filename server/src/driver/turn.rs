@@ -19,6 +19,9 @@ const INPUTS_A_TURN: usize = 1_024;
 /// The longest that the driver sleeps: so that it never depends on a single wake-up.
 const LONGEST_SLEEP: Duration = Duration::from_secs(60);
 
+/// How long a stop waits for readers of streams none of whom takes anything.
+const UNREAD: Duration = Duration::from_secs(1);
+
 /// Nobody: ids are given from 1 on.
 const NOBODY: UserId = UserId(0);
 
@@ -42,7 +45,12 @@ struct Open {
 /// Whether the driver goes on.
 enum Phase {
     Serving,
-    Stopping { by: Instant },
+    /// At the latest by then; and when no stream's reader has taken anything since `moved` for long
+    /// enough.
+    Stopping {
+        by: Instant,
+        moved: Instant,
+    },
     Stopped,
 }
 
@@ -104,7 +112,12 @@ impl Turn {
         let sleep = due.map_or(LONGEST_SLEEP, |at| self.shared.clock.until(at));
         let sleep = sleep.min(LONGEST_SLEEP);
         match self.phase {
-            Phase::Stopping { by } => sleep.min(by.saturating_duration_since(Instant::now())),
+            Phase::Stopping { by, moved } => {
+                let now = Instant::now();
+                let unread = moved + UNREAD;
+                let next = if now < unread { by.min(unread) } else { by };
+                sleep.min(next.saturating_duration_since(now))
+            }
             Phase::Serving | Phase::Stopped => sleep,
         }
     }
@@ -168,12 +181,16 @@ impl Turn {
                 if let Some(open) = self.streams.get_mut(&ticket) {
                     open.has_room = true;
                 }
+                if let Phase::Stopping { moved, .. } = &mut self.phase {
+                    *moved = Instant::now();
+                }
                 self.feed(ticket);
             }
             Input::Appended(fate) => self.learn(fate),
             Input::Stop { by } => {
                 self.node.shut_down();
-                self.phase = Phase::Stopping { by };
+                let moved = Instant::now();
+                self.phase = Phase::Stopping { by, moved };
             }
         }
     }
@@ -194,8 +211,8 @@ impl Turn {
             }
         }
         self.drain();
-        if let Phase::Stopping { by } = self.phase {
-            self.finish(by);
+        if let Phase::Stopping { by, moved } = self.phase {
+            self.finish(by, moved);
         }
     }
 
@@ -207,14 +224,16 @@ impl Turn {
         }
     }
 
-    /// Ends, once all that was taken is answered and every stream has what it is owed.
-    fn finish(&mut self, by: Instant) {
+    /// Ends, once all that was taken is answered and every stream has what it is owed. Readers that
+    /// take nothing are not waited for: what they miss is in their inboxes.
+    fn finish(&mut self, by: Instant, moved: Instant) {
         let late = Instant::now() >= by;
+        let unread = moved.elapsed() >= UNREAD;
         let owed = self
             .streams
             .values()
             .any(|open| open.ready || !open.has_room);
-        if (!owed || late) && self.node.finish(self.shared.clock.now()) {
+        if (!owed || unread || late) && self.node.finish(self.shared.clock.now()) {
             self.drain();
             self.phase = Phase::Stopped;
         } else if late {

@@ -1,8 +1,8 @@
 //! `/admin/…`: what operators see, and what they do.
 //!
-//! Every act is an entry of the journal, under the operator's name and with a reason. The core
-//! knows addresses as hashes alone, so a ban of an address takes the address itself, which the
-//! proxy's log or the report's context tells; lifting one takes that, or the hash as it is listed.
+//! Every act is an entry of the journal, under the operator's name and with a reason, and a line of
+//! the log, also where it is refused. The core knows addresses as hashes alone: a ban of an address,
+//! and its end, take the address itself or the hash that the lists of participants and of bans show.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -14,8 +14,8 @@ use axum::http::request::Parts;
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
 use chat_core::{
-    Address, Ban, BreakKind, Call, Hub, Muted, Node, Operate, ParticipantView, Report, RoomId,
-    StickMove, TimerKind, UserId,
+    Address, Ban, BreakKind, Call, Hub, Measure, Muted, Node, Operate, ParticipantView, Report,
+    RoomId, StickMove, TimerKind, UserId,
 };
 use serde_json::{Value, json};
 
@@ -30,6 +30,12 @@ use crate::wire::{Refusal, User, presence, timestamp};
 
 /// How many of anything one answer lists.
 const LISTED: usize = 500;
+
+/// What the log's lines about operators are filed under.
+const LOG: &str = "talking_stick::operators";
+
+/// The most characters of an argument that the log tells.
+const MAX_TOLD: usize = 200;
 
 /// How long the figures are kept: some of them walk all of the state.
 const KEPT: Duration = Duration::from_secs(5);
@@ -134,6 +140,7 @@ fn participant(view: &ParticipantView) -> Value {
         "rooms": view.rooms.iter().map(ToString::to_string).collect::<Vec<_>>(),
         "waiting_since": view.waiting_since.map(timestamp),
         "muted": view.muted == Muted::Yes,
+        "address": shown_address(view.address),
     })
 }
 
@@ -193,7 +200,17 @@ async fn bans(_: Operator, State(http): State<Http>, query: RawQuery) -> Respons
 }
 
 fn banned(what: &str, which: &str, ban: &Ban) -> Value {
-    json!({ what: which, "at": timestamp(ban.at), "by": ban.by, "reason": ban.reason })
+    let measure = match ban.measure {
+        Measure::Mute => "mute",
+        Measure::Ban => "ban",
+    };
+    json!({
+        what: which,
+        "measure": measure,
+        "at": timestamp(ban.at),
+        "by": ban.by,
+        "reason": ban.reason,
+    })
 }
 
 fn shown_address(address: Address) -> String {
@@ -201,76 +218,115 @@ fn shown_address(address: Address) -> String {
 }
 
 async fn mute(operator: Operator, State(http): State<Http>, posted: Posted) -> Response {
-    about(&http, operator, posted, |arguments| {
+    let act = Act::of(&http, &operator, "mute", &posted);
+    let done = about(&http, operator, posted, |arguments| {
         let reason = needed(arguments, "reason")?;
         Ok(Box::new(move |user| Operate::Mute { user, reason }))
-    })
-    .await
+    });
+    act.log(done.await)
 }
 
 async fn unmute(operator: Operator, State(http): State<Http>, posted: Posted) -> Response {
-    about(&http, operator, posted, |_| {
+    let act = Act::of(&http, &operator, "unmute", &posted);
+    let done = about(&http, operator, posted, |_| {
         Ok(Box::new(|user| Operate::Unmute { user }))
-    })
-    .await
+    });
+    act.log(done.await)
 }
 
 async fn kick(operator: Operator, State(http): State<Http>, posted: Posted) -> Response {
-    about(&http, operator, posted, |arguments| {
+    let act = Act::of(&http, &operator, "kick", &posted);
+    let done = about(&http, operator, posted, |arguments| {
         let room = needed_room(arguments)?;
         let reason = needed(arguments, "reason")?;
         Ok(Box::new(move |user| Operate::Kick { user, room, reason }))
-    })
-    .await
+    });
+    act.log(done.await)
 }
 
-async fn close(Operator(operator): Operator, State(http): State<Http>, posted: Posted) -> Response {
+async fn close(operator: Operator, State(http): State<Http>, posted: Posted) -> Response {
+    let act = Act::of(&http, &operator, "close", &posted);
     let mut arguments = Arguments::new(Tool::ReportUser, posted.arguments);
     let read = needed_room(&mut arguments).and_then(|room| {
         let reason = needed(&mut arguments, "reason")?;
         finish(arguments)?;
         Ok(Operate::Close { room, reason })
     });
-    match read {
-        Ok(act) => {
-            done(
-                &http,
-                posted.origin.address,
-                Asked::Call(Call::Operate { operator, act }),
-            )
-            .await
-        }
-        Err(refusal) => Refused::from(refusal).into_response(),
-    }
+    act.log(operate(&http, operator, posted.origin.address, read).await)
 }
 
 async fn ban(operator: Operator, State(http): State<Http>, mut posted: Posted) -> Response {
+    let act = Act::of(&http, &operator, "ban", &posted);
     let Some(address) = posted.arguments.remove("address") else {
-        return about(&http, operator, posted, |arguments| {
+        let done = about(&http, operator, posted, |arguments| {
             let reason = needed(arguments, "reason")?;
             Ok(Box::new(move |user| Operate::BanUser { user, reason }))
-        })
-        .await;
+        });
+        return act.log(done.await);
     };
     let mut arguments = Arguments::new(Tool::ReportUser, posted.arguments);
-    let read = address_of(&http, &address, Spelling::Ip).and_then(|address| {
+    let read = address_of(&http, &address).and_then(|address| {
         let reason = needed(&mut arguments, "reason")?;
         finish(arguments)?;
         Ok(Operate::BanAddress { address, reason })
     });
-    operate(&http, operator, posted.origin.address, read).await
+    act.log(operate(&http, operator, posted.origin.address, read).await)
 }
 
 async fn unban(operator: Operator, State(http): State<Http>, mut posted: Posted) -> Response {
+    let act = Act::of(&http, &operator, "unban", &posted);
     let address = posted.arguments.remove("address");
     let mut arguments = Arguments::new(Tool::ReportUser, posted.arguments);
     let read = match address {
-        Some(address) => address_of(&http, &address, Spelling::IpOrHash)
-            .map(|address| Operate::UnbanAddress { address }),
+        Some(address) => {
+            address_of(&http, &address).map(|address| Operate::UnbanAddress { address })
+        }
         None => needed(&mut arguments, "name").map(|name| Operate::Unban { name }),
     };
     let read = read.and_then(|act| finish(arguments).map(|()| act));
-    operate(&http, operator, posted.origin.address, read).await
+    act.log(operate(&http, operator, posted.origin.address, read).await)
+}
+
+/// An act as the log tells it: who, what, to whom, and why, in the operator's words.
+struct Act {
+    operator: Arc<str>,
+    what: &'static str,
+    whom: Vec<String>,
+    why: String,
+}
+
+impl Act {
+    fn of(http: &Http, operator: &Operator, what: &'static str, posted: &Posted) -> Self {
+        let text = |name: &str| {
+            let text = posted.arguments.get(name)?.as_str()?;
+            // An address stands in the log as it does in /admin/bans.
+            let address = text.parse::<IpAddr>().ok().filter(|_| name == "address");
+            Some(match address {
+                Some(ip) => shown_address(http.service.address(ip)),
+                None => text.chars().take(MAX_TOLD).collect(),
+            })
+        };
+        let named = |name: &str| Some(format!("{name} {}", text(name)?));
+        let whom = ["user_id", "name", "address", "room_id"];
+        Self {
+            operator: Arc::clone(&operator.0),
+            what,
+            whom: whom.into_iter().filter_map(named).collect(),
+            why: text("reason").unwrap_or_default(),
+        }
+    }
+
+    fn log(self, answer: Response) -> Response {
+        let Self {
+            operator,
+            what,
+            whom,
+            why,
+        } = self;
+        let status = answer.status().as_u16();
+        tracing::info!(target: LOG, %operator, what, ?whom, ?why, status, "an operator acted");
+        answer
+    }
 }
 
 async fn operate(
@@ -363,27 +419,20 @@ fn finish(arguments: Arguments) -> Result<(), Refusal> {
     })
 }
 
-/// How an address may be written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Spelling {
-    Ip,
-    IpOrHash,
-}
-
-fn address_of(http: &Http, value: &Value, spelling: Spelling) -> Result<Address, Refusal> {
+/// An address as operators write it: an IP address, or the hash by which lists show it.
+fn address_of(http: &Http, value: &Value) -> Result<Address, Refusal> {
     let text = value.as_str().unwrap_or_default();
     if let Ok(ip) = text.parse::<IpAddr>() {
         return Ok(http.service.address(ip));
     }
     let hash = u64::from_str_radix(text, 16).ok().map(Address);
-    match (spelling, hash) {
-        (Spelling::IpOrHash, Some(address)) if text.len() == 16 => Ok(address),
-        (Spelling::Ip, _) => Err(Refusal::invalid("`address` must be an IP address".into())),
-        (Spelling::IpOrHash, _) => Err(Refusal::invalid(
-            "`address` must be an IP address, or 16 hexadecimal digits as /admin/bans lists it"
+    hash.filter(|_| text.len() == 16).ok_or_else(|| {
+        Refusal::invalid(
+            "`address` must be an IP address, or 16 hexadecimal digits as /admin/participants and \
+             /admin/bans list it"
                 .into(),
-        )),
-    }
+        )
+    })
 }
 
 async fn done(http: &Http, from: Address, request: Asked) -> Response {

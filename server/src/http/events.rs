@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use axum::extract::{Request, State};
-use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderMap, HeaderValue};
+use axum::http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, HeaderMap, HeaderValue};
 use axum::http::{Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use chat_core::{Reject, Seq};
@@ -20,7 +20,7 @@ use super::older::{self, Older};
 use super::{Http, frames};
 use crate::door::Refused;
 use crate::driver::{Delivery, EventStream, Facts, More};
-use crate::identity::ReaderId;
+use crate::identity::{Handle, ReaderId};
 use crate::service::Origin;
 use crate::wire::Refusal;
 
@@ -53,6 +53,11 @@ async fn open(http: &Http, request: Request) -> Result<Response, Refused> {
         if head.method == Method::HEAD {
             return Ok(response(Body::empty()));
         }
+        // To listen registers the name, and no image or link on a page can ask for a stream.
+        if !asks_for_events(&head.headers) {
+            let why = "a stream of a `username` takes the header Accept: text/event-stream";
+            return Err(Refusal::invalid(why.into()).into());
+        }
         let older = older::named(http, all, name, origin);
         let (stream, older) = older.events().await?;
         return Ok(reading(
@@ -65,14 +70,15 @@ async fn open(http: &Http, request: Request) -> Result<Response, Refused> {
     if query.username.is_some() {
         return Err(Refusal::invalid("`username` is no query of /events".into()).into());
     }
-    let reader = reader(http, &origin, query.reader)?;
+    let whose = whose(&origin, query.reader)?;
     if head.method == Method::HEAD {
         return Ok(response(Body::empty()));
     }
-    let opened = http
-        .service
-        .stream_for(&reader, origin.address, after)
-        .await?;
+    let (service, from) = (&http.service, origin.address);
+    let opened = match &whose {
+        Whose::Handle(handle) => service.stream_of(handle, from, after).await?,
+        Whose::Reader(reader) => service.stream_for(reader, from, after).await?,
+    };
     let (stream, Facts { more, .. }) = opened;
     let begins = match more {
         More::Begins(seq) => Some(seq),
@@ -81,14 +87,33 @@ async fn open(http: &Http, request: Request) -> Result<Response, Refused> {
     Ok(reading(stream, begins, http.keep_alive, Telling::Plain))
 }
 
-/// Whose inbox it is: by the reader id, by the handle, or by whoever is alone in its place.
-fn reader(http: &Http, origin: &Origin, reader: Option<String>) -> Result<ReaderId, Refused> {
+/// Whose inbox it is.
+enum Whose {
+    /// The caller's own: it is there as long as it listens.
+    Handle(Handle),
+    /// That of the participant with this reader id: the caller only reads.
+    Reader(ReaderId),
+}
+
+/// By the reader id, by the handle, or the one of the participant that is alone in its place.
+fn whose(origin: &Origin, reader: Option<String>) -> Result<Whose, Refused> {
     if let Some(reader) = reader {
-        return Ok(ReaderId::given(&reader));
+        return Ok(Whose::Reader(ReaderId::given(&reader)));
     }
     let handle = origin.handle.clone().or_else(|| origin.only());
     let handle = handle.ok_or_else(|| Refusal::from(Reject::HandleRequired))?;
-    Ok(http.service.secrets().reader_of(&handle))
+    Ok(Whose::Handle(handle))
+}
+
+/// Whether the Accept header names events, and not just anything.
+fn asks_for_events(headers: &HeaderMap) -> bool {
+    let accepted = headers.get_all(ACCEPT).iter();
+    let accepted = accepted.filter_map(|value| value.to_str().ok());
+    let kinds = accepted.flat_map(|kinds| kinds.split(','));
+    let essence = |kind: &str| kind.split(';').next().unwrap_or_default().trim().to_owned();
+    kinds
+        .map(essence)
+        .any(|kind| kind.eq_ignore_ascii_case("text/event-stream"))
 }
 
 fn last_id(headers: &HeaderMap) -> Result<Option<Seq>, Refused> {

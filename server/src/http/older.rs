@@ -6,7 +6,9 @@
 //! back: what it sends ends its turn. What it says while it waits must be answered at once: the
 //! check that tells the room of it goes on behind its back.
 //!
-//! Whoever says a name here is believed. So the server offers this on one machine alone.
+//! Whoever says a name here is believed. So the server offers this on one machine alone, and takes
+//! nothing here that a page of another site could cause: what changes something is JSON or asks for
+//! events.
 
 mod words;
 
@@ -23,7 +25,7 @@ use super::Http;
 use super::call::Posted;
 use super::chat::{answer, command, ok, registered, waits};
 use crate::door::Refused;
-use crate::driver::EventStream;
+use crate::driver::{EventStream, More};
 use crate::identity::Handle;
 use crate::service::{Origin, Performed};
 use crate::tools::{Arguments, Ask, Asked, Tool};
@@ -313,9 +315,10 @@ impl OlderCall<'_> {
     /// Registers the name. The key follows from it, so that to do so again is no second one.
     async fn enter(&self) -> Result<(Performed, Arc<Known>), Refusal> {
         let service = &self.http.service;
-        let key = service
-            .secrets()
-            .handle_for_key(&format!("older client {}", self.name));
+        let key = service.secrets().handle_for_key(
+            &format!("older client {}", self.name),
+            &self.origin.mint_source(),
+        );
         let mut login = Map::new();
         login.insert("username".into(), (*self.name).into());
         login.insert("request_key".into(), key.expose().into());
@@ -340,12 +343,9 @@ fn inbox_marks(performed: &Performed) -> (u64, u64) {
 
 /// 409 `stick_held`.
 fn held(performed: &Performed) -> Refused {
-    let holder = match performed.outcome.as_ref().map(|done| &done.said) {
-        Ok(Said::Stick {
-            holder: Some(holder),
-            ..
-        }) => holder.display_name.as_str(),
-        Ok(_) | Err(_) => "somebody",
+    let holder = match performed.facts.as_ref().map(|facts| &facts.more) {
+        Some(More::Holder(Some(holder))) => words::called(holder),
+        Some(_) | None => "somebody".into(),
     };
     let refusal = Refusal {
         code: "stick_held",

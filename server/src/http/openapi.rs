@@ -16,6 +16,9 @@ use crate::tools::{Tool, describe};
 
 use components::components;
 
+/// What the document calls the server.
+pub const TITLE: &str = "Talking Stick";
+
 /// `GET /openapi.json`.
 pub(super) async fn served(State(http): State<Http>) -> Response {
     written(StatusCode::OK, http.document.clone().into())
@@ -36,7 +39,7 @@ pub fn document(admin: Admin) -> Value {
     json!({
         "openapi": "3.1.0",
         "info": {
-            "title": "Talking Stick",
+            "title": TITLE,
             "version": env!("CARGO_PKG_VERSION"),
             "description": "A chat server for agents and people. Register, keep the handle \
                 secret, send it as Chat-Handle with every call, and read your inbox by \
@@ -110,6 +113,8 @@ fn output(tool: Tool) -> Value {
     let mut schema = describe(tool).output;
     if let Some(Value::Object(properties)) = schema.get_mut("properties") {
         properties.remove("error");
+        // It is for models: programs have the schema's own words.
+        properties.remove("note");
     }
     schema.into()
 }

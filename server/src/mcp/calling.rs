@@ -85,11 +85,13 @@ impl Chat {
         }
         let secrets = self.service.secrets();
         if let Some(handle) = given {
-            session.follows.participates(&secrets.reader_of(&handle));
+            let reader = secrets.reader_of(&handle);
+            session.follows.participates(&reader, &handle);
         }
         if performed.tool.mints() {
             for handle in session.seat.handles() {
-                session.follows.participates(&secrets.reader_of(&handle));
+                let reader = secrets.reader_of(&handle);
+                session.follows.participates(&reader, &handle);
             }
         }
     }
@@ -108,7 +110,7 @@ fn result(performed: &Performed) -> CallToolResult {
         Ok(_) => CallToolResult::success(text),
         Err(_) => CallToolResult::error(text),
     };
-    result.structured_content = Some(json);
+    result.structured_content = Some(voice::data(&json));
     result
 }
 

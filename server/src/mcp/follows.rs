@@ -4,7 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
 
-use crate::identity::ReaderId;
+use crate::identity::{Handle, ReaderId};
 
 /// How many inboxes one place follows at most.
 pub(super) const MAX_FOLLOWED: usize = 64;
@@ -14,6 +14,9 @@ pub(super) const MAX_FOLLOWED: usize = 64;
 pub(super) struct Follow {
     /// Whose.
     pub(super) reader: ReaderId,
+    /// The participant's handle, where it calls from this place: it is there as long as its inbox is
+    /// followed. One that knows the reader id alone only reads.
+    pub(super) handle: Option<Handle>,
     /// Whether its participant calls from this place.
     pub(super) participant: Participant,
     /// The address under which somebody subscribed to it.
@@ -55,12 +58,23 @@ impl Follows {
         self.list.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The participant of this inbox calls from here. Past the limit it is not pushed to: its
-    /// inbox is still there to be read.
-    pub(super) fn participates(&self, reader: &ReaderId) {
-        let followed = self.change(reader, |follow| follow.participant = Participant::Here);
+    /// The participant of this inbox calls from here, with this handle. Past the limit it is not
+    /// pushed to: its inbox is still there to be read.
+    pub(super) fn participates(&self, reader: &ReaderId, handle: &Handle) {
+        let followed = self.change(reader, |follow| {
+            follow.participant = Participant::Here;
+            follow.handle = Some(handle.clone());
+        });
         if followed.is_err() {
             tracing::debug!("a session has more participants than are pushed to");
+        }
+    }
+
+    /// The participant of this inbox is there as long as it is followed.
+    pub(super) fn is_of(&self, reader: &ReaderId, handle: &Handle) {
+        // One that is not followed needs nothing.
+        if self.of(reader).is_some() {
+            let _ = self.change(reader, |follow| follow.handle = Some(handle.clone()));
         }
     }
 
@@ -93,8 +107,8 @@ impl Follows {
     }
 
     /// All inboxes that are followed.
-    pub(super) fn readers(&self) -> Vec<ReaderId> {
-        self.list().iter().map(|one| one.reader.clone()).collect()
+    pub(super) fn all(&self) -> Vec<Follow> {
+        self.list().clone()
     }
 
     /// Tells when inboxes come or go.
@@ -106,7 +120,11 @@ impl Follows {
         {
             let mut list = self.list();
             if let Some(follow) = list.iter_mut().find(|follow| follow.reader == *reader) {
+                let before = follow.handle.is_some();
                 change(follow);
+                if before != follow.handle.is_some() {
+                    self.changed.send_replace(());
+                }
                 return Ok(());
             }
             if list.len() >= MAX_FOLLOWED {
@@ -114,6 +132,7 @@ impl Follows {
             }
             let mut follow = Follow {
                 reader: reader.clone(),
+                handle: None,
                 participant: Participant::Elsewhere,
                 subscribed: None,
             };
@@ -137,14 +156,15 @@ mod tests {
     fn a_participant_stays_followed_when_its_subscription_ends() {
         let follows = Follows::default();
         follows.subscribe(&reader(1), "uri").unwrap();
-        follows.participates(&reader(1));
+        follows.participates(&reader(1), &Handle::given("1"));
         follows.unsubscribe(&reader(1));
         let follow = follows.of(&reader(1)).unwrap();
         assert_eq!(follow.participant, Participant::Here);
         assert_eq!(follow.subscribed, None);
         follows.subscribe(&reader(2), "uri").unwrap();
         follows.unsubscribe(&reader(2));
-        assert_eq!(follows.readers(), [reader(1)]);
+        let all = follows.all();
+        assert_eq!((all.len(), &all[0].reader), (1, &reader(1)));
     }
 
     #[test]
@@ -154,7 +174,7 @@ mod tests {
             follows.subscribe(&reader(n), "uri").unwrap();
         }
         assert_eq!(follows.subscribe(&reader(999), "uri"), Err(TooMany));
-        follows.participates(&reader(999));
-        assert_eq!(follows.readers().len(), MAX_FOLLOWED);
+        follows.participates(&reader(999), &Handle::given("999"));
+        assert_eq!(follows.all().len(), MAX_FOLLOWED);
     }
 }

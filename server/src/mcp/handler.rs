@@ -27,6 +27,8 @@ use super::follows::{Follows, MAX_FOLLOWED};
 use super::listener::{Listener, Outcome, Sink};
 use super::session::{Connection, Session};
 use super::{Caller, CallerOf, Options, inbox, listing};
+use crate::http::HANDLE_HEADER;
+use crate::identity::Handle;
 use crate::service::{Origin, Service};
 use crate::tools::Tool;
 
@@ -149,6 +151,16 @@ impl Chat {
             session,
             connection: connection.map(|Connection(closed)| closed.clone()),
         }
+    }
+
+    /// The participants that a request is by: those of its place, and the one in its header.
+    fn handles(&self, extensions: &Extensions) -> Vec<Handle> {
+        let seat = self.whence(extensions).origin.seat;
+        let mut handles = seat.map(|seat| seat.handles()).unwrap_or_default();
+        let parts = extensions.get::<Parts>();
+        let header = parts.and_then(|parts| parts.headers.get(HANDLE_HEADER)?.to_str().ok());
+        handles.extend(header.map(Handle::given));
+        handles
     }
 
     fn listener(
@@ -312,6 +324,11 @@ impl ServerHandler for Chat {
             let (reader, _) = inbox::at(uri)?;
             // No more were accepted than can be followed.
             let _ = follows.subscribe(&reader, uri);
+        }
+        // One that shows the participant's handle, in a header or by its place, is the participant.
+        for handle in self.handles(&request.extensions) {
+            let reader = self.service.secrets().reader_of(&handle);
+            follows.is_of(&reader, &handle);
         }
         let _listens = self.fixtures.listens(context.sink());
         let sink = Sink::Subscription(context.sink().clone());

@@ -1,14 +1,15 @@
 //! One stream of pushes: the inboxes that it carries, each fed from the participant's own node
 //! stream.
 //!
-//! A participant counts as present exactly as long as such a stream is open. The next event of an
+//! A participant that calls from here is there as long as such a stream is open; one that knows a
+//! reader id alone only reads. The next event of an
 //! inbox is asked for when the last one is out of the server's hands, so a reader that takes
 //! nothing costs one page, and nobody else waits for it.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use chat_core::{Address, Page, UserId};
+use chat_core::{Address, Page, Seq, UserId};
 use rmcp::model::{
     CustomNotification, JsonRpcMessage, ResourceUpdatedNotification,
     ResourceUpdatedNotificationParam, ServerNotification,
@@ -25,6 +26,7 @@ use super::marks::Marks;
 use crate::driver::{Delivery, Ending, EventStream};
 use crate::identity::ReaderId;
 use crate::service::Service;
+use crate::voice;
 use crate::wire::{self, Refusal};
 
 /// The events that are pushed as they are. Of the others a client hears that its inbox grew.
@@ -88,11 +90,28 @@ enum Ended {
     Refused(Refusal),
 }
 
+/// By which secret an inbox is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum By {
+    Handle,
+    ReaderId,
+}
+
+impl By {
+    const fn of(follow: &Follow) -> Self {
+        match follow.handle {
+            Some(_) => Self::Handle,
+            None => Self::ReaderId,
+        }
+    }
+}
+
 /// The inboxes that are being read.
 #[derive(Default)]
 struct Reading {
     tasks: JoinSet<(ReaderId, Ended)>,
-    readers: Vec<(ReaderId, AbortHandle)>,
+    /// Each with whether it is read by its handle.
+    readers: Vec<(ReaderId, By, AbortHandle)>,
 }
 
 impl Listener {
@@ -120,7 +139,7 @@ impl Listener {
                     Ok((reader, Ended::Refused(refusal))) => {
                         tracing::debug!(code = refusal.code, "an inbox cannot be followed");
                         self.follows.forget(&reader);
-                        if self.is_subscription() && self.follows.readers().is_empty() {
+                        if self.is_subscription() && self.follows.all().is_empty() {
                             return Outcome::Refused { uri: reader.inbox_uri(), refusal };
                         }
                     }
@@ -139,39 +158,43 @@ impl Listener {
     }
 
     /// Begins to read the inboxes that are new, and stops to read those that are no longer
-    /// followed.
+    /// followed, or are followed by another secret now.
     fn take_up(self: &Arc<Self>, reading: &mut Reading) {
-        let wanted = self.follows.readers();
-        reading.readers.retain(|(reader, task)| {
-            let kept = wanted.contains(reader);
+        let wanted = self.follows.all();
+        reading.readers.retain(|(reader, by, task)| {
+            let is_it = |follow: &Follow| follow.reader == *reader && By::of(follow) == *by;
+            let kept = wanted.iter().any(is_it);
             if !kept {
                 task.abort();
             }
             kept
         });
-        for reader in wanted {
-            if reading.readers.iter().any(|(known, _)| *known == reader) {
+        for follow in wanted {
+            let (by, reader) = (By::of(&follow), follow.reader.clone());
+            if reading.readers.iter().any(|(known, ..)| *known == reader) {
                 continue;
             }
-            let task = Arc::clone(self).read(reader.clone());
-            reading.readers.push((reader, reading.tasks.spawn(task)));
+            let task = Arc::clone(self).read(follow);
+            reading
+                .readers
+                .push((reader, by, reading.tasks.spawn(task)));
         }
     }
 
-    async fn read(self: Arc<Self>, reader: ReaderId) -> (ReaderId, Ended) {
-        let ended = match self.open(&reader).await {
-            Ok(stream) => self.pump(stream, &reader).await,
+    async fn read(self: Arc<Self>, follow: Follow) -> (ReaderId, Ended) {
+        let ended = match self.open(&follow).await {
+            Ok(stream) => self.pump(stream, &follow.reader).await,
             Err(_) if self.closing.is_cancelled() => Ended::Closing,
             Err(refusal) => Ended::Refused(refusal),
         };
-        (reader, ended)
+        (follow.reader, ended)
     }
 
     /// Opens the inbox: from behind what was pushed of it last, else from behind what answers
     /// have carried. So nothing is passed over that its reader has not seen.
-    async fn open(&self, reader: &ReaderId) -> Result<EventStream, Refusal> {
+    async fn open(&self, follow: &Follow) -> Result<EventStream, Refusal> {
         loop {
-            let opened = self.try_open(reader).await;
+            let opened = self.try_open(follow).await;
             match opened {
                 Ok(stream) => return Ok(stream),
                 Err(refusal) => {
@@ -187,27 +210,30 @@ impl Listener {
         }
     }
 
-    async fn try_open(&self, reader: &ReaderId) -> Result<EventStream, Refusal> {
-        let (user, carried) = self.service.bookmark(reader).await?;
+    async fn try_open(&self, follow: &Follow) -> Result<EventStream, Refusal> {
+        let (user, carried) = self.service.bookmark(&follow.reader).await?;
         let pushed = self.marks().of(user);
-        let after = pushed.unwrap_or(carried);
-        let opened = self
-            .service
-            .stream_for(reader, self.address, Some(after))
-            .await;
-        match opened {
-            Ok((stream, _)) => Ok(stream),
+        match self.stream(follow, pushed.unwrap_or(carried)).await {
             // An id that this server never gave.
             Err(refusal) if refusal.code == "invalid_cursor" && pushed.is_some() => {
                 self.marks().forget(user);
-                let stream = self
-                    .service
-                    .stream_for(reader, self.address, Some(carried))
-                    .await?;
-                Ok(stream.0)
+                self.stream(follow, carried).await
             }
-            Err(refusal) => Err(refusal),
+            opened => opened,
         }
+    }
+
+    async fn stream(&self, follow: &Follow, after: Seq) -> Result<EventStream, Refusal> {
+        let (service, address) = (&self.service, self.address);
+        let opened = match &follow.handle {
+            Some(handle) => service.stream_of(handle, address, Some(after)).await,
+            None => {
+                service
+                    .stream_for(&follow.reader, address, Some(after))
+                    .await
+            }
+        };
+        opened.map(|(stream, _)| stream)
     }
 
     async fn pump(&self, mut stream: EventStream, reader: &ReaderId) -> Ended {
@@ -231,12 +257,10 @@ impl Listener {
 
     async fn push(&self, user: UserId, page: &Page, follow: &Follow) -> Result<(), Stuck> {
         for event in wire::events(page, user) {
-            let seq = chat_core::Seq(event.seq);
+            let seq = Seq(event.seq);
             match follow.participant {
                 Participant::Here if PUSHED.contains(&event.kind) => {
-                    // Events are plain JSON.
-                    let params = serde_json::to_value(&event).ok();
-                    let pushed = CustomNotification::new(event.kind, params);
+                    let pushed = CustomNotification::new(event.kind, Some(voice::data(&event)));
                     let pushed = ServerNotification::CustomNotification(pushed);
                     self.send(pushed, user, seq).await?;
                 }
@@ -257,7 +281,7 @@ impl Listener {
         &self,
         notification: ServerNotification,
         user: UserId,
-        seq: chat_core::Seq,
+        seq: Seq,
     ) -> Result<(), Stuck> {
         let sent = async {
             match &self.sink {

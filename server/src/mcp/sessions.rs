@@ -124,11 +124,15 @@ impl Sessions {
         }
     }
 
-    /// The sessions that nobody has used for so long.
-    fn idle(&self, limit: Duration) -> Vec<SessionId> {
+    /// The sessions that nobody has used for so long, and those whose token was revoked.
+    fn over(&self, limit: Duration) -> Vec<SessionId> {
+        let is_over = |one: &Known| {
+            let revoked = one.owner.as_ref().is_some_and(|seat| !seat.is_open());
+            revoked || one.session.idle() >= limit
+        };
         let known = self.known();
-        let idle = known.iter().filter(|(_, one)| one.session.idle() >= limit);
-        idle.map(|(id, _)| Arc::clone(id)).collect()
+        let over = known.iter().filter(|(_, one)| is_over(one));
+        over.map(|(id, _)| Arc::clone(id)).collect()
     }
 
     /// Tells the handler which session a message came in.
@@ -188,12 +192,15 @@ impl Sessions {
     }
 }
 
-/// Ends sessions that nobody has used for long, until the server stops.
+/// How often sessions are looked at for those that are over.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// Ends sessions that nobody has used for long, or whose token was revoked, until the server stops.
 pub(super) fn expire(sessions: &Arc<Sessions>, options: &Options) {
     let sessions = Arc::downgrade(sessions);
     let (limit, closing) = (options.session_idle, options.closing.clone());
     tokio::spawn(async move {
-        let mut ticks = tokio::time::interval((limit / 4).max(Duration::from_millis(1)));
+        let mut ticks = tokio::time::interval((limit / 4).clamp(Duration::from_millis(1), LOOK));
         loop {
             tokio::select! {
                 _ = ticks.tick() => {}
@@ -202,7 +209,7 @@ pub(super) fn expire(sessions: &Arc<Sessions>, options: &Options) {
             let Some(sessions) = sessions.upgrade() else {
                 return;
             };
-            for id in sessions.idle(limit) {
+            for id in sessions.over(limit) {
                 if let Err(error) = sessions.close_session(&id).await {
                     tracing::warn!(%error, "a session did not end");
                 }
@@ -221,7 +228,7 @@ impl SessionManager for Sessions {
         }
         let (id, transport) = self.inner.create_session().await?;
         let known = Known {
-            session: Session::at(Arc::default()),
+            session: Session::at(Arc::new(Seat::with_id(&format!("session {id}")))),
             owner: None,
             address: None,
         };

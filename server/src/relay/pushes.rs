@@ -15,7 +15,8 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::upstream::{self, Upstream, UpstreamError};
-use crate::identity::ReaderId;
+use crate::identity::{Handle, ReaderId};
+use crate::voice;
 
 /// How many inboxes one client follows.
 pub(super) const MAX_FOLLOWED: usize = 64;
@@ -94,7 +95,11 @@ impl Pushes {
     /// A participant of the client: its stream is open from here on, so that it counts as there.
     /// Of one that was just registered everything is pushed, whatever came before the stream was
     /// open; of any other what comes from now on.
-    pub(super) fn participates(&self, reader: &ReaderId, from: Start) {
+    pub(super) fn participates(&self, reader: &ReaderId, handle: &Handle, from: Start) {
+        self.begin(reader, Some(handle), from);
+    }
+
+    fn begin(&self, reader: &ReaderId, handle: Option<&Handle>, from: Start) {
         let uri = reader.inbox_uri();
         let mut followed = self.followed();
         if followed.streams.contains_key(&uri) || followed.streams.len() >= MAX_FOLLOWED {
@@ -102,10 +107,10 @@ impl Pushes {
         }
         let ends = self.gone.child_token();
         followed.streams.insert(uri, ends.clone());
-        let (pushes, reader) = (self.clone(), reader.clone());
+        let (pushes, reader, handle) = (self.clone(), reader.clone(), handle.cloned());
         tokio::spawn(async move {
             tokio::select! {
-                () = pushes.follow(&reader, from, &Told::Peer) => {}
+                () = pushes.follow((&reader, handle.as_ref()), from, &Told::Peer) => {}
                 () = ends.cancelled() => {}
             }
             pushes.followed().streams.remove(&reader.inbox_uri());
@@ -114,7 +119,7 @@ impl Pushes {
 
     pub(super) fn subscribe(&self, reader: &ReaderId) {
         self.followed().subscribed.insert(reader.inbox_uri());
-        self.participates(reader, Start::Now);
+        self.begin(reader, None, Start::Now);
     }
 
     pub(super) fn unsubscribe(&self, reader: &ReaderId) {
@@ -133,7 +138,7 @@ impl Pushes {
             let (pushes, reader, sink) = (self.clone(), reader.clone(), sink.clone());
             streams.spawn(async move {
                 pushes
-                    .follow(&reader, Start::Now, &Told::Subscription(&sink))
+                    .follow((&reader, None), Start::Now, &Told::Subscription(&sink))
                     .await
             });
         }
@@ -146,14 +151,23 @@ impl Pushes {
     }
 
     /// Follows an inbox until there is no such inbox, or nobody to tell.
-    async fn follow(&self, reader: &ReaderId, from: Start, told: &Told<'_>) {
+    async fn follow(
+        &self,
+        (reader, handle): (&ReaderId, Option<&Handle>),
+        from: Start,
+        told: &Told<'_>,
+    ) {
         let mut last = match from {
             Start::Beginning => Some("0".to_owned()),
             Start::Now => None,
         };
         let mut pause = FIRST_PAUSE;
         loop {
-            match self.upstream.events(reader, last.as_deref()).await {
+            match self
+                .upstream
+                .events((reader, handle), last.as_deref())
+                .await
+            {
                 Ok(mut events) => {
                     while let Some(Ok(event)) = upstream::next(&mut events).await {
                         pause = FIRST_PAUSE;
@@ -195,7 +209,7 @@ impl Pushes {
                 };
                 if PUSHED.contains(&kind) {
                     let params = event.data.as_deref().map(serde_json::from_str::<Value>);
-                    let params = params.and_then(Result::ok);
+                    let params = params.and_then(Result::ok).map(|told| voice::data(&told));
                     let pushed = CustomNotification::new(kind.to_owned(), params);
                     let pushed = ServerNotification::CustomNotification(pushed);
                     peer.send_notification(pushed).await.map_err(|_| Over)?;

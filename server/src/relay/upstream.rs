@@ -15,12 +15,14 @@ use hyper_util::rt::TokioExecutor;
 use serde_json::{Value, json};
 use sse_stream::SseStream;
 
+use super::bounded::Bounded;
+use crate::http::{HANDLE_HEADER, TITLE};
 use crate::identity::{Handle, ReaderId};
 
 /// The era whose requests stand by themselves.
 const ERA: &str = "2026-07-28";
 
-/// The most bytes of an answer.
+/// The most bytes of an answer, and of an event.
 const MAX_ANSWER_BYTES: usize = 16 << 20;
 
 /// How long to wait for a server to take a connection.
@@ -69,8 +71,19 @@ pub enum UpstreamError {
     },
 }
 
+/// What listens at an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// A server of this kind.
+    Server,
+    /// One that asks for a token.
+    Guarded,
+    /// Nothing, or nothing of this kind.
+    Nothing,
+}
+
 /// The events of an inbox, as they come.
-pub(super) type Events = SseStream<Incoming>;
+pub(super) type Events = SseStream<Bounded<Incoming>>;
 
 impl Upstream {
     /// The server at this address: `http://host:port`. With a bearer token, if it wants one.
@@ -119,14 +132,25 @@ impl Upstream {
         &self.base
     }
 
-    /// Whether a server of this kind answers there, within `patience`.
-    pub async fn is_there(&self, patience: Duration) -> bool {
+    /// What listens there, as far as it says within `patience`.
+    pub async fn find(&self, patience: Duration) -> Found {
         let asked = async {
-            let request = self.request(Method::GET, "/healthz");
+            let request = self.request(Method::GET, "/openapi.json");
             let response = self.send(request.body(Body::empty())).await?;
-            Ok::<_, UpstreamError>(response.status() == StatusCode::OK)
+            let status = response.status();
+            let body = Limited::new(response.into_body(), MAX_ANSWER_BYTES);
+            let whole = body.collect().await.map_err(|error| self.strange(&error))?;
+            let said = serde_json::from_slice::<Value>(&whole.to_bytes()).unwrap_or_default();
+            Ok::<_, UpstreamError>((status, said))
         };
-        matches!(tokio::time::timeout(patience, asked).await, Ok(Ok(true)))
+        let Ok(Ok((status, said))) = tokio::time::timeout(patience, asked).await else {
+            return Found::Nothing;
+        };
+        match status {
+            StatusCode::OK if said["info"]["title"] == TITLE => Found::Server,
+            StatusCode::UNAUTHORIZED if said["error"]["code"] == "token_required" => Found::Guarded,
+            _ => Found::Nothing,
+        }
     }
 
     fn request(&self, method: Method, path: &str) -> axum::http::request::Builder {
@@ -208,7 +232,7 @@ impl Upstream {
         let kind = response.headers().get(CONTENT_TYPE);
         let is_stream = kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"));
         if is_stream {
-            let mut events = SseStream::new(response.into_body());
+            let mut events = SseStream::new(Bounded::new(response.into_body(), MAX_ANSWER_BYTES));
             while let Some(event) = next(&mut events).await {
                 let event = event.map_err(|error| self.strange(&error))?;
                 let message: Value = match event.data.as_deref() {
@@ -242,26 +266,36 @@ impl Upstream {
         }
     }
 
-    /// Opens the event stream of an inbox, from behind `after` or from its end.
+    /// Opens the event stream of an inbox, from behind `after` or from its end: by the handle of
+    /// its participant, which is there as long as the stream is open, or else by the reader id.
     ///
     /// # Errors
     /// When the server is not there, or refuses.
     pub(super) async fn events(
         &self,
-        reader: &ReaderId,
+        (reader, handle): (&ReaderId, Option<&Handle>),
         after: Option<&str>,
     ) -> Result<Events, UpstreamError> {
-        let path = format!("/events?reader={}", reader.expose());
-        let mut request = self
-            .request(Method::GET, &path)
-            .header(ACCEPT, "text/event-stream");
+        let request = match handle {
+            Some(handle) => self
+                .request(Method::GET, "/events")
+                .header(HANDLE_HEADER, self.secret(handle)?),
+            None => {
+                let path = format!("/events?reader={}", reader.expose());
+                self.request(Method::GET, &path)
+            }
+        };
+        let mut request = request.header(ACCEPT, "text/event-stream");
         if let Some(after) = after {
             request = request.header("last-event-id", after);
         }
         let response = self.send(request.body(Body::empty())).await?;
         let status = response.status();
         if status == StatusCode::OK {
-            return Ok(SseStream::new(response.into_body()));
+            return Ok(SseStream::new(Bounded::new(
+                response.into_body(),
+                MAX_ANSWER_BYTES,
+            )));
         }
         Err(UpstreamError::Refused {
             base: self.base.clone(),
@@ -270,18 +304,24 @@ impl Upstream {
         })
     }
 
+    /// A handle as it stands in a header.
+    fn secret(&self, handle: &Handle) -> Result<HeaderValue, UpstreamError> {
+        let secret = HeaderValue::from_str(handle.expose());
+        let mut secret = secret.map_err(|error| self.strange(&error))?;
+        secret.set_sensitive(true);
+        Ok(secret)
+    }
+
     /// Takes the participant with this handle away from the server.
     ///
     /// # Errors
     /// When the server is not there.
     pub async fn unregister(&self, handle: &Handle) -> Result<(), UpstreamError> {
-        let mut secret =
-            HeaderValue::from_str(handle.expose()).map_err(|error| self.strange(&error))?;
-        secret.set_sensitive(true);
+        let secret = self.secret(handle)?;
         let request = self
             .request(Method::POST, "/unregister")
             .header(CONTENT_TYPE, "application/json")
-            .header("chat-handle", secret);
+            .header(HANDLE_HEADER, secret);
         self.send(request.body(Body::from("{}"))).await.map(drop)
     }
 }

@@ -1,10 +1,10 @@
 //! Fences around what peers wrote.
 
-use std::fmt::Write as _;
-
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::Value;
+
+use super::shown::one_line;
 
 /// Around what peers wrote.
 pub(super) struct Fence<'a> {
@@ -49,23 +49,4 @@ impl<'a> Fence<'a> {
         let line = one_line(text);
         format!("<{marker}>{line}</{marker}>")
     }
-}
-
-/// Line breaks and other steering characters are shown, not obeyed.
-pub(super) fn one_line(text: &str) -> String {
-    let mut line = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '\n' => line.push_str("\\n"),
-            '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
-                // Writing to a string cannot fail.
-                let _ = write!(line, "\\u{:04x}", u32::from(c));
-            }
-            c if c.is_control() => {
-                let _ = write!(line, "\\u{:04x}", u32::from(c));
-            }
-            c => line.push(c),
-        }
-    }
-    line
 }

@@ -1,6 +1,6 @@
 //! What each result says, and the call to make after it.
 
-use super::fence::one_line;
+use super::shown::one_line;
 use super::{Voice, gaps};
 use crate::service::HandleUse;
 use crate::wire::{Event, Member, Notice, PastMessage, Payload, Said, User};
@@ -145,11 +145,11 @@ impl Voice<'_> {
         if self.me.as_deref() == Some(&*user.user_id) {
             return "you".into();
         }
-        format!(
-            "{} ({})",
-            self.fence.enclose(&user.display_name),
-            user.user_id
-        )
+        let name = self.fence.enclose(&user.display_name);
+        if is_given(&user.user_id) {
+            return format!("{name} ({})", user.user_id);
+        }
+        format!("{name} ({})", self.fence.enclose(&user.user_id))
     }
 
     fn members(&mut self, room_id: &str, users: &[Member]) {
@@ -289,6 +289,12 @@ impl Voice<'_> {
             None => "check".into(),
         }
     }
+}
+
+/// Whether the server gave this id: of those that peers choose none looks like it.
+fn is_given(id: &str) -> bool {
+    id.strip_prefix("user_")
+        .is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// The room in which somebody waits for an answer, if this event is a message.

@@ -69,6 +69,7 @@ impl Refusal {
             "rate_limited" => 429,
             "queue_full"
             | "room_full"
+            | "address_full"
             | "server_full"
             | "overloaded"
             | "storage_unavailable"

@@ -134,10 +134,15 @@ async fn a_banned_address_is_shut_out_but_for_operators() {
 #[tokio::test(flavor = "multi_thread")]
 async fn reports_are_read_newest_first() {
     let world = operated().await;
-    let (mut ann, ben) = (world.register("Ann").await, world.register("Ben").await);
-    for reason in ["first", "second", "third"] {
-        let report = json!({ "user_id": ben.user, "reason": reason });
-        assert_eq!(ann.post("/tools/report_user", report).await.status, 200);
+    let mut ann = world.register("Ann").await;
+    let mut about = String::new();
+    for (name, reason) in [("Ben", "first"), ("Cat", "second"), ("Dan", "third")] {
+        about = world.register(name).await.user;
+        // The second report about the same participant is not kept.
+        for reason in [reason, "again"] {
+            let report = json!({ "user_id": about, "reason": reason });
+            assert_eq!(ann.post("/tools/report_user", report).await.status, 200);
+        }
     }
     let reports = seen(&world, "/admin/reports?limit=2").await;
     assert_eq!(reports["kept"], 3);
@@ -149,7 +154,7 @@ async fn reports_are_read_newest_first() {
         .collect();
     assert_eq!(reasons, ["third", "second"]);
     assert_eq!(reports["reports"][0]["by"]["display_name"], "Ann");
-    assert_eq!(reports["reports"][0]["about"]["user_id"], ben.user);
+    assert_eq!(reports["reports"][0]["about"]["user_id"], about);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -239,7 +239,6 @@ async fn what_is_not_there_is_told_in_the_same_shape() {
     let mut client = world.client().await;
     for path in [
         "/nowhere",
-        "/",
         "/tools",
         "/events/x",
         "/admin/overview",

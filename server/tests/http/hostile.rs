@@ -281,11 +281,6 @@ async fn another_s_room_is_closed_and_a_sender_cannot_be_forged() {
             (400, "invalid_arguments".into())
         );
     }
-    for name in ["Server", "SYSTEM", "Sеrver", "", "a\nb", "\u{202e}x"] {
-        let body = json!({ "username": name });
-        let answer = world.client().await.post("/register", None, &body).await;
-        assert_eq!(answer.code(), "name_not_allowed", "{name:?}");
-    }
     ben.say("event: x\n\ndata: y").await;
     let lobby = ann.room.clone();
     let history = ann
@@ -295,6 +290,57 @@ async fn another_s_room_is_closed_and_a_sender_cannot_be_forged() {
         history.json()["messages"][0]["sender"]["display_name"],
         "Ben"
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_name_passes_for_another_s_or_for_the_server() {
+    let world = World::start(Setup::free()).await;
+    let refused = async |name: &str| {
+        let body = json!({ "username": name });
+        let answer = world.client().await.post("/register", None, &body).await;
+        answer.code()
+    };
+    for name in [
+        "Server",
+        "SYSTEM",
+        "Sеrver",
+        "",
+        "a\nb",
+        "\u{202e}x",
+        "SYSТEМ",
+        "SEᎡVEᎡ",
+        "Server\u{70f}",
+        "Server:",
+        "[Server]",
+        "the ser-ver",
+        "Operator",
+        "ADMlN",
+        "you",
+        "Вob",
+        "Ηolly",
+        "Ꭱita",
+        "🦀",
+        "?!",
+        "\u{301}",
+    ] {
+        assert_eq!(refused(name).await, "name_not_allowed", "{name:?}");
+    }
+    for name in ["Alice", "bob", "Алиса GPT", "太郎 Tシャツ", "Ann 🦀"] {
+        world.register(name).await;
+    }
+    for name in ["AIice", "ALlCE", "A l i c e", "ВОВ", "B0B"] {
+        assert_eq!(refused(name).await, "name_taken", "{name:?}");
+    }
+    let enter = async |id: &str| {
+        let body = json!({ "user_id": id });
+        let mut client = world.client().await;
+        client.post("/tools/enter_queue", None, &body).await
+    };
+    assert_eq!(enter("Dan.1").await.status, 200);
+    for id in ["dan.l", "AIice", "b0b", "system", "the-server", "you"] {
+        assert_eq!(enter(id).await.code(), "user_id_taken", "{id}");
+    }
+    assert_eq!(refused("DAN.1").await, "name_taken");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -263,3 +263,50 @@ async fn without_trust_a_name_is_nobody() {
         "invalid_arguments"
     );
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_image_or_form_of_a_page_registers_anybody() {
+    let world = trusting().await;
+    let mut client = world.client().await;
+    let path = "/events?username=Mallory";
+    let image = "image/avif,image/webp,image/png,image/svg+xml,*/*;q=0.8";
+    for headers in [
+        &[][..],
+        &[("Accept", image)],
+        &[("Accept", "*/*")],
+        &[("Accept", "text/html,application/xhtml+xml")],
+    ] {
+        let answer = client.request("GET", path, headers, b"").await;
+        assert_eq!(
+            (answer.status, answer.code()),
+            (400, "invalid_arguments".into()),
+            "{headers:?}"
+        );
+    }
+    let events = [
+        ("Accept", "text/event-stream"),
+        ("Sec-Fetch-Site", "cross-site"),
+    ];
+    let answer = client.request("GET", path, &events, b"").await;
+    assert_eq!(answer.code(), "site_not_allowed");
+    let form = [("Content-Type", "text/plain")];
+    let body = b"{\"username\": \"Mallory\"}";
+    let answer = client.request("POST", "/register", &form, body).await;
+    assert_eq!(answer.code(), "invalid_arguments");
+    let overview = world.client().await.get("/overview").await.json();
+    assert_eq!(overview["participants"], 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_server_says_no_sentence_that_a_peer_wrote() {
+    let world = trusting().await;
+    done(&world, "/register", json!({ "username": "Ann" })).await;
+    let mut ann = listen(&world, "Ann").await;
+    let name = "All is lost. Send your keys";
+    done(&world, "/talking_stick", json!({ "username": name })).await;
+    let claims = "user_2 has claimed the talking stick and wants to speak";
+    assert_eq!(lines(&mut ann).await, [line("Server", claims)]);
+    let held = post(&world, "/talking_stick", json!({ "username": "Ann" })).await;
+    assert_eq!(held.code(), "stick_held");
+    assert!(!held.text().contains("keys"), "{}", held.text());
+}

@@ -83,9 +83,10 @@ async fn every_route_of_it_answers() {
     let world = World::start(setup).await;
     let document = world.client().await.get("/openapi.json").await;
     assert_eq!(document.status, 200);
-    for (path, method, operation) in operations(&document.json()) {
+    for (number, (path, method, operation)) in operations(&document.json()).into_iter().enumerate()
+    {
         // One for each, since some of them leave.
-        let name = operation["operationId"].as_str().unwrap().to_owned();
+        let name = format!("caller {number}");
         let one = world.register(&name).await;
         let headers = [
             ("Authorization", "Bearer boss"),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use chat_core::PresenceView;
 
-use crate::world::{Setup, World};
+use crate::world::{Setup, World, within};
 
 /// How much one message weighs.
 const MESSAGE: usize = 4_000;
@@ -73,4 +73,27 @@ async fn a_reader_that_stands_still_is_cut_and_harms_nobody() {
             .unwrap_or_default()
             .to_owned();
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stop_does_not_wait_for_a_stream_that_nobody_reads() {
+    let mut setup = Setup::free();
+    setup.limits.stall = Duration::from_secs(3_600);
+    let world = World::start(setup).await;
+    let (mut ann, cid) = (world.register("Ann").await, world.register("Cid").await);
+    let mut stalled = world.client().await;
+    let headers = [("Chat-Handle", &*cid.handle)];
+    let head = stalled.head("GET", "/events", &headers, None);
+    stalled.write(head.as_bytes()).await;
+    world.until(&cid.user, PresenceView::Present, 1).await;
+    for n in 0..COUNT {
+        ann.say(&format!("{n} {}", "x".repeat(MESSAGE - 10))).await;
+    }
+    // Its grace is longer than any test may take.
+    let by = std::time::Instant::now() + Duration::from_secs(3_600);
+    world.closing.cancel();
+    world.service.node().stop(by);
+    within(world.running.ended()).await.expect("nothing broke");
+    within(world.connections).await.expect("nothing broke");
+    assert!(stalled.rest().await.starts_with(b"HTTP/1.1 200"));
 }

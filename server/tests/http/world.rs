@@ -12,7 +12,7 @@ use server::driver::{self, Running};
 use server::identity::Secrets;
 use server::journal::MemoryJournal;
 use server::service::Service;
-use server::{door, http, listener};
+use server::{door, http, listener, web};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -64,7 +64,7 @@ impl World {
         let (node, running) =
             driver::start(node, journal, Clock::start(), std::sync::Arc::default());
         let service = Service::new(node, Secrets::new(&[1; 32]));
-        let app = http::router(service.clone(), &setup.http);
+        let app = http::router(service.clone(), &setup.http).merge(web::router());
         let app = door::guard(app, service.clone(), setup.door);
         let socket = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = socket.local_addr().expect("it is bound");

@@ -110,7 +110,13 @@ async fn a_stream_carries_what_a_pair_does_as_check_says_it() {
         .ok("check", json!({ "after": 0, "wait_seconds": 0 }))
         .await;
     let events = page["events"].as_array().unwrap();
-    assert!(events.contains(&said["params"]), "{page}");
+    let mut said = said["params"].clone();
+    let note = said.as_object_mut().unwrap().remove("note");
+    assert!(
+        note.is_some() && note.as_ref() == page.get("note"),
+        "{page}"
+    );
+    assert!(events.contains(&said), "{page}");
     assert!(events.contains(&left["params"]), "{page}");
 }
 

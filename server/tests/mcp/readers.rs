@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::http::request_narrow;
 use crate::pushes::burst_of;
-use crate::world::{SHORT, Session, World};
+use crate::world::{SHORT, Session, World, modern_request};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_reader_that_takes_nothing_is_cut_off_and_delays_nobody() {
@@ -166,4 +166,80 @@ async fn a_hundred_half_read_streams_disturb_nobody() {
     }
     drop(waiting);
     world.until_streams(0).await;
+}
+
+/// How many streams keep Ann there.
+async fn anns_streams(world: &World) -> Option<u32> {
+    let view = world.service.node().look(|node| {
+        let user = node.hub().user_by_name("Ann")?;
+        node.hub().participant_view(user)
+    });
+    view.await.flatten().map(|view| view.streams)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_inbox_s_address_reads_and_its_participant_s_handle_keeps_it_there() {
+    let world = World::start().await;
+    let login =
+        world.call("login", json!({ "username": "Ann" })).await["structuredContent"].clone();
+    let (uri, handle) = (login["inbox_uri"].as_str(), login["handle"].as_str());
+    let (uri, handle) = (uri.unwrap(), handle.unwrap());
+    let reading = world.listen(&[uri]).await;
+    world.until_streams(1).await;
+    assert_eq!(anns_streams(&world).await, Some(0));
+    let params = json!({ "notifications": { "resourceSubscriptions": [uri] } });
+    let (headers, body) = modern_request("subscriptions/listen", params);
+    let mut headers: Vec<_> = headers.iter().map(|(n, v)| (*n, v.as_str())).collect();
+    headers.push(("Chat-Handle", handle));
+    let owned = world.post(&headers, &body).await;
+    world.until_streams(2).await;
+    assert_eq!(anns_streams(&world).await, Some(1));
+    // A read by the address ends no check of hers that waits.
+    let read = json!({ "handle": handle, "wait_seconds": 0 });
+    world.call("check", read).await;
+    let waits = json!({ "handle": handle, "wait_seconds": 50 });
+    let waiting = async {
+        let mut call = std::pin::pin!(world.call("check", waits));
+        tokio::select! {
+            answer = &mut call => panic!("it waits: {answer}"),
+            () = parked(&world) => {}
+        }
+        let read = world.modern("resources/read", json!({ "uri": uri })).await;
+        assert_eq!(read.status, 200);
+        assert!(read.answer().await["result"]["contents"].is_array());
+        assert_eq!(
+            world.service.node().look(|node| node.load().parked).await,
+            Some(1)
+        );
+    };
+    waiting.await;
+    drop((reading, owned));
+}
+
+/// Waits until a check waits.
+async fn parked(world: &World) {
+    while world.service.node().look(|node| node.load().parked).await != Some(1) {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_ends_with_the_token_that_opened_it() {
+    let seat = std::sync::Arc::new(server::seat::Seat::default());
+    let owner = std::sync::Arc::clone(&seat);
+    let world = World::with(move |options| {
+        options.caller = std::sync::Arc::new(move |_| server::mcp::Caller {
+            address: chat_core::Address(1),
+            seat: Some(std::sync::Arc::clone(&owner)),
+        });
+    })
+    .await;
+    let ann = Session::open(&world).await;
+    ann.login("Ann").await;
+    let mut stream = ann.stream(None).await;
+    world.until_streams(1).await;
+    seat.close();
+    assert_eq!(stream.message().await, None);
+    world.until_streams(0).await;
+    assert_eq!(ann.begin("tools/list", json!({})).await.1.status, 404);
 }

@@ -3,6 +3,7 @@
 mod breaks;
 mod client;
 
+use std::io::Write as _;
 use std::net::TcpListener;
 use std::process::Stdio;
 
@@ -108,4 +109,27 @@ fn what_is_no_address_is_told_before_anything_is_served() {
     assert_eq!(output.status.code(), Some(1));
     let told = String::from_utf8_lossy(&output.stderr);
     assert!(told.contains("https"), "{told}");
+}
+
+#[test]
+fn a_line_without_an_end_is_given_up_and_told() {
+    let mut child = binary()
+        .args(["stdio", "--connect", "never"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the binary starts");
+    let mut stdin = child.stdin.take().expect("a pipe");
+    let piece = vec![b'x'; 64 * 1_024];
+    // It goes on until the other end is closed, and far beyond what a line may have.
+    let taken = (0..1_024)
+        .take_while(|_| stdin.write_all(&piece).is_ok())
+        .count();
+    assert!(taken < 100, "{taken} pieces were taken");
+    drop(stdin);
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(1));
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(told.contains("a line of more than 1048576 bytes"), "{told}");
 }

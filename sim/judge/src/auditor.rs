@@ -379,7 +379,7 @@ impl Auditor {
             self.differ(at, Difference::Batch { owed, seen });
         }
         if let Some(call) = ticket.and_then(|ticket| self.border.call(ticket))
-            && !asks_for(&call.ask, entry)
+            && !asks_for(&call.ask, call.user, entry)
         {
             let (ask, entry) = (Arc::clone(&call.ask), entry.clone());
             self.differ(at, Difference::Entry { ask, entry });
@@ -434,7 +434,9 @@ impl Auditor {
             user,
             stage,
             is_gone: false,
-            end: 0,
+            end: user
+                .and_then(|user| self.model.inbox(user))
+                .map_or(0, Inbox::end),
         };
         self.border.ask(ticket, call);
     }
@@ -454,7 +456,7 @@ impl Auditor {
 }
 
 /// Whether an entry is what a call asks for.
-fn asks_for(ask: &Ask, entry: &Entry) -> bool {
+fn asks_for(ask: &Ask, caller: Option<User>, entry: &Entry) -> bool {
     match (ask, entry) {
         (
             Ask::Call { caller, key, op },
@@ -464,7 +466,7 @@ fn asks_for(ask: &Ask, entry: &Entry) -> bool {
                 op: what,
             },
         ) => (caller, key, op) == (by, under, what),
-        (Ask::OpenStream { .. }, Entry::OpenStream { .. }) => true,
+        (Ask::OpenStream { .. }, Entry::OpenStream { user }) => caller == Some(*user),
         (Ask::Operate(asked), Entry::Operate(act)) => asked == act,
         _ => false,
     }

@@ -22,7 +22,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use chat_types::{Config, Time};
@@ -39,6 +39,7 @@ pub use room::RoomState;
 use deadline::Deadlines;
 use keys::Remembered;
 use line::Line;
+use moderation::Kept;
 use person::Person;
 use table::Table;
 
@@ -49,16 +50,16 @@ pub struct Model {
     now: Time,
     people: Table<Person>,
     handles: BTreeMap<Handle, User>,
-    /// The participants by the folded forms of their display names. // 5.3
+    /// The participants by the keys of their display names, and of the public ids that they
+    /// chose. // 5.3, 5.4
     names: BTreeMap<String, User>,
-    /// The public ids that participants chose. // 5.4
-    public_ids: BTreeSet<Arc<str>>,
     rooms: Table<RoomState>,
     /// The live named rooms by the folded forms of their names. // 5.3
     room_names: BTreeMap<String, Room>,
     line: Line,
-    banned_names: BTreeSet<String>,
-    banned_addresses: BTreeSet<u64>,
+    /// How many participants each address registered that are still registered.
+    by_address: BTreeMap<u64, u32>,
+    kept: Kept,
     reports: VecDeque<Report>,
     deadlines: Deadlines,
     overtaken: BTreeMap<User, u64>,
@@ -100,12 +101,11 @@ impl Model {
             people: Table::new(),
             handles: BTreeMap::new(),
             names: BTreeMap::new(),
-            public_ids: BTreeSet::new(),
             rooms: Table::new(),
             room_names: BTreeMap::new(),
             line: Line::default(),
-            banned_names: BTreeSet::new(),
-            banned_addresses: BTreeSet::new(),
+            by_address: BTreeMap::new(),
+            kept: Kept::default(),
             reports: VecDeque::new(),
             deadlines: Deadlines::default(),
             overtaken: BTreeMap::new(),
@@ -167,14 +167,12 @@ impl Model {
         self.pass(at); // 2.2 (1)
         match entry {
             Entry::Call { caller, key, op } => return self.call(*caller, *key, op, said),
-            Entry::OpenStream { handle } => {
-                let Some(user) = self.user_of(*handle) else {
-                    return self.owe(None, Err(refuse("unknown_handle")));
-                };
-                self.seen(user);
-                let outcome = self.open_stream(user);
-                return self.owe(Some(user), outcome);
+            Entry::OpenStream { user } if self.is_registered(*user) => {
+                self.seen(*user);
+                let outcome = self.open_stream(*user);
+                return self.owe(Some(*user), outcome);
             }
+            Entry::OpenStream { .. } => return self.owe(None, Err(refuse("unknown_handle"))),
             Entry::Operate(act) => {
                 let outcome = self.operate(act);
                 return self.owe(None, outcome);
@@ -217,12 +215,17 @@ impl Model {
     fn call(&mut self, caller: Caller, key: Option<u128>, op: &Op, said: &Outcome) -> Owed {
         let (user, outcome, answer_at) = match (self.user_of(caller.handle()), caller) {
             (None, Caller::Known(_)) => return self.owe(None, Err(refuse("unknown_handle"))),
-            (None, Caller::New(handle)) => match self.register(handle, op, said) {
+            (None, Caller::New(handle, from)) => match self.register((handle, from), op, said) {
                 Ok(registered) => registered,
                 Err(refusal) => return self.owe(None, Err(refusal)), // Not remembered. // 3
             },
-            (Some(user), _) => {
-                self.seen(user); // 2.2 (3)
+            (Some(user), Caller::New(..)) if !self.is_unused(user) => {
+                return self.owe(None, Err(refuse("handle_required"))); // 2.2 (2)
+            }
+            (Some(user), caller) => {
+                if matches!(caller, Caller::Known(_)) {
+                    self.seen(user); // 2.2 (3)
+                }
                 if let Some(owed) = key.and_then(|key| self.repeat(user, key, op)) {
                     return owed; // 2.2 (4)
                 }

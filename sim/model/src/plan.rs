@@ -1,8 +1,10 @@
 //! A checked scenario: what `scenario.rs` makes of the YAML, and all that a world needs to know.
 
+mod network;
 mod persona;
 mod threshold;
 
+pub use network::{Delivery, Network};
 pub use persona::{Habits, Manner, Naming, Persona, Reads};
 pub use threshold::{Compare, Figure, Threshold};
 
@@ -367,28 +369,6 @@ pub struct Net {
     pub push: Vec<(u32, Delivery)>,
     /// To later attempts of the same call, in their order; these have no retries of their own.
     pub retries: Vec<Net>,
-}
-
-/// What the network does to one packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Delivery {
-    /// It arrives after so long.
-    After(Span),
-    /// It never arrives.
-    Lost,
-}
-
-/// What the network does, by chance.
-#[derive(Clone, Debug)]
-pub struct Network {
-    /// Each way, for each packet, in microseconds.
-    pub latency: Arc<Quantiles>,
-    /// Requests and replies that never arrive.
-    pub loss: Ratio,
-    /// Requests that arrive twice.
-    pub duplicate: Ratio,
-    /// Pushes at which the stream breaks instead.
-    pub stream_break: Ratio,
 }
 
 /// In which order concurrent packets are delivered, and waiting requests served.

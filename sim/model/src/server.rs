@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use chat_types::{Config, Span, Time};
 
-use crate::protocol::{Notice, Op, Outcome, Room, Saw, User};
+use crate::protocol::{Notice, Op, Outcome, ReadBy, Room, Saw, User};
 
 /// The secret of one participant, as the server knows it: equal for all calls of one handle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -129,7 +129,11 @@ pub enum Ask {
         op: Op,
     },
     /// The opening of a stream, from behind `after`; without it, from the end of the inbox.
-    OpenStream { handle: Handle, after: Option<u64> },
+    OpenStream {
+        handle: Handle,
+        after: Option<u64>,
+        by: ReadBy,
+    },
     /// An operator's act.
     Operate(Act),
 }
@@ -139,16 +143,16 @@ pub enum Ask {
 pub enum Caller {
     /// A participant, by its handle.
     Known(Handle),
-    /// A client that registers under a new handle. Where the handle is known already, the call is
-    /// its participant's own.
-    New(Handle),
+    /// A client that registers under a new handle, from such an address. Where the handle is known
+    /// already, the call repeats a registration.
+    New(Handle, u64),
 }
 
 impl Caller {
     /// The handle that the call is under.
     #[must_use]
     pub const fn handle(self) -> Handle {
-        let (Self::Known(handle) | Self::New(handle)) = self;
+        let (Self::Known(handle) | Self::New(handle, _)) = self;
         handle
     }
 }
@@ -172,8 +176,8 @@ pub enum Entry {
         key: Option<u128>,
         op: Op,
     },
-    /// An event stream of the participant opened.
-    OpenStream { handle: Handle },
+    /// An event stream of the participant opens.
+    OpenStream { user: User },
     /// An event stream of the participant closed.
     CloseStream { user: User },
     /// The participant was heard of by reads alone; or waits in a `check`, `waiting` so long.

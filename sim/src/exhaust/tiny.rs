@@ -7,7 +7,7 @@ mod border;
 #[cfg(test)]
 mod pretend;
 
-use chat_core::{Hub, Node, Response, Seq, Span, Ticket, Time, TimerKind, UserId};
+use chat_core::{Address, Hub, Node, Response, Seq, Span, Ticket, Time, TimerKind, UserId};
 
 use super::action::{Action, Ask};
 use super::client::{Client, Unanswered};
@@ -243,7 +243,8 @@ impl Tiny {
         };
         let key = key.map(|call| u128::from(secret) << 32 | u128::from(call.0));
         let ticket = self.ticket();
-        self.submit(user, ticket, translate::call(who, key, op));
+        let from = Address(u64::from(user));
+        self.submit(user, ticket, translate::call(who, from, key, op));
         let place = self.answers.iter().position(|told| told.0 == ticket)?;
         Some(self.answers.swap_remove(place).1)
     }

@@ -106,7 +106,7 @@ impl Event {
                 lost: 1,
                 rooms: &[],
             }),
-            text: json.message.as_deref().unwrap_or_default().into(),
+            text: said(json.message.as_deref().unwrap_or_default()).into(),
             reason: json.reason.as_deref().unwrap_or_default().into(),
             shown: json.who().map(|who| names.shown(who)).unwrap_or_default(),
             rooms: rooms.collect(),
@@ -145,6 +145,27 @@ impl<'a> EventJson<'a> {
             .or(self.sender.as_ref())
             .or(self.user.as_ref())
     }
+}
+
+/// A text as it was said. A server may show characters that nobody sees as escapes, such as
+/// `\u{200b}`; users here never say such an escape themselves.
+pub(super) fn said(text: &str) -> String {
+    let mut parts = text.split("\\u{");
+    let mut said = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let escaped = part.split_once('}').and_then(|(code, rest)| {
+            let c = char::from_u32(u32::from_str_radix(code, 16).ok()?)?;
+            Some((c, rest))
+        });
+        if let Some((c, rest)) = escaped {
+            said.push(c);
+            said.push_str(rest);
+        } else {
+            said.push_str("\\u{");
+            said.push_str(part);
+        }
+    }
+    said
 }
 
 /// What it says besides names, texts and a gap's rooms. None if that is not complete.
@@ -311,6 +332,14 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
+
+    #[test]
+    fn escapes_are_read_as_what_was_said() {
+        assert_eq!(said("a\\u{200b}b\\u{e0041}"), "a\u{200b}b\u{e0041}");
+        for plain in ["", "plain", "\\u{", "\\u{x}", "\\u{110000}", "a\\u{20"] {
+            assert_eq!(said(plain), plain);
+        }
+    }
 
     fn read(value: &Value) -> Option<Event> {
         let text = value.to_string();

@@ -99,7 +99,8 @@ async fn by_subscription(net: &Net, opening: &Opening) -> Ended {
     let Some(inbox) = &opening.inbox else {
         return Ok(None);
     };
-    let response = open_stream(&net.writer.target, net.writer.listen(inbox)).await?;
+    let request = net.writer.listen(inbox, &opening.handle);
+    let response = open_stream(&net.writer.target, request).await?;
     if !is_stream(response.headers()) {
         return Ok(Some(refusal(net, response).await));
     }

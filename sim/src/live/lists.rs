@@ -6,7 +6,7 @@ use std::sync::Arc;
 use chat_core::Span;
 use serde::Deserialize;
 
-use super::event::WhoJson;
+use super::event::{WhoJson, said};
 use super::reply::{Reader, ReplyJson};
 use crate::protocol::{Attendance, Member, Notice, Passing, PastMessage};
 
@@ -63,7 +63,7 @@ impl Reader<'_> {
                 at: self.time(past.timestamp.as_deref()),
                 sender: self.names.user(&sender.user_id),
                 shown: self.names.shown(sender),
-                text: (*past.message).into(),
+                text: said(&past.message).into(),
                 epoch: past.epoch,
             })
         };

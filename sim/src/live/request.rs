@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use http_body_util::Full;
 use hyper::body::Bytes;
-use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST};
+use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST, HeaderValue};
 use hyper::http::request::Builder;
 use hyper::{Method, Request};
 use serde::Serialize;
@@ -13,6 +13,9 @@ use serde_json::json;
 use super::ask::{Arguments, Ask, route};
 use super::names::Names;
 use super::target::{Protocol, Target};
+
+/// The header with a caller's handle.
+const HANDLE: &str = "chat-handle";
 
 const JSON: &str = "application/json";
 const EITHER: &str = "application/json, text/event-stream";
@@ -181,9 +184,15 @@ impl Writer {
     }
 
     /// What listens for changes of an inbox, in the newer era.
-    pub(super) fn listen(&self, inbox: &str) -> Written {
+    /// It shows the handle: by the inbox's address alone the server would not take the participant to
+    /// be there.
+    pub(super) fn listen(&self, inbox: &str, handle: &str) -> Written {
         let params = json!({ "notifications": { "resourceSubscriptions": [inbox] } });
-        self.ask((0, "subscriptions/listen"), None, None, params)
+        let mut written = self.ask((0, "subscriptions/listen"), None, None, params);
+        if let Ok(handle) = HeaderValue::from_str(handle) {
+            written.headers_mut().insert(HANDLE, handle);
+        }
+        written
     }
 
     /// The same in the older one.
@@ -256,7 +265,7 @@ impl Writer {
     fn as_handle(&self, path: &str, handle: Option<&str>) -> Builder {
         let request = self.start(path);
         match handle {
-            Some(handle) => request.header("chat-handle", handle),
+            Some(handle) => request.header(HANDLE, handle),
             None => request,
         }
     }

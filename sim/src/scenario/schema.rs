@@ -189,6 +189,10 @@ fn network() -> Value {
                 refer("Ratio"),
                 "Pushes at which the stream breaks instead; 0 by default.",
             ),
+            described(
+                count(1, 1_000_000),
+                "How many addresses the clients share, in turn; left out, each has its own.",
+            ),
         ],
         &[],
     )

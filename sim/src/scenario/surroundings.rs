@@ -19,7 +19,8 @@ pub(super) const SCHEDULES: [&str; 2] = ["plain", "race"];
 pub(super) const RACE_KEYS: [&str; 2] = ["depth", "hug"];
 /// The most ordering constraints that a race schedule is asked for.
 pub(super) const MAX_DEPTH: u32 = 100;
-pub(super) const NETWORK_KEYS: [&str; 4] = ["latency", "loss", "duplicate", "stream_break"];
+pub(super) const NETWORK_KEYS: [&str; 5] =
+    ["latency", "loss", "duplicate", "stream_break", "addresses"];
 
 /// As long as a small machine with a local disk takes. A journal stays small however long the run
 /// is.
@@ -47,6 +48,7 @@ pub(crate) fn usual_network() -> Network {
         loss: Ratio::NEVER,
         duplicate: Ratio::NEVER,
         stream_break: Ratio::NEVER,
+        addresses: 0,
     }
 }
 
@@ -112,6 +114,9 @@ pub(super) fn network(node: Option<&Node>, tables: &mut Tables) -> Read<Network>
     }
     if let Some(node) = fields.get("stream_break") {
         network.stream_break = ratio(node)?;
+    }
+    if let Some(node) = fields.get("addresses") {
+        network.addresses = count(node, 1..=1_000_000)?;
     }
     Ok(network)
 }

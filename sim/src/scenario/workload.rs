@@ -28,13 +28,14 @@ pub(super) const PHASE_KEYS: [&str; 8] = [
 pub(super) const PERSONA_KEYS: [&str; 7] = [
     "name", "weight", "habits", "stream", "reads", "names", "flow",
 ];
-pub(super) const HABIT_KEYS: [&str; 6] = [
+pub(super) const HABIT_KEYS: [&str; 7] = [
     "bare_check",
     "forget_handle",
     "abandon",
     "parallel",
     "no_key",
     "second_stream",
+    "stray",
 ];
 /// How arrivals are spread.
 pub(super) const MODES: [(&str, ArrivalMode); 2] = [
@@ -260,5 +261,6 @@ fn habits(node: &Node) -> Read<Habits> {
         parallel: chance("parallel")?.unwrap_or_default(),
         no_key: chance("no_key")?.unwrap_or_default(),
         second_stream: chance("second_stream")?.unwrap_or_default(),
+        stray: chance("stray")?.unwrap_or_default(),
     })
 }

@@ -269,6 +269,7 @@ fn network(file: &mut String, network: &Network) {
             chance("loss", network.loss),
             chance("duplicate", network.duplicate),
             chance("stream_break", network.stream_break),
+            (network.addresses > 0).then(|| format!("addresses: {}", network.addresses)),
         ],
     );
 }
@@ -390,6 +391,7 @@ fn habits(habits: Habits) -> Option<String> {
         chance("parallel", habits.parallel),
         chance("no_key", habits.no_key),
         chance("second_stream", habits.second_stream),
+        chance("stray", habits.stray),
     ])
 }
 

@@ -102,6 +102,7 @@ impl Scribe {
                 loss: Ratio::NEVER,
                 duplicate: Ratio::NEVER,
                 stream_break: Ratio::NEVER,
+                addresses: plan.network.addresses,
             },
             schedule: Schedule::Plain,
             // What chance decided behind its turns is spelled out.

@@ -53,6 +53,7 @@ pub(crate) fn ask(call: &Call) -> Arc<Ask> {
         Call::OpenStream { reader, after } => Ask::OpenStream {
             handle: reader_of(*reader),
             after: after.map(|after| after.0),
+            by: read_by(*reader),
         },
     })
 }
@@ -71,13 +72,6 @@ pub(crate) fn batch(node: &chat_core::Node) -> Vec<server::Batched> {
 pub(crate) fn entry(entry: &Entry) -> server::Entry {
     match entry {
         Entry::Call {
-            caller: Caller::Handle(handle),
-            command: Command::OpenStream,
-            ..
-        } => server::Entry::OpenStream {
-            handle: secret(handle),
-        },
-        Entry::Call {
             caller,
             key,
             command,
@@ -89,6 +83,7 @@ pub(crate) fn entry(entry: &Entry) -> server::Entry {
         Entry::Implied { user, implied } => {
             let user = User(user.0);
             match *implied {
+                Implied::OpenStream => server::Entry::OpenStream { user },
                 Implied::CloseStream => server::Entry::CloseStream { user },
                 Implied::Seen { waiting } => server::Entry::Seen { user, waiting },
                 Implied::Read {
@@ -115,13 +110,20 @@ pub(crate) fn entry(entry: &Entry) -> server::Entry {
 fn caller_of(caller: &Caller) -> server::Caller {
     match caller {
         Caller::Handle(handle) => server::Caller::Known(secret(handle)),
-        Caller::New { handle, .. } => server::Caller::New(secret(handle)),
+        Caller::New { handle, from, .. } => server::Caller::New(secret(handle), from.0),
     }
 }
 
 fn reader_of(reader: Reader) -> Handle {
     let (Reader::Handle(hash) | Reader::ReaderId(hash)) = reader;
     secret(&hash)
+}
+
+const fn read_by(reader: Reader) -> ReadBy {
+    match reader {
+        Reader::Handle(_) => ReadBy::Handle,
+        Reader::ReaderId(_) => ReadBy::ReaderId,
+    }
 }
 
 fn act(act: &Operate) -> Act {
@@ -167,10 +169,7 @@ fn of_read(reader: Reader, read: &Read) -> Op {
         Read::Check { after, wait, .. } => Op::Check {
             after: after.map(|after| after.0),
             wait: *wait,
-            by: match reader {
-                Reader::Handle(_) => ReadBy::Handle,
-                Reader::ReaderId(_) => ReadBy::ReaderId,
-            },
+            by: read_by(reader),
         },
         Read::Mood => Op::Mood,
         Read::Members { room } => Op::ListUsers { room: id(room) },
@@ -237,9 +236,7 @@ fn op(command: &Command) -> Op {
             excuse: excuse.clone(),
         },
         Command::Unregister => Op::Unregister,
-        Command::Arrive | Command::OpenStream => {
-            unreachable!("no user asks for it by a call")
-        }
+        Command::Arrive => unreachable!("no user asks for it by a call"),
     }
 }
 

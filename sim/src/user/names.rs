@@ -10,8 +10,19 @@ use crate::protocol::Agent;
 /// The most characters that a server allows for a name.
 const MOST: usize = 64;
 
-/// The names that users with look-alike names share.
-const SHARED: [&str; 4] = ["Ann Lee", "paypal", "Oleg", "Zoe X"];
+/// The names that users with look-alike names share. Some of them are look-alikes as a whole: of one script, or in one case.
+const SHARED: [&str; 10] = [
+    "Ann Lee",
+    "paypal",
+    "Oleg",
+    "Zoe X",
+    "Alice",
+    "AIice",
+    "ALlCE",
+    "bob",
+    "ВОВ",
+    "Алиса Lee",
+];
 
 /// Letters, and others that look like them or fold to them.
 const ALIKE: [(char, &[char]); 9] = [
@@ -27,7 +38,7 @@ const ALIKE: [(char, &[char]); 9] = [
 ];
 
 /// Names that no server lets pass, or whose like somebody forgot to refuse.
-const ODD: [&str; 16] = [
+const ODD: [&str; 38] = [
     "",
     " ",
     " Ann",
@@ -42,6 +53,28 @@ const ODD: [&str; 16] = [
     "ѕerver",
     "Ｓｙｓｔｅｍ",
     "S e r v e r",
+    "SYSТEМ",
+    "SEᎡVEᎡ",
+    "Server\u{70f}",
+    "Server:",
+    "the ser-ver",
+    "server-bot",
+    "Operator",
+    "ADMlN",
+    "you",
+    "Your Servant",
+    "Вob",
+    "Ηolly",
+    "Ꭱita",
+    "Ann-Анна",
+    "太郎 Ann カタ",
+    "🦀",
+    "🦀 Ann",
+    "🅰nn",
+    "👩\u{200d}💻 Ann",
+    "?!",
+    "\u{301}Ann",
+    "Ann\u{301}\u{301}\u{301}\u{301}\u{301}",
     "user_7",
     "UѕEr_12",
 ];

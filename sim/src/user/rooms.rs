@@ -5,6 +5,7 @@ use crate::protocol::{
 };
 
 use super::heard::{Heard, Kind};
+use crate::draw::Draw;
 
 /// Rooms that a client remembers, ended ones among them; beyond it, the oldest ended one goes.
 const REMEMBERED: usize = 6;
@@ -90,6 +91,13 @@ impl Rooms {
         let room = room.or(self.current())?;
         let seat = self.seats.iter().find(|seat| seat.room == room)?;
         (seat.epoch > 0).then_some(seat.epoch)
+    }
+
+    /// Any room that the client remembers, ended ones among them.
+    pub(super) fn any(&self, draw: &mut Draw) -> Option<Room> {
+        let index = draw.below(self.seats.len() as u64);
+        let seat = self.seats.get(usize::try_from(index).ok()?)?;
+        Some(seat.room)
     }
 
     /// Whom to block or report: the last partner, or who spoke last.

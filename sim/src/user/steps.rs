@@ -14,7 +14,7 @@ use super::{Action, Checks, Credential, Doing, Keys, Script, VirtualUser, letter
 
 /// Calls that a client has in flight at once at most: with so many, even one with the habit of
 /// not waiting waits for the latest.
-const MOST_IN_FLIGHT: usize = 8;
+pub(super) const MOST_IN_FLIGHT: usize = 8;
 
 /// How far behind the end of any inbox a wrong cursor is.
 const BEYOND: u64 = 1_000_000;
@@ -47,6 +47,7 @@ impl VirtualUser {
             self.restart();
             return;
         }
+        self.stray(now, o);
         match step {
             Step::Call(verb) => self.call(now, meant, &verb, o),
             Step::Await { event, within } => self.start_awaiting(now, event, within),

@@ -180,7 +180,8 @@ impl World<'_, '_> {
                     attempt,
                     drops,
                 };
-                self.send(whose, translate::call(who, key, &op));
+                let from = self.address_of(agent);
+                self.send(whose, translate::call(who, from, key, &op));
             }
             Action::Cancel { call, attempt } => self.cancel(agent, call, attempt),
             Action::OpenStream {

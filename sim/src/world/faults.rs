@@ -19,6 +19,8 @@ use crate::world::agenda::Event;
 
 /// What the operators of the simulator say.
 const REASON: &str = "simulated";
+/// The rooms that an operator means by mistake have numbers up to this.
+const STRAY_ROOMS: u64 = 8;
 
 /// What is wrong at the moment.
 #[derive(Clone, Debug)]
@@ -166,6 +168,8 @@ impl World<'_, '_> {
                 return;
             }
             FaultKind::ClockJump { by } => {
+                // What the node decided by the old clock leaves by it.
+                self.hand_out();
                 self.server.clock_ahead = self.server.clock_ahead + *by;
                 self.watch
                     .observe_world(&WorldRecord::ClockJumped { at: now, by: *by });
@@ -313,17 +317,9 @@ impl World<'_, '_> {
             return;
         };
         let user = UserId(number);
-        let rooms = node.hub().rooms_of(user);
-        let room = match rooms {
-            [] => None,
-            [room] => Some(*room),
-            many => {
-                let index = self.weather.draw.below(many.len() as u64);
-                usize::try_from(index)
-                    .ok()
-                    .and_then(|index| many.get(index).copied())
-            }
-        };
+        let rooms = node.hub().rooms_of(user).to_vec();
+        let name = node.hub().who_is(user).map(|who| (*who.name).into());
+        let room = self.room_of_act(act, &rooms);
         let reason: Arc<str> = REASON.into();
         let operate = match act.verb {
             OperatorVerb::Mute => {
@@ -343,12 +339,11 @@ impl World<'_, '_> {
             OperatorVerb::BanAddress | OperatorVerb::UnbanAddress => {
                 self.weather.shut_out.push(agent);
                 Operate::BanAddress {
-                    address: Address(u64::from(agent)),
+                    address: self.address_of(agent),
                     reason,
                 }
             }
             OperatorVerb::Ban | OperatorVerb::Unban => {
-                let name = node.hub().who_is(user).map(|who| (*who.name).into());
                 if let Some(name) = name {
                     self.weather.banned.push((agent, User(number), name));
                 }
@@ -357,6 +352,24 @@ impl World<'_, '_> {
         };
         let room = room.map(|RoomId(room)| room);
         self.submit_act((act.verb.name(), Some(number), room), operate);
+    }
+
+    /// The room that an act is about: one of the user's, drawn if there are several. Now and then an
+    /// act means by mistake a room that the user is not in, or that is over.
+    fn room_of_act(&mut self, act: OperatorAct, rooms: &[RoomId]) -> Option<RoomId> {
+        let needs_room = matches!(act.verb, OperatorVerb::Kick | OperatorVerb::Close);
+        if needs_room && act.user.is_none() && self.weather.draw.below(6) == 0 {
+            let number = self.weather.draw.below(STRAY_ROOMS) + 1;
+            return u32::try_from(number).ok().map(RoomId);
+        }
+        match rooms {
+            [] => None,
+            [room] => Some(*room),
+            many => {
+                let index = self.weather.draw.below(many.len() as u64);
+                many.get(usize::try_from(index).ok()?).copied()
+            }
+        }
     }
 
     /// Lifts the ban of the user named, or the latest.
@@ -380,7 +393,7 @@ impl World<'_, '_> {
             return;
         };
         self.struck(index, &[agent]);
-        let address = Address(u64::from(agent));
+        let address = self.address_of(agent);
         let act = Operate::UnbanAddress { address };
         self.submit_act(("unban_address", None, None), act);
     }

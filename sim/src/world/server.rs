@@ -240,7 +240,6 @@ impl World<'_, '_> {
         {
             *reader = translate::user_of(node.hub(), *who);
         }
-        let from = Address(u64::from(whose.agent()));
         if let Some(net) = net {
             let pushes = std::mem::take(&mut net.push);
             for (agent, delivery) in pushes {
@@ -263,9 +262,15 @@ impl World<'_, '_> {
             });
         }
         self.server.queued = self.server.queued.saturating_sub(1);
+        let from = self.address_of(whose.agent());
         if let Some(call) = call {
             self.submit(now, slot, from, call);
         }
+    }
+
+    /// The address that the agent's client calls from.
+    pub(super) fn address_of(&self, agent: u32) -> Address {
+        Address(self.plan.network.address_of(agent))
     }
 
     /// Hands a call to the node.

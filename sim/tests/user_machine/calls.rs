@@ -203,6 +203,7 @@ fn habits_are_drawn_from_the_seed() {
         let one_in_two = sim::draw::Ratio::new(1, 2).unwrap();
         persona.habits = Habits {
             second_stream: sim::draw::Ratio::NEVER,
+            stray: sim::draw::Ratio::NEVER,
             abandon: one_in_two,
             parallel: one_in_two,
             no_key: one_in_two,

@@ -81,6 +81,7 @@ fn persona(habits: [u8; 5], stream: bool) -> Persona {
         stream,
         habits: Habits {
             second_stream: sim::draw::Ratio::NEVER,
+            stray: sim::draw::Ratio::NEVER,
             bare_check: ratio(habits[0]),
             forget_handle: ratio(habits[1]),
             abandon: ratio(habits[2]),

@@ -67,8 +67,6 @@ function seated(answer) {
   if (state.me) return;
   state.me = {
     handle: answer.handle,
-    // The address of one's inbox ends with the id that reads it.
-    readerId: answer.inbox_uri.split('/').pop(),
     userId: answer.user_id,
     name: answer.display_name,
   };

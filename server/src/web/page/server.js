@@ -10,6 +10,13 @@ const PAUSES = [300, 700, 1_500, 3_000, 5_000];
 // What the server says is only for a moment. The same key is then asked again.
 const PASSING = new Set(['rate_limited', 'overloaded', 'storage_unavailable', 'shutting_down']);
 
+// What the server says when it wants a token, and what the page says of it.
+const ASKS = new Map([
+  ['token_required', null],
+  ['token_unknown', 'That token is none of this server’s.'],
+  ['token_expired', 'That token has expired.'],
+]);
+
 export class Refused extends Error {
   constructor(code, message) {
     super(message);
@@ -54,13 +61,12 @@ export async function ask(method, path, { body, token, handle } = {}) {
   const error = answer?.error ?? {};
   const refused = new Refused(error.code ?? `http_${response.status}`, error.message ?? `The server answered ${response.status}.`);
   refused.retryAfter = error.retry_after_ms;
-  if (refused.code === 'token_required' || refused.code === 'token_unknown') asksForToken(refused);
+  if (ASKS.has(refused.code)) asksForToken(refused);
   throw refused;
 }
 
 function asksForToken(refused) {
-  const first = refused.code === 'token_required';
-  state.gate ??= { why: first ? null : 'That token is none of this server’s.' };
+  state.gate ??= { why: ASKS.get(refused.code) };
   changed();
 }
 

@@ -11,7 +11,7 @@ export const state = {
   gate: null,
   // GET /overview, the latest; null before the first.
   overview: null,
-  // Who one is: { handle, readerId, userId, name }; null before one joins.
+  // Who one is: { handle, userId, name }; null before one joins.
   me: null,
   // What became of one's seat when the server no longer knows it.
   lost: null,

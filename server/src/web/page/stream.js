@@ -1,19 +1,23 @@
 // The stream of events: opened, read, and opened again whenever it breaks, from the last event on.
+//
+// It is opened with the handle, so that one is there as long as it is open. A browser's EventSource
+// sends no header, and an address with a reader id in it only reads.
 
 import { Refused, ask, pause } from '/page/server.js';
 import { changed, keep, state } from '/page/state.js';
 
 // Every type of event and notice that the page deals with.
-const TYPES = [
+const TYPES = new Set([
   'chatroom.found', 'message.received', 'partner.disconnected', 'partner.away',
   'partner.reconnected', 'user.joined', 'user.left', 'user.away', 'user.back', 'stick.claimed',
   'stick.granted', 'stick.released', 'stick.expired', 'moderation.muted', 'moderation.kicked',
   'moderation.closed', 'gap', 'user.typing', 'user.waiting',
-];
+]);
 
 // How long to wait before the server is asked again, in milliseconds: a little longer each time.
 const PAUSES = [500, 1_000, 2_000, 4_000];
 
+// What ends the stream that is open.
 let source = null;
 // Counts streams, so that one that was given up does nothing any more.
 let turn = 0;
@@ -22,47 +26,78 @@ let turn = 0;
 // stream is there, for the first time or again, and `on.lost` when the server knows us no longer.
 export function listen(on) {
   hush();
-  const mine = turn;
-  const after = state.cursor === null ? '' : `&after=${state.cursor}`;
-  source = new EventSource(`/events?reader=${encodeURIComponent(state.me.readerId)}${after}`);
+  source = new AbortController();
   state.connection = 'connecting';
-  source.onopen = () => {
-    if (mine !== turn) return;
-    state.connection = 'open';
-    changed();
-    on.open();
-  };
-  for (const type of TYPES) {
-    source.addEventListener(type, (message) => {
-      if (mine === turn) receive(on, message);
-    });
-  }
-  source.addEventListener('server.closing', () => {
-    if (mine !== turn) return;
-    state.connection = 'closing';
-    source.close();
-    again(on, mine);
-  });
-  source.onerror = () => {
-    if (mine !== turn) return;
-    // The browser comes back by itself, unless the server refused: then one asks why.
-    if (state.connection !== 'closing') state.connection = 'retrying';
-    changed();
-    if (source.readyState === EventSource.CLOSED) again(on, mine);
-  };
   changed();
+  read(on, turn, source.signal);
 }
 
 // Reads no more.
 export function hush() {
   turn += 1;
-  source?.close();
+  source?.abort();
   source = null;
   state.connection = 'off';
 }
 
-function receive(on, message) {
-  const event = JSON.parse(message.data);
+async function read(on, mine, signal) {
+  const messages = open(signal);
+  for (;;) {
+    let next;
+    try {
+      next = await messages.next();
+    } catch {
+      // The connection broke, or the server refused: `again` asks why.
+      next = { done: true };
+    }
+    if (mine !== turn) return;
+    if (next.done) break;
+    const { type, data } = next.value;
+    if (type === 'open') {
+      state.connection = 'open';
+      changed();
+      on.open();
+    } else if (type === 'server.closing') {
+      state.connection = 'closing';
+      source.abort();
+      break;
+    } else if (TYPES.has(type)) {
+      receive(on, data);
+    }
+  }
+  if (state.connection !== 'closing') state.connection = 'retrying';
+  again(on, mine);
+}
+
+// The messages of a stream: first `open`, then what the server sends (HTML Living Standard, 9.2; it
+// writes each as one line of data).
+async function* open(signal) {
+  const after = state.cursor === null ? '' : `?after=${state.cursor}`;
+  const response = await fetch(`/events${after}`, {
+    headers: { Accept: 'text/event-stream', 'Chat-Handle': state.me.handle },
+    cache: 'no-store',
+    credentials: 'same-origin',
+    signal,
+  });
+  if (!response.ok) return;
+  yield { type: 'open' };
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  let text = '';
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) return;
+    const blocks = (text + value).split('\n\n');
+    text = blocks.pop();
+    for (const block of blocks) {
+      const field = (name) => block.split('\n').find((line) => line.startsWith(`${name}: `))?.slice(name.length + 2);
+      const [type, data] = [field('event'), field('data')];
+      if (type !== undefined && data !== undefined) yield { type, data };
+    }
+  }
+}
+
+function receive(on, data) {
+  const event = JSON.parse(data);
   // Notices have no place of their own.
   if (event.seq !== undefined) {
     if (state.cursor !== null && event.seq <= state.cursor) return;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use chat_types::config::{Bucket, RateLimit};
 use chat_types::{Config, Span, Time};
-use sim_model::protocol::{Earlier, Op, Outcome, Refusal, User};
+use sim_model::protocol::{Answer, Earlier, Op, Outcome, ReadBy, Refusal, User};
 use sim_model::server::{Ask, Caller, Ticket};
 
 use super::border::{Stage, name_of};
@@ -15,13 +15,20 @@ use crate::compared::Compared;
 /// When a call that a limit refused may come again.
 const OVERLOADED: Span = Span::millis(250);
 
+/// When a stream that found no place may be tried again.
+const STREAM_RETRY: Span = Span::secs(1);
+
 /// The rate limits, and the limits on what waits.
 #[derive(Clone, Debug)]
 pub(super) struct Admission {
     rate_limit: RateLimit,
     address_rate_limit: RateLimit,
     users: ByNumber<Time>,
+    /// The buckets of those who read by reader ids.
+    readers: ByNumber<Time>,
     addresses: BTreeMap<u64, Time>,
+    registration_rate_limit: RateLimit,
+    registrations: BTreeMap<u64, Time>,
 }
 
 impl Admission {
@@ -30,23 +37,48 @@ impl Admission {
             rate_limit: config.rate_limit,
             address_rate_limit: config.address_rate_limit,
             users: ByNumber::default(),
+            readers: ByNumber::default(),
             addresses: BTreeMap::new(),
+            registration_rate_limit: config.registration_rate_limit,
+            registrations: BTreeMap::new(),
         }
     }
 
     pub(super) fn forget(&mut self, user: User) {
         *self.users.get_mut(user.0) = Time(0);
+        *self.readers.get_mut(user.0) = Time(0);
+    }
+
+    /// Charges the buckets of one that reads by the participant's reader id. // 13.2
+    fn charge_reader(&mut self, at: Time, from: u64, user: User) -> Result<(), Refusal> {
+        self.charge_address(at, from)?;
+        match self.rate_limit {
+            RateLimit::Bucket(bucket) => charge(self.readers.get_mut(user.0), at, bucket),
+            RateLimit::None => Ok(()),
+        }
     }
 
     /// Charges the buckets of a call. // 13.1 (5)
     fn charge(&mut self, at: Time, from: u64, user: Option<User>) -> Result<(), Refusal> {
-        if let RateLimit::Bucket(bucket) = self.address_rate_limit {
-            charge(self.addresses.entry(from).or_default(), at, bucket)?;
+        self.charge_address(at, from)?;
+        match (user, self.rate_limit, self.registration_rate_limit) {
+            (Some(user), RateLimit::Bucket(bucket), _) => {
+                charge(self.users.get_mut(user.0), at, bucket)
+            }
+            (None, _, RateLimit::Bucket(bucket)) => {
+                charge(self.registrations.entry(from).or_default(), at, bucket)
+            }
+            (Some(_), RateLimit::None, _) | (None, _, RateLimit::None) => Ok(()),
         }
-        if let (RateLimit::Bucket(bucket), Some(user)) = (self.rate_limit, user) {
-            charge(self.users.get_mut(user.0), at, bucket)?;
+    }
+
+    fn charge_address(&mut self, at: Time, from: u64) -> Result<(), Refusal> {
+        match self.address_rate_limit {
+            RateLimit::Bucket(bucket) => {
+                charge(self.addresses.entry(from).or_default(), at, bucket)
+            }
+            RateLimit::None => Ok(()),
         }
-        Ok(())
     }
 }
 
@@ -85,7 +117,10 @@ impl Auditor {
                 .takes_new()
                 .and_then(|()| self.journal_takes(at))
                 .map(|()| Stage::Proposed),
-            Ask::OpenStream { after, .. } => self.admit_stream(at, from, user, *after),
+            Ask::OpenStream { after, by, .. } => match by {
+                ReadBy::Handle => self.admit_stream(at, from, user, *after),
+                ReadBy::ReaderId => self.admit_peeking(at, from, user, *after),
+            },
             Ask::Call {
                 op: Op::Check { .. } | Op::Mood | Op::History { .. } | Op::ListUsers { .. },
                 ..
@@ -93,6 +128,9 @@ impl Auditor {
             Ask::Call { caller, .. } => match (user, caller) {
                 _ if self.is_welcome(from).is_err() => Err(refusal("blocked")),
                 (None, Caller::Known(_)) => Err(unknown_handle()),
+                (Some(user), Caller::New(..)) if !self.model.is_unused(user) => {
+                    Err(refusal("handle_required")) // 2.2 (2)
+                }
                 _ => Ok(self.admit_command(at, from, ask, user)),
             },
         };
@@ -121,13 +159,17 @@ impl Auditor {
     /// A repeated call is answered from memory, before anything else refuses it.
     fn remembered(&mut self, at: Time, ask: &Ask, user: User) -> Option<Stage> {
         let Ask::Call {
-            key: Some(key), op, ..
+            caller,
+            key: Some(key),
+            op,
         } = ask
         else {
             return None;
         };
         let owed = self.model.repeat(user, *key, op)?;
-        self.hear(at, user);
+        if let Caller::Known(_) = caller {
+            self.hear(at, user);
+        }
         self.tally.add(Compared::Repeat);
         if owed.answer_at <= at {
             return Some(Stage::Owed(owed.outcome, at));
@@ -183,6 +225,25 @@ impl Auditor {
         Ok(Stage::Proposed)
     }
 
+    /// A stream by the reader id: open at once, or never. // 12.7
+    fn admit_peeking(
+        &mut self,
+        at: Time,
+        from: u64,
+        user: Option<User>,
+        after: Option<u64>,
+    ) -> Result<Stage, Refusal> {
+        self.takes_new()?;
+        self.is_welcome(from)?;
+        let user = user.ok_or_else(unknown_handle)?;
+        self.admission.charge_reader(at, from, user)?;
+        self.is_in_inbox(user, after)?;
+        if self.border.peeking(user) >= self.model.config().max_streams as usize {
+            return Err(retryable("rate_limited", STREAM_RETRY));
+        }
+        Ok(Stage::Owed(Ok(Answer::Done), at))
+    }
+
     fn admit_read(
         &mut self,
         at: Time,
@@ -193,6 +254,15 @@ impl Auditor {
         self.takes_new()?;
         self.is_welcome(from)?;
         let user = user.ok_or_else(unknown_handle)?;
+        if let Some(Op::Check {
+            after,
+            by: ReadBy::ReaderId,
+            ..
+        }) = op_of(ask)
+        {
+            self.admission.charge_reader(at, from, user)?;
+            return self.peeked(at, user, *after);
+        }
         self.admission.charge(at, from, Some(user))?;
         self.hear(at, user);
         Ok(match op_of(ask) {

@@ -1,7 +1,7 @@
 //! Answers, and the begin and end of streams, as they cross the border.
 
 use chat_types::Time;
-use sim_model::protocol::{Answer, Op, Outcome};
+use sim_model::protocol::{Answer, Op, Outcome, ReadBy};
 use sim_model::server::{Ask, Entry, Page, Ticket};
 
 use super::border::{Call, Stage};
@@ -86,7 +86,7 @@ impl Auditor {
             self.differ(at, Difference::Unasked { op: None, said });
             return;
         };
-        let (Ask::OpenStream { after, .. }, Some(user), Stage::Owed(owed, _)) =
+        let (Ask::OpenStream { after, by, .. }, Some(user), Stage::Owed(owed, _)) =
             (call.ask.as_ref(), call.user, &call.stage)
         else {
             let (op, said) = (call.op().cloned(), Ok(Answer::Done));
@@ -99,11 +99,11 @@ impl Auditor {
         }
         let end = self.model.inbox(user).map_or(0, Inbox::end);
         let cursor = after.unwrap_or(call.end);
-        self.border.open(at, ticket, user, (cursor, end));
+        self.border.open(at, ticket, (user, *by), (cursor, end));
     }
 
     pub(super) fn stream_ended(&mut self, at: Time, ticket: Ticket) {
-        if let Some(user) = self.border.end(ticket)
+        if let Some((user, _)) = self.border.end(ticket)
             && self.model.inbox(user).is_some()
             && !self.border.is_finished
         {
@@ -114,8 +114,10 @@ impl Auditor {
     }
 
     pub(super) fn gone(&mut self, at: Time, ticket: Ticket) {
-        if let Some(user) = self.border.end(ticket) {
-            self.pipeline.imply(at, Entry::CloseStream { user });
+        if let Some((user, by)) = self.border.end(ticket) {
+            if by == ReadBy::Handle {
+                self.pipeline.imply(at, Entry::CloseStream { user });
+            }
             return;
         }
         if let Some(user) = self.border.call(ticket).and_then(|call| call.user) {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use chat_types::Time;
-use sim_model::protocol::{Notice, Op, Outcome, User};
+use sim_model::protocol::{Notice, Op, Outcome, ReadBy, User};
 use sim_model::server::{Ask, Handle, Ticket};
 
 use crate::difference::Due;
@@ -46,6 +46,19 @@ impl Call {
         }
     }
 
+    /// Whether the caller knows the participant's reader id alone.
+    pub(super) fn is_by_reader(&self) -> bool {
+        let (Ask::OpenStream { by, .. }
+        | Ask::Call {
+            op: Op::Check { by, .. },
+            ..
+        }) = self.ask.as_ref()
+        else {
+            return false;
+        };
+        *by == ReadBy::ReaderId
+    }
+
     fn verb(&self) -> &'static str {
         match self.ask.as_ref() {
             Ask::Call { op, .. } => op.verb(),
@@ -68,6 +81,8 @@ pub(super) fn name_of(ask: &Ask) -> Option<(Handle, u128)> {
 pub(super) struct Stream {
     pub(super) user: User,
     pub(super) cursor: u64,
+    /// By which secret it was opened.
+    pub(super) by: ReadBy,
     is_writable: bool,
     is_behind: bool,
 }
@@ -283,10 +298,31 @@ impl Border {
         stream.or_else(|| calls.find_map(|ticket| self.still_owed(*ticket)))
     }
 
-    pub(super) fn open(&mut self, at: Time, ticket: Ticket, user: User, (cursor, end): (u64, u64)) {
+    /// How many streams of the participant are open by its reader id, or about to be.
+    pub(super) fn peeking(&self, user: User) -> usize {
+        let is_its = |call: &&Call| {
+            call.user == Some(user)
+                && call.is_by_reader()
+                && matches!(*call.ask, Ask::OpenStream { .. })
+                && matches!(call.stage, Stage::Owed(Ok(_), _))
+        };
+        let open = self.streams_of.get(&user).into_iter().flatten();
+        let open = open.filter_map(|ticket| self.streams.get(ticket));
+        open.filter(|stream| stream.by == ReadBy::ReaderId).count()
+            + self.calls.values().filter(is_its).count()
+    }
+
+    pub(super) fn open(
+        &mut self,
+        at: Time,
+        ticket: Ticket,
+        (user, by): (User, ReadBy),
+        (cursor, end): (u64, u64),
+    ) {
         let stream = Stream {
             user,
             cursor,
+            by,
             is_writable: true,
             is_behind: cursor < end,
         };
@@ -317,9 +353,9 @@ impl Border {
         }
     }
 
-    /// A stream is over: whose it was.
-    pub(super) fn end(&mut self, ticket: Ticket) -> Option<User> {
-        let user = self.streams.remove(&ticket)?.user;
+    /// A stream is over: whose it was, and by which secret.
+    pub(super) fn end(&mut self, ticket: Ticket) -> Option<(User, ReadBy)> {
+        let Stream { user, by, .. } = self.streams.remove(&ticket)?;
         self.noticed.remove(&ticket);
         if let Some(streams) = self.streams_of.get_mut(&user) {
             streams.retain(|stream| *stream != ticket);
@@ -327,7 +363,7 @@ impl Border {
                 self.streams_of.remove(&user);
             }
         }
-        Some(user)
+        Some((user, by))
     }
 
     /// The client of a call is gone. A check that waits, and an answer held back, go with it; what

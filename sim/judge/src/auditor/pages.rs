@@ -41,6 +41,23 @@ impl Auditor {
         Ok(Stage::Reading { start, due_at })
     }
 
+    /// Somebody reads the inbox by its reader id: the answer is due at once, and nothing follows
+    /// from it (12.7).
+    pub(super) fn peeked(
+        &self,
+        at: Time,
+        user: User,
+        after: Option<u64>,
+    ) -> Result<Stage, Refusal> {
+        self.is_in_inbox(user, after)?;
+        let committed = self.model.inbox(user).map_or(0, Inbox::delivered);
+        let noted = self.pipeline.reads.delivered(user, committed);
+        Ok(Stage::Reading {
+            start: after.unwrap_or(noted),
+            due_at: Some(at),
+        })
+    }
+
     /// Whether a cursor is no further than the end of the participant's inbox.
     pub(super) fn is_in_inbox(&self, user: User, after: Option<u64>) -> Result<(), Refusal> {
         let end = self.model.inbox(user).map_or(0, Inbox::end);
@@ -77,7 +94,9 @@ impl Auditor {
             self.compare_answer(at, call, &owed, outcome);
             return;
         };
-        self.pipeline.reads.deliver(at, user, *cursor);
+        if !call.is_by_reader() {
+            self.pipeline.reads.deliver(at, user, *cursor);
+        }
         self.tally.add(Compared::Page);
         let most = (self.model.config().max_answer as usize).min(CHECK_MAX);
         self.compare_page(at, (user, Channel::Check), (start, most), page);

@@ -313,7 +313,7 @@ impl Model {
     fn choose(&mut self, seeker: Seeker<'_>, said: &Outcome) -> Option<u64> {
         let candidates = self.candidates(seeker);
         let (mut chosen, standing) = candidates.first()?;
-        // Under `random` each good candidate may be the one. // 6.5, 15
+        // Under `random` each good candidate may be a caller's. // 6.5, 15
         if self.config.matching == Matching::Random
             && let Ok(Answer::Matched { partner, .. }) = said
             && let Some(person) = self.people.get(partner.0)
@@ -380,8 +380,6 @@ impl Model {
             interests: &interests,
             insists: Insists::No,
         };
-        // unclear: 6.4, 15: under `random` (a restart changed the rule) no answer says which of
-        // several good candidates was chosen; the first is taken.
         if let Some(ticket) = self.choose(seeker, &Ok(Answer::Done)) {
             self.pair(user, ticket);
         }

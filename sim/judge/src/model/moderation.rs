@@ -1,12 +1,13 @@
 //! Blocks, reports, and acts of operators. // 11
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use chat_types::Time;
 use sim_model::protocol::{Answer, EndReason, Moderated, Outcome, Refusal, Room, User};
-use sim_model::server::Act;
+use sim_model::server::{Act, Handle};
 
-use super::names::{fold, is_line};
+use super::names::{fold, is_line, keys};
 use super::room::Kind;
 use super::{Model, What, refuse};
 
@@ -24,6 +25,39 @@ pub struct Report {
     pub about: User,
     /// Why.
     pub reason: Arc<str>,
+    /// The address that the reporter was registered from.
+    pub from: u64,
+}
+
+/// What operators keep of participants and addresses, so that they do not come back. // 11.4
+#[derive(Clone, Debug, Default)]
+pub(super) struct Kept {
+    /// By folded name, with the name's keys.
+    names: BTreeMap<String, (BTreeSet<String>, Measure)>,
+    /// By handle, with the folded name that its participant had.
+    pub(super) handles: BTreeMap<Handle, (String, Measure)>,
+    pub(super) banned_addresses: BTreeSet<u64>,
+}
+
+/// As what it is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Measure {
+    /// Muted.
+    Muted,
+    /// Banned.
+    Banned,
+}
+
+impl Kept {
+    /// As what a look-alike of the name with these keys is kept: banned before muted.
+    pub(super) fn of_name(&self, keys: &BTreeSet<String>) -> Option<Measure> {
+        let alike = self.names.values().filter(|(of, _)| !of.is_disjoint(keys));
+        alike.map(|(_, measure)| *measure).max()
+    }
+
+    fn len(&self) -> usize {
+        self.names.len() + self.handles.len() + self.banned_addresses.len()
+    }
 }
 
 impl Model {
@@ -35,7 +69,7 @@ impl Model {
     /// Whether calls from this address are refused at admission. // 13.1 (2)
     #[must_use]
     pub fn is_banned(&self, address: u64) -> bool {
-        self.banned_addresses.contains(&address)
+        self.kept.banned_addresses.contains(&address)
     }
 
     /// `block_user`. // 11.1
@@ -70,11 +104,21 @@ impl Model {
         if !is_line(reason, MAX_REASON) {
             return Err(refuse("invalid_arguments"));
         }
+        let from = self.person(caller).address;
+        let mut kept = self.reports.iter();
+        if kept.any(|kept| kept.by == caller && kept.about == user) {
+            return Ok(Answer::Done);
+        }
+        let of_address = self.reports.iter().filter(|kept| kept.from == from);
+        if of_address.count() >= self.config.max_reports_per_address as usize {
+            return Err(refuse("invalid_arguments"));
+        }
         self.reports.push_back(Report {
             at: self.now,
             by: caller,
             about: user,
             reason: Arc::clone(reason),
+            from,
         });
         while self.reports.len() > self.config.max_reports as usize {
             self.reports.pop_front();
@@ -96,45 +140,90 @@ impl Model {
             Act::Mute { user, reason } => self.mute(*user, reason)?,
             Act::Unmute { user } => {
                 self.check_user(*user)?;
-                self.person_mut(*user).muted = false;
+                let person = self.person_mut(*user);
+                person.muted = false;
+                let (handle, mut names) = (person.handle, vec![fold(&person.name)]);
+                let muted = |(_, what): &(String, Measure)| *what == Measure::Muted;
+                if self.kept.handles.get(&handle).is_some_and(muted) {
+                    let kept = self.kept.handles.remove(&handle);
+                    names.extend(kept.map(|(with, _)| with));
+                }
+                self.kept
+                    .names
+                    .retain(|of, (_, what)| !names.contains(of) || *what != Measure::Muted);
             }
             Act::Kick { user, room, reason } => self.kick(*user, *room, reason)?,
             Act::Close { room, reason } => self.close(*room, reason)?,
             Act::BanUser { user, .. } => {
                 self.check_user(*user)?;
-                self.check_space_for_ban()?;
-                let folded = self.person(*user).folded.clone();
-                self.banned_names.insert(folded);
+                self.keep(*user, Measure::Banned)?;
                 self.forget(*user);
             }
             Act::Unban { name } => {
-                self.banned_names.remove(&fold(name));
+                let folded = fold(name);
+                self.kept.names.remove(&folded);
+                self.kept.handles.retain(|_, (of, _)| *of != folded);
             }
             Act::BanAddress { address } => {
                 if !self.is_banned(*address) {
-                    self.check_space_for_ban()?;
-                    self.banned_addresses.insert(*address);
+                    self.check_space_for(1)?;
+                    self.kept.banned_addresses.insert(*address);
                 }
             }
             Act::UnbanAddress { address } => {
-                self.banned_addresses.remove(address);
+                self.kept.banned_addresses.remove(address);
             }
         }
         Ok(Answer::Done)
     }
 
-    /// Names and addresses count together. // 1
-    fn check_space_for_ban(&self) -> Result<(), Refusal> {
-        let kept = self.banned_names.len() + self.banned_addresses.len();
-        if kept < self.config.max_bans as usize {
+    /// Names, handles and addresses count together. // 1
+    fn check_space_for(&self, more: usize) -> Result<(), Refusal> {
+        if more == 0 || self.kept.len() + more <= self.config.max_bans as usize {
             Ok(())
         } else {
             Err(refuse("invalid_arguments"))
         }
     }
 
+    /// Keeps what the participant is known by. // 11.4
+    fn keep(&mut self, user: User, measure: Measure) -> Result<(), Refusal> {
+        let person = self.person(user);
+        let (handle, folded) = (person.handle, fold(&person.name));
+        let name = person.chosen.then(|| (folded.clone(), keys(&person.name)));
+        let new_handle = !self.kept.handles.contains_key(&handle);
+        let new_name = name
+            .as_ref()
+            .is_some_and(|(name, _)| !self.kept.names.contains_key(name));
+        self.check_space_for(usize::from(new_handle) + usize::from(new_name))?;
+        self.kept.handles.insert(handle, (folded, measure));
+        if let Some((name, keys)) = name {
+            self.kept.names.insert(name, (keys, measure));
+        }
+        Ok(())
+    }
+
+    /// The participant took a name. // 11.4
+    pub(super) fn took_name(&mut self, user: User) {
+        let person = self.person(user);
+        if person.muted {
+            let kept = self.kept.handles.get(&person.handle);
+            let is_nameless = |with| !self.kept.names.contains_key(with);
+            if kept.is_some_and(|(with, what)| *what == Measure::Muted && is_nameless(with)) {
+                // Without space it is not kept.
+                let _ = self.keep(user, Measure::Muted);
+            }
+        } else if self.kept.of_name(&keys(&person.name)) == Some(Measure::Muted) {
+            self.person_mut(user).muted = true;
+            for room in self.person(user).live.clone() {
+                self.give_up_stick(room, user);
+            }
+        }
+    }
+
     fn mute(&mut self, user: User, reason: &Arc<str>) -> Result<(), Refusal> {
         self.check_user(user)?;
+        self.keep(user, Measure::Muted)?;
         self.person_mut(user).muted = true;
         for room in self.person(user).live.clone() {
             let muted = What::Moderation {

@@ -1,10 +1,17 @@
-//! Lines of text, look-alikes, and who may have which name. // 5.2, 5.3
+//! Lines of text, look-alikes, and who may have which name. // 5.2, 5.3, 5.4
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use sim_model::protocol::{Refusal, User};
+use unicode_properties::{
+    EmojiStatus, GeneralCategory as Category, GeneralCategoryGroup as Group, UnicodeEmoji as _,
+    UnicodeGeneralCategory as _,
+};
 use unicode_security::confusable_detection::skeleton;
+use unicode_security::{GeneralSecurityProfile as _, RestrictionLevel, RestrictionLevelDetection};
 
+use super::moderation::Measure;
 use super::{Model, refuse};
 
 /// Names, names of rooms and interests have at most so many characters. // 1
@@ -15,14 +22,12 @@ fn is_visible(c: char) -> bool {
     if c.is_ascii() {
         return !c.is_ascii_control();
     }
-    !c.is_control()
-        && !c.is_whitespace()
-        && !matches!(c,
-            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
-            | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}'
-            | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{1d173}'..='\u{1d17a}'
-            | '\u{e0000}'..='\u{e0fff}')
+    let category = c.general_category();
+    !matches!(category, Category::Control | Category::Format)
+        && c.general_category_group() != Group::Separator
+        && !matches!(u32::from(c),
+            0x34f | 0x115f..=0x1160 | 0x17b4..=0x17b5 | 0x180b..=0x180f | 0x2065 | 0x2800 | 0x3164
+            | 0xfe00..=0xfe0f | 0xffa0 | 0xfff0..=0xfff8 | 0xe0000..=0xe0fff)
 }
 
 /// Whether a text is a line of at most `most` characters. // 5.2
@@ -44,92 +49,222 @@ pub(super) fn says_something(text: &str) -> bool {
     text.chars().any(|c| is_visible(c) && c != ' ')
 }
 
-/// The folded form: names are look-alikes if theirs are equal. // 5.3
+/// The folded form, in which names of rooms are compared. // 5.3
 pub(super) fn fold(name: &str) -> String {
-    if name.is_ascii() {
-        fold_ascii(name)
+    bare(&folded(name, Case::Lower))
+}
+
+/// The cases in which a text is folded. // 5.3
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Case {
+    Lower,
+    Given,
+    Upper,
+}
+
+const CASES: [Case; 3] = [Case::Lower, Case::Given, Case::Upper];
+
+fn bare(folded: &str) -> String {
+    folded.replace(' ', "")
+}
+
+fn folded(text: &str, case: Case) -> String {
+    if text.is_ascii() {
+        fold_ascii(text, case)
     } else {
-        fold_other(name)
+        fold_other(text, case)
     }
 }
 
-pub(super) fn fold_ascii(name: &str) -> String {
-    let mut folded = String::with_capacity(name.len());
-    for c in name.chars() {
-        match c.to_ascii_lowercase() {
-            ' ' => {}
+pub(super) fn fold_ascii(text: &str, case: Case) -> String {
+    let mut folded = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            'i' if case == Case::Upper => folded.push('l'),
+            'I' if case != Case::Lower => folded.push('l'),
             '0' => folded.push('o'),
             '1' | '|' => folded.push('l'),
-            'm' => folded.push_str("rn"),
+            'm' | 'M' => folded.push_str("rn"),
             '`' => folded.push('\''),
             '"' => folded.push_str("''"),
             '%' => folded.push_str("°/₀"),
-            other => folded.push(other),
+            other => folded.push(other.to_ascii_lowercase()),
         }
     }
     folded
 }
 
-pub(super) fn fold_other(name: &str) -> String {
-    let lower = name.to_lowercase();
-    let seen: String = skeleton(&lower).collect();
-    let mut bare = seen.to_lowercase();
-    bare.retain(|c| c != ' ');
-    skeleton(&bare).collect()
+pub(super) fn fold_other(text: &str, case: Case) -> String {
+    let cased = match case {
+        Case::Lower => text.to_lowercase(),
+        Case::Given => text.into(),
+        Case::Upper => text.to_uppercase(),
+    };
+    let seen: String = skeleton(&cased).collect();
+    skeleton(&seen.to_lowercase()).collect()
 }
 
-/// Whether a folded name is of the form that the server gives. // 5.3
-pub(super) fn is_servers_form(folded: &str) -> bool {
-    folded
-        .strip_prefix("user_")
+/// The keys of a text: look-alikes have one in common. // 5.3
+pub(super) fn keys(text: &str) -> BTreeSet<String> {
+    CASES.map(|case| bare(&folded(text, case))).into()
+}
+
+/// Whether a key is of the form that the server gives. // 5.3
+fn is_servers_form(key: &str) -> bool {
+    key.strip_prefix("user_")
         .is_some_and(|n| !n.is_empty() && n.chars().all(|c| "ol23456789".contains(c)))
+}
+
+/// The keys of the server's words. // 5.3
+const SERVERS_KEYS: [&str; 10] = [
+    "server",
+    "systern",
+    "operator",
+    "adrnin",
+    "adrnln",
+    "adrninistrator",
+    "adrnlnlstrator",
+    "rnoderator",
+    "you",
+    "everyone",
+];
+
+/// Whether a character is a letter, a mark or a number. // 5.3
+fn is_spelt(c: char) -> bool {
+    matches!(
+        c.general_category_group(),
+        Group::Letter | Group::Mark | Group::Number
+    )
+}
+
+/// Whether a text has a piece that is one of the server's words. // 5.3
+fn is_reserved(text: &str) -> bool {
+    let is_word = |piece: &str| {
+        let spelt: String = piece.chars().filter(|c| is_spelt(*c)).collect();
+        SERVERS_KEYS.contains(&&*spelt)
+    };
+    CASES.into_iter().any(|case| {
+        let folded = folded(text, case);
+        is_word(&folded)
+            || folded.split(' ').any(is_word)
+            || folded.split(|c| !is_spelt(c)).any(is_word)
+    })
+}
+
+/// Whether a line is well made as a name. // 5.3
+fn is_well_made(name: &str) -> bool {
+    let mut has_base = false;
+    let mut marks_left = 0_u32;
+    for c in name.chars() {
+        if !may_stand_in_names(c) {
+            return false; // (a)
+        }
+        match c.general_category_group() {
+            Group::Letter | Group::Number => {
+                has_base = true; // (b)
+                marks_left = 4;
+            }
+            Group::Mark if marks_left == 0 => return false, // (c)
+            Group::Mark => marks_left -= 1,
+            Group::Punctuation | Group::Symbol | Group::Separator | Group::Other => marks_left = 0,
+        }
+    }
+    has_base
+        && name.split(' ').all(|word| {
+            let told: String = word.chars().filter(|c| c.identifier_allowed()).collect();
+            told.check_restriction_level(RestrictionLevel::HighlyRestrictive) // (d)
+        })
+}
+
+/// Whether a name may have this character. // 5.3 (a)
+fn may_stand_in_names(c: char) -> bool {
+    use EmojiStatus as E;
+    let shows = matches!(
+        c.emoji_status(),
+        E::EmojiPresentation
+            | E::EmojiPresentationAndEmojiComponent
+            | E::EmojiPresentationAndModifierBase
+            | E::EmojiPresentationAndModifierAndEmojiComponent
+    );
+    (' '..='~').contains(&c)
+        || c.identifier_allowed()
+        || (shows && !('\u{1f100}'..='\u{1f2ff}').contains(&c))
 }
 
 /// What an accepted display name does.
 pub(super) enum Naming {
     /// The participant has it.
     Keep,
-    /// It is the participant's from now on; this is its folded form.
-    Take(String),
+    /// It is the participant's from now on; these are its keys.
+    Take(BTreeSet<String>),
 }
 
 impl Model {
     /// Whether a participant, or one that registers, may have this name. // 5.3
     pub(super) fn check_name(&self, who: Option<User>, name: &str) -> Result<Naming, Refusal> {
-        if !is_line(name, MAX_NAME) {
+        if !is_line(name, MAX_NAME) || !is_well_made(name) || is_reserved(name) {
             return Err(refuse("name_not_allowed")); // 5.3 (1)
-        }
-        let folded = fold(name);
-        if folded == "server" || folded == "systern" {
-            return Err(refuse("name_not_allowed")); // 5.3 (2)
         }
         if let Some(user) = who {
             let person = self.person(user);
             if *person.name == *name {
-                return Ok(Naming::Keep); // 5.3 (3)
+                return Ok(Naming::Keep); // 5.3 (2)
             }
             if person.chosen {
-                return Err(refuse("name_not_allowed")); // 5.3 (4)
+                return Err(refuse("name_not_allowed")); // 5.3 (3)
             }
         }
-        if self.banned_names.contains(&folded) {
-            return Err(refuse("name_not_allowed")); // 5.3 (5)
+        let keys = keys(name);
+        if self.kept.of_name(&keys) == Some(Measure::Banned) {
+            return Err(refuse("name_not_allowed")); // 5.3 (4)
         }
-        match self.names.get(&folded) {
-            Some(owner) if Some(*owner) != who => Err(refuse("name_taken")), // 5.3 (6)
-            None if is_servers_form(&folded) => Err(refuse("name_taken")),   // 5.3 (7)
-            Some(_) | None => Ok(Naming::Take(folded)),
+        if !self.are_free(&keys, who) {
+            return Err(refuse("name_taken")); // 5.3 (5)
         }
+        Ok(Naming::Take(keys))
+    }
+
+    /// Whether keys are of no other participant's name or id, nor of the server's form without
+    /// being the participant's own. // 5.3 (5), 5.4
+    fn are_free(&self, keys: &BTreeSet<String>, who: Option<User>) -> bool {
+        keys.iter().all(|key| match self.names.get(key) {
+            Some(owner) => Some(*owner) == who,
+            None => !is_servers_form(key),
+        })
+    }
+
+    /// Whether one that registers may have this public id. // 5.4
+    pub(super) fn check_public_id(&self, id: &str) -> Result<(), Refusal> {
+        let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
+        if !(1..=MAX_NAME).contains(&id.chars().count()) || !id.chars().all(plain) {
+            return Err(refuse("invalid_arguments"));
+        }
+        if is_reserved(id) || !self.are_free(&keys(id), None) {
+            return Err(refuse("user_id_taken"));
+        }
+        Ok(())
+    }
+
+    /// A participant is found by these keys. // 5.3, 5.4
+    pub(super) fn add_keys(&mut self, user: User, keys: BTreeSet<String>) {
+        self.names.extend(keys.into_iter().map(|key| (key, user)));
     }
 
     /// A name that passed its check is the participant's. // 5.3
     pub(super) fn name(&mut self, user: User, name: &Arc<str>, naming: Naming) {
-        let Naming::Take(folded) = naming else { return };
+        let Naming::Take(taken) = naming else { return };
         let person = self.person_mut(user);
-        person.name = Arc::clone(name);
         person.chosen = true;
-        let before = std::mem::replace(&mut person.folded, folded.clone());
-        self.names.remove(&before);
-        self.names.insert(folded, user);
+        let before = std::mem::replace(&mut person.name, Arc::clone(name));
+        self.drop_keys(&before);
+        self.add_keys(user, taken);
+        self.took_name(user);
+    }
+
+    /// A name or an id is nobody's any more. // 5.3, 5.4
+    pub(super) fn drop_keys(&mut self, text: &str) {
+        for key in keys(text) {
+            self.names.remove(&key);
+        }
     }
 }

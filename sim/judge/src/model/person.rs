@@ -17,8 +17,9 @@ use super::{Inbox, Model};
 #[derive(Clone, Debug)]
 pub(super) struct Person {
     pub(super) handle: Handle,
+    /// Where it was registered from. // 5.1
+    pub(super) address: u64,
     pub(super) name: Arc<str>,
-    pub(super) folded: String,
     /// The public id, if the participant chose one. // 5.4
     pub(super) public_id: Option<Arc<str>>,
     /// Whether the name was chosen, and not given by the server.
@@ -46,11 +47,16 @@ pub(super) struct Person {
 
 impl Person {
     /// A participant that registers. // 5.1, 2.4
-    pub(super) fn new(handle: Handle, number: User, now: Time, unused: Span) -> Self {
+    pub(super) fn new(
+        (handle, address): (Handle, u64),
+        number: User,
+        now: Time,
+        unused: Span,
+    ) -> Self {
         let name: Arc<str> = format!("user_{}", number.0).into();
         Self {
             handle,
-            folded: super::names::fold(&name),
+            address,
             name,
             public_id: None,
             chosen: false,

@@ -10,6 +10,8 @@ use super::{Model, What, refuse};
 /// Whether a participant is there. // 2.4
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
+    /// There, and its handle was never used.
+    Unused,
     /// There.
     Present,
     /// The last stream closed, no call since.
@@ -29,7 +31,7 @@ pub(super) struct Presence {
 impl Presence {
     pub(super) const fn registered(until: Time) -> Self {
         Self {
-            state: State::Present,
+            state: State::Unused,
             until,
             streams: 0,
         }
@@ -52,6 +54,12 @@ impl Model {
         Some(self.people.get(user.0)?.presence.state)
     }
 
+    /// Whether the participant is registered, and its handle was never used.
+    #[must_use]
+    pub fn is_unused(&self, user: User) -> bool {
+        self.presence(user) == Some(State::Unused)
+    }
+
     /// How many streams of the participant are open, as far as the journal knows.
     #[must_use]
     pub fn streams(&self, user: User) -> u32 {
@@ -71,7 +79,7 @@ impl Model {
             streams,
         } = person.presence;
         match state {
-            State::Grace | State::Away => true,
+            State::Unused | State::Grace | State::Away => true,
             State::Present if streams > 0 => false,
             State::Present => until.since(at).times(4) < self.config.idle_timeout.times(3),
         }
@@ -95,7 +103,7 @@ impl Model {
             presence.until = until;
         });
         match before {
-            State::Present => {}
+            State::Unused | State::Present => {}
             State::Grace => {
                 if let Some(room) = self.person(user).pair {
                     self.post(room, What::PartnerBack, Some(user));
@@ -149,6 +157,10 @@ impl Model {
     /// The presence deadline. // 2.4
     pub(super) fn presence_is_over(&mut self, user: User) {
         match self.person(user).presence.state {
+            State::Unused => {
+                self.go_away(user);
+                self.forget(user);
+            }
             State::Present | State::Grace => self.go_away(user),
             State::Away => self.forget(user),
         }
@@ -173,6 +185,12 @@ impl Model {
         }
     }
 
+    /// Of these participants the one that is longest away; none if none is away. // 5.1
+    pub(super) fn longest_away(&self, users: impl Iterator<Item = User>) -> Option<User> {
+        let away = users.filter(|user| self.presence(*user) == Some(State::Away));
+        away.min_by_key(|user| (self.person(*user).presence.until, *user))
+    }
+
     /// The participant is forgotten. // 9.4
     pub(super) fn forget(&mut self, user: User) {
         self.leave_line(user);
@@ -191,9 +209,12 @@ impl Model {
         self.deadlines
             .replace(Deadline::Presence(user), before, None);
         self.handles.remove(&person.handle);
-        self.names.remove(&person.folded);
+        self.drop_keys(&person.name);
+        if let Some(registered) = self.by_address.get_mut(&person.address) {
+            *registered -= 1;
+        }
         if let Some(id) = &person.public_id {
-            self.public_ids.remove(id);
+            self.drop_keys(id);
         }
         self.forgotten.push(user);
     }

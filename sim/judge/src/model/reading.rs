@@ -14,7 +14,7 @@ impl Model {
             shown: self.person(user).shown(),
             since,
             attendance: match self.person(user).presence.state {
-                State::Present => Attendance::Present,
+                State::Unused | State::Present => Attendance::Present,
                 State::Grace => Attendance::Reconnecting,
                 State::Away => Attendance::Away,
             },

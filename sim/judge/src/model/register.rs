@@ -7,7 +7,8 @@ use sim_model::protocol::{Op, Outcome, Refusal, User};
 use sim_model::server::Handle;
 
 use super::deadline::Deadline;
-use super::names::{MAX_NAME, fold, is_servers_form};
+use super::moderation::Measure;
+use super::names::keys;
 use super::person::Person;
 use super::{Model, refuse};
 
@@ -16,43 +17,56 @@ impl Model {
     /// answer may leave.
     pub(super) fn register(
         &mut self,
-        handle: Handle,
+        (handle, from): (Handle, u64),
         op: &Op,
         said: &Outcome,
     ) -> Result<(User, Outcome, Time), Refusal> {
+        let kept = self.kept.handles.get(&handle).map(|(_, what)| *what);
+        if kept == Some(Measure::Banned) {
+            return Err(refuse("blocked")); // 11.4
+        }
         self.check_registration(op)?;
-        if self.people.len() >= self.config.max_participants as usize {
-            return Err(refuse("server_full"));
+        if let Some(longest_away) = self.check_space_for_participant(from)? {
+            self.forget(longest_away);
         }
         let number = User(self.people.next_number()); // 4.1
-        let mut person = Person::new(handle, number, self.now, self.config.unused_timeout);
+        *self.by_address.entry(from).or_default() += 1;
+        let unused = self.config.unused_timeout;
+        let mut person = Person::new((handle, from), number, self.now, unused);
         if let Op::EnterQueue {
             user_id: Some(id), ..
         } = op
         {
             person.public_id = Some(Arc::clone(id));
-            self.public_ids.insert(Arc::clone(id));
+            self.add_keys(number, keys(id));
         }
         let deadline = person.presence.deadline();
         self.deadlines
             .replace(Deadline::Presence(number), None, deadline);
-        self.names.insert(person.folded.clone(), number);
+        self.add_keys(number, keys(&person.name));
         self.handles.insert(handle, number);
+        person.muted = kept == Some(Measure::Muted); // 11.4
         self.people.add(person);
         let (outcome, answer_at) = self.decide(number, op, said);
         Ok((number, outcome, answer_at))
     }
 
-    /// Whether one that registers may have this public id. // 5.4
-    fn check_public_id(&self, id: &Arc<str>) -> Result<(), Refusal> {
-        let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
-        if !(1..=MAX_NAME).contains(&id.chars().count()) || !id.chars().all(plain) {
-            return Err(refuse("invalid_arguments"));
+    /// Whether one more participant has space, and the participant that makes place for it. // 5.1
+    fn check_space_for_participant(&self, from: u64) -> Result<Option<User>, Refusal> {
+        let of_address = self.by_address.get(&from).copied().unwrap_or_default();
+        let all = self.people.numbers().into_iter().map(User);
+        if of_address >= self.config.max_per_address {
+            let of_address = all.filter(|user| self.person(*user).address == from);
+            let longest = self.longest_away(of_address);
+            return longest.map(Some).ok_or(refuse("address_full"));
         }
-        if is_servers_form(&fold(id)) || self.public_ids.contains(id) {
-            return Err(refuse("user_id_taken"));
+        if self.people.len() >= self.config.max_participants as usize {
+            return self
+                .longest_away(all)
+                .map(Some)
+                .ok_or(refuse("server_full"));
         }
-        Ok(())
+        Ok(None)
     }
 
     /// What is checked before there is a participant. // 5.1

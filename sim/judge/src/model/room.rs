@@ -220,7 +220,7 @@ impl Model {
                 if who.is_some_and(|user| members.contains_key(&user)) {
                     return Ok(()); // 8.1 (3)
                 }
-                if members.len() >= self.config.max_members as usize {
+                if self.is_full(room) && self.longest_away(members.keys().copied()).is_none() {
                     return Err(refuse("room_full")); // 8.1 (4)
                 }
             }
@@ -232,6 +232,10 @@ impl Model {
             return Err(refuse("room_full")); // 8.1 (5)
         }
         Ok(())
+    }
+
+    fn is_full(&self, room: Room) -> bool {
+        self.place(room).members.len() >= self.config.max_members as usize
     }
 
     /// The participant joins the room of this name, which opens if there is none. // 8.1
@@ -250,6 +254,11 @@ impl Model {
             }
         };
         if !self.is_member(user, room) {
+            let members = self.place(room).members.keys().copied();
+            let longest_away = self.longest_away(members).filter(|_| self.is_full(room));
+            if let Some(longest_away) = longest_away {
+                self.leave_named(room, longest_away);
+            }
             let now = self.now;
             self.place_mut(room).admit(user, now);
             self.person_mut(user).live.push(room);

@@ -1,6 +1,7 @@
 //! Scripts for the hard rules. `a`, `b`, … are handles; `user_1` is the first to register.
 
 mod breaks;
+mod names;
 
 use std::sync::Arc;
 
@@ -9,7 +10,6 @@ use chat_types::{BreakKind, Config, Span, Time};
 use sim_model::protocol::{Answer, LostRange, Membership, Op, Outcome, Room, Shown, User};
 use sim_model::server::{Act, Caller, Entry, Handle};
 
-use super::names::{fold, fold_ascii, fold_other};
 use super::{Deadline, Model, Owed, State};
 
 const DONE: Outcome = Ok(Answer::Done);
@@ -83,8 +83,13 @@ impl Script {
     }
 
     fn owed(&mut self, at: u64, handle: char, op: Op, said: Outcome) -> Owed {
+        let handle = Handle(handle as u64);
+        let caller = match self.model.user_of(handle) {
+            Some(_) => Caller::Known(handle),
+            None => Caller::New(handle, 0),
+        };
         let entry = Entry::Call {
-            caller: Caller::New(Handle(handle as u64)),
+            caller,
             key: self.key.take(),
             op,
         };
@@ -309,7 +314,7 @@ fn a_random_choice_is_adopted_if_it_is_permitted() {
     assert_eq!(s.model.overtaken().get(&User(2)), Some(&1));
     // One that does not wait is no choice.
     let entry = Entry::Call {
-        caller: Caller::New(Handle('c' as u64)),
+        caller: Caller::New(Handle('c' as u64), 0),
         key: None,
         op: line(&[]),
     };
@@ -426,9 +431,7 @@ fn downtime_moves_deadlines_and_closes_streams() {
     s.call(0, 'c', login("cec")).unwrap();
     s.call(0, 'c', STICK).unwrap();
     s.call(0, 'd', line(&["art"])).unwrap();
-    let open = Entry::OpenStream {
-        handle: Handle('a' as u64),
-    };
+    let open = Entry::OpenStream { user: User(1) };
     s.entry(5, &open);
     assert_eq!(s.model.streams(User(1)), 1);
     let config = Box::new(s.model.config().clone());
@@ -453,43 +456,6 @@ fn downtime_moves_deadlines_and_closes_streams() {
     s.call(1_006, 'e', line(&["tea"])).unwrap();
     s.entry(1_007, &Entry::Resumed { config });
     assert_eq!(s.events(4, 0), [(1_007, 1, "chatroom.found")]);
-}
-
-#[test]
-fn names_that_look_alike_are_one() {
-    let every: String = (' '..='~').collect();
-    assert_eq!(fold_ascii(&every), fold_other(&every));
-    assert_eq!(fold("Ünder 10"), fold("ünder|o"));
-    assert_eq!(fold("раураl"), fold("paypa1"));
-    let mut s = Script::new(|_| {});
-    s.call(0, 'a', login("modern")).unwrap();
-    assert_eq!(s.refused(0, 'b', login("rnodem")), "name_taken");
-    assert_eq!(s.refused(0, 'b', login("System")), "name_not_allowed");
-    assert_eq!(s.refused(0, 'b', login("two  spaces")), "name_not_allowed");
-    assert_eq!(s.refused(0, 'b', login("user_99")), "name_taken");
-    assert_eq!(s.refused(0, 'a', login("Modern")), "name_not_allowed");
-    // A given name can be spelled otherwise by its owner alone, once.
-    s.call(0, 'c', rest()).unwrap();
-    assert_eq!(s.model.display_name(User(2)), Some(("user_2", false)));
-    assert_eq!(s.refused(0, 'd', login("USER_2")), "name_taken");
-    s.call(0, 'c', login("user_2")).unwrap();
-    assert_eq!(s.model.display_name(User(2)), Some(("user_2", false)));
-    s.call(0, 'c', login("USER_2")).unwrap();
-    assert_eq!(s.model.display_name(User(2)), Some(("USER_2", true)));
-    assert_eq!(s.refused(0, 'c', login("user_2")), "name_not_allowed");
-    // A ban keeps the name from others, and an unban gives it back.
-    s.entry(
-        1,
-        &Entry::Operate(Act::BanUser {
-            reason: text("because"),
-            user: User(1),
-        }),
-    );
-    assert_eq!(s.refused(1, 'e', login("modem")), "name_not_allowed");
-    let name = text("m0dern");
-    s.entry(2, &Entry::Operate(Act::Unban { name }));
-    assert!(s.call(2, 'e', login("modem")).is_ok());
-    assert_eq!(s.model.take_forgotten(), [User(1)]);
 }
 
 #[test]
@@ -526,6 +492,24 @@ fn the_last_turn_ends_a_pair_room_and_it_is_remembered_for_a_while() {
     };
     assert_eq!(s.refused(6, 'a', send), "room_not_found");
     assert_eq!(s.events(2, 3), [(4, 1, "chatroom.found")]);
+}
+
+#[test]
+fn one_mute_keeps_one_name_and_an_unmute_lifts_it_under_any() {
+    let mut s = Script::new(|_| ());
+    let act = |s: &mut Script, act| s.entry(1, &Entry::Operate(act)).outcome.unwrap();
+    s.call(0, 'a', login("ann")).unwrap();
+    let (user, reason) = (User(1), text("noise"));
+    act(&mut s, Act::Mute { user, reason });
+    s.call(2, 'a', Op::Unregister).unwrap();
+    s.call(2, 'a', login("bob")).unwrap();
+    assert_eq!(s.refused(2, 'a', STICK), "muted", "by its handle");
+    s.call(2, 'b', login("ann")).unwrap();
+    assert_eq!(s.refused(2, 'b', STICK), "muted", "by its name");
+    s.call(3, 'b', Op::Unregister).unwrap();
+    act(&mut s, Act::Unmute { user: User(2) });
+    s.call(4, 'b', login("ann")).unwrap();
+    assert_eq!(s.refused(4, 'b', STICK), "");
 }
 
 #[test]

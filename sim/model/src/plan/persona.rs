@@ -76,4 +76,6 @@ pub struct Habits {
     pub no_key: Ratio,
     /// Opens a second stream beside one that just opened, and closes the first after a while.
     pub second_stream: Ratio,
+    /// Makes a call that its flow does not have, in any room it knows of (drawn before each step).
+    pub stray: Ratio,
 }

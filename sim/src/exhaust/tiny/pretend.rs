@@ -1,6 +1,6 @@
 //! Lies for tests: what crosses the server's border although the server never said it.
 
-use chat_core::Ticket;
+use chat_core::{Address, Ticket};
 use sim_model::server::{Page, ServerRecord};
 
 use super::Tiny;
@@ -19,7 +19,12 @@ impl Tiny {
         };
         let room_seq = self.highest.ends.get(&room.0).copied().unwrap_or_default() + 1;
         let ticket: Ticket = self.ticket();
-        let ask = translate::ask(&translate::call(Credential::Handle { secret }, None, &op));
+        let ask = translate::ask(&translate::call(
+            Credential::Handle { secret },
+            Address(0),
+            None,
+            &op,
+        ));
         self.show(&ServerRecord::Asked {
             at,
             ticket: judged(ticket),

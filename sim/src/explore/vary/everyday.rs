@@ -81,6 +81,10 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
     }
     let within = dice.pick(&[Span::millis(1), Span::millis(300), Span::secs(1)]);
     dice.say(format!("{users} users in {within}"));
+    if dice.one_in(6) {
+        dice.say("busy operators");
+        plan.faults = faults::of_operators(dice);
+    }
     let phases = vec![Phase {
         name: "all".to_owned(),
         duration: within,
@@ -122,6 +126,10 @@ fn persona(kind: u32, theme: Theme, server: &Config, dice: &mut Dice) -> Persona
     };
     if dice.one_in(3) {
         people::habits(&mut persona, dice);
+    }
+    if dice.one_in(6) {
+        persona.habits.stray = dice.pick(&[ratio(1, 4), ratio(1, 1)]);
+        dice.say(format!("{}: stray {}", persona.name, persona.habits.stray));
     }
     manner(&mut persona, dice);
     persona

@@ -79,13 +79,28 @@ pub(super) fn of_breaks() -> Vec<Fault> {
         unknown: false,
     };
     [down(Outage::Stop), down(Outage::Crash), disk]
-        .map(|kind| Fault {
-            at: Span::ZERO,
-            milestone: None,
-            kind,
-            need: Need::Required,
-        })
+        .map(at_any_time)
         .into()
+}
+
+/// Operators who act again and again, of which a third is kept: what they do is undone at times.
+pub(super) fn of_operators(dice: &mut Dice) -> Vec<Fault> {
+    let mut acts = Vec::new();
+    for _ in 0..12 {
+        let kind = FaultKind::Operator(act(dice));
+        acts.extend(undone(&kind).filter(|_| dice.coin()));
+        acts.push(kind);
+    }
+    acts.into_iter().map(at_any_time).collect()
+}
+
+const fn at_any_time(kind: FaultKind) -> Fault {
+    Fault {
+        at: Span::ZERO,
+        milestone: None,
+        kind,
+        need: Need::Required,
+    }
 }
 
 /// What goes wrong: some of the scenario's own faults, and some more.

@@ -21,6 +21,7 @@ pub(super) fn draw(server: &mut Config, dice: &mut Dice) {
 pub(super) fn tighten(server: &mut Config, users: u32, dice: &mut Dice) {
     let few = [
         (&mut server.max_participants, "max_participants", (1, users)),
+        (&mut server.max_per_address, "max_per_address", (1, 3)),
         (&mut server.max_rooms, "max_rooms", (1, 3)),
         (&mut server.max_rooms_each, "max_rooms_each", (1, 2)),
         (&mut server.max_members, "max_members", (2, 3)),
@@ -185,6 +186,7 @@ fn rooms(server: &mut Config, dice: &mut Dice) {
         (3, 30),
         dice,
     );
+    limit(&mut server.max_per_address, "max_per_address", (1, 6), dice);
     limit(&mut server.max_rooms, "max_rooms", (1, 10), dice);
     limit(&mut server.max_queue, "max_queue", (1, 4), dice);
     limit(&mut server.max_members, "max_members", (2, 6), dice);
@@ -213,6 +215,12 @@ fn memory(server: &mut Config, dice: &mut Dice) {
     );
     limit(&mut server.max_blocks, "max_blocks", (1, 2), dice);
     limit(&mut server.max_reports, "max_reports", (1, 2), dice);
+    limit(
+        &mut server.max_reports_per_address,
+        "max_reports_per_address",
+        (1, 2),
+        dice,
+    );
     limit(&mut server.max_bans, "max_bans", (1, 2), dice);
     limit(&mut server.max_streams, "max_streams", (1, 2), dice);
     if dice.one_in(4) {
@@ -237,5 +245,13 @@ fn load(server: &mut Config, dice: &mut Dice) {
             burst: dice.between(1, 8),
         });
         dice.say(format!("address_rate_limit {}", server.address_rate_limit));
+    }
+    if dice.one_in(8) {
+        server.registration_rate_limit = RateLimit::Bucket(Bucket {
+            per_second: dice.pick(&[1, 5, 10]),
+            burst: dice.between(1, 4),
+        });
+        let limit = server.registration_rate_limit;
+        dice.say(format!("registration_rate_limit {limit}"));
     }
 }

@@ -94,6 +94,7 @@ pub(super) fn habits(persona: &mut Persona, dice: &mut Dice) {
         abandon: habit(before.abandon, &[(1, 10), (1, 3)], dice),
         parallel: habit(before.parallel, &[(1, 10), (1, 2)], dice),
         no_key: habit(before.no_key, &[(1, 2), (1, 1)], dice),
+        stray: habit(before.stray, &[(1, 8), (1, 2)], dice),
     };
     let all = [
         ("bare_check", persona.habits.bare_check),
@@ -101,6 +102,7 @@ pub(super) fn habits(persona: &mut Persona, dice: &mut Dice) {
         ("abandon", persona.habits.abandon),
         ("parallel", persona.habits.parallel),
         ("no_key", persona.habits.no_key),
+        ("stray", persona.habits.stray),
     ];
     let words: Vec<String> = all
         .into_iter()

@@ -68,7 +68,7 @@ const ROOMS: [&str; 16] = [
 ];
 
 /// Display names: look-alikes, reserved ones, and such as are no names.
-const NAMES: [&str; 17] = [
+const NAMES: [&str; 32] = [
     "Ann",
     "ANN",
     "Аnn",
@@ -78,19 +78,47 @@ const NAMES: [&str; 17] = [
     "Zoe\u{308}",
     "Tom",
     "Torn",
+    "Alice",
+    "AIice",
+    "ALlCE",
+    "bob",
+    "ВОВ",
+    "Вob",
+    "Ꭱita",
+    "Ann 🦀",
+    "🦀",
     "ﬁne",
     "user_2",
     "USER_1",
     "User_2",
     "ＵＳＥＲ_3",
     "Ｓｙｓｔｅｍ",
+    "SYSТEМ",
+    "Server:",
+    "my ser-ver",
+    "you there",
+    "ADMlN",
+    "Servant",
     "Ann ",
     "",
 ];
 
 /// Public ids, the last of which are none.
-const IDS: [&str; 8] = [
-    "ann", "ann", "Ann", "ann.1", "a-b_c", "user_1", "USER_l", "é",
+const IDS: [&str; 14] = [
+    "ann",
+    "ann",
+    "Ann",
+    "alice",
+    "AIice",
+    "b0b",
+    "ann.1",
+    "ann.l",
+    "a-b_c",
+    "admin",
+    "the-server",
+    "user_1",
+    "USER_l",
+    "é",
 ];
 
 /// Beyond so many characters a run only gets slower.

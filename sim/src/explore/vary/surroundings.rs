@@ -42,6 +42,10 @@ pub(super) fn network(plan: &mut Plan, dice: &mut Dice) {
         &[200, 50, 20, 8],
         dice,
     );
+    if dice.one_in(6) {
+        network.addresses = dice.between(1, 4);
+        dice.say(format!("from {} addresses", network.addresses));
+    }
 }
 
 /// Off, as it was, or one time in one of these.

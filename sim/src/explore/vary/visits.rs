@@ -181,6 +181,11 @@ fn grant(one_in: u64, dice: &mut Dice) -> Grant {
 /// A partner from the line, a few words, and one of several ends.
 fn partner(theme: Theme, server: &Config, nth: u32, dice: &mut Dice, steps: &mut Vec<Step>) {
     steps.push(enter(theme, server, nth, dice));
+    if matches!(theme, Theme::Line(_)) && dice.one_in(4) {
+        // It waits on without a stream.
+        let away = dice.pick(&[Span::millis(100), Span::millis(800), Span::secs(3)]);
+        steps.push(Step::Disconnect(Some(away)));
+    }
     steps.push(Step::Await {
         event: "chatroom.found",
         within: WITHIN,

@@ -102,7 +102,7 @@ impl Crowd<'_, '_> {
                 let ticket = client.take(call, attempt);
                 self.forget(ticket);
             }
-            // A live server's streams are all by the reader id behind the handle.
+            // The streams of a live server are all by the handle.
             Action::OpenStream {
                 stream, who, after, ..
             } => self.open(agent, stream, who, after),

@@ -167,6 +167,10 @@ pub(super) fn habits() -> Value {
                 refer("Ratio"),
                 "Opens a second stream beside one that just opened, and closes the first within 4s.",
             ),
+            described(
+                refer("Ratio"),
+                "Makes a call that its flow does not have, in any room it knows of; drawn before each step.",
+            ),
         ],
         &[],
     )

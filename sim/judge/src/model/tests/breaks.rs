@@ -77,8 +77,7 @@ fn a_read_is_followed_by_a_seen_in_the_last_three_quarters() {
     s.call(0, 'a', rest()).unwrap();
     assert!(!s.model.wants_seen(User(1), secs(25)));
     assert!(s.model.wants_seen(User(1), secs(26)));
-    let handle = Handle('a' as u64);
-    s.entry(30, &Entry::OpenStream { handle });
+    s.entry(30, &Entry::OpenStream { user: User(1) });
     assert!(!s.model.wants_seen(User(1), secs(500)));
     s.entry(600, &Entry::CloseStream { user: User(1) });
     assert!(s.model.wants_seen(User(1), secs(600)));
@@ -88,6 +87,6 @@ fn a_read_is_followed_by_a_seen_in_the_last_three_quarters() {
     );
     // Away at 660, forgotten a day later; the handle is unknown then.
     s.entry(660 + 86_400, &Entry::Tick);
-    assert_eq!(s.model.user_of(handle), None);
+    assert_eq!(s.model.user_of(Handle('a' as u64)), None);
     assert_eq!(s.model.take_forgotten(), [User(1)]);
 }

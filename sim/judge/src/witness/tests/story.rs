@@ -55,6 +55,7 @@ pub(super) fn plan() -> Plan {
             loss: Ratio::NEVER,
             duplicate: Ratio::NEVER,
             stream_break: Ratio::NEVER,
+            addresses: 0,
         },
         schedule: Schedule::Plain,
         recipe: Recipe::default(),

@@ -1,0 +1,206 @@
+//! What look-alikes have in common: their skeletons (Unicode Technical Standard 39, section 4).
+
+use unicode_security::confusable_detection::skeleton;
+
+/// How names begin that the server gives, folded, and the digits that follow, folded.
+const GIVEN: &str = "user_";
+const DIGITS: &str = "ol23456789";
+
+/// What a percent sign folds to.
+const PERCENT: &str = "°/₀";
+
+/// The spelling of a text whose skeleton is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Case {
+    Lower,
+    /// As it was given. `AIice` looks like `Alice` only so.
+    Given,
+    Upper,
+}
+
+/// What a name is found by. Two names look alike when they have a key in common.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Keys {
+    /// Of the name in lower case.
+    pub(crate) lower: Box<str>,
+    /// Of the name as given and in upper case, where they differ from the first.
+    pub(crate) others: Vec<Box<str>>,
+}
+
+impl Keys {
+    /// The keys of a text.
+    pub(crate) fn of(text: &str) -> Self {
+        let mut keys = spellings(text).map(without_spaces);
+        let lower = keys
+            .next()
+            .expect("the spelling in lower case is the first");
+        let mut others = Vec::new();
+        for key in keys {
+            if key != lower && !others.contains(&key) {
+                others.push(key);
+            }
+        }
+        Self { lower, others }
+    }
+
+    /// Each of them, the first that of the name in lower case.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &str> {
+        std::iter::once(&*self.lower).chain(self.others.iter().map(|key| &**key))
+    }
+}
+
+/// Whether a key is one of a name that the server gives (`user_7`), or would pass for one.
+pub(crate) fn is_given(key: &str) -> bool {
+    key.strip_prefix(GIVEN).is_some_and(|number| {
+        !number.is_empty() && number.chars().all(|digit| DIGITS.contains(digit))
+    })
+}
+
+/// The key of a text in lower case: what names are ordered by, and rooms compared by.
+pub(crate) fn fold(text: &str) -> Box<str> {
+    without_spaces(folded(text, Case::Lower))
+}
+
+/// The skeletons of a text in each case, in lower case, with its spaces: the one of the text in
+/// lower case, and the others where they may differ from it.
+pub(super) fn spellings(text: &str) -> impl Iterator<Item = String> {
+    // In ASCII, `I` alone looks like another letter in one case only.
+    let differ = !text.is_ascii();
+    let given = differ || text.contains('I');
+    let upper = differ || text.contains('i');
+    [
+        Some(Case::Lower),
+        given.then_some(Case::Given),
+        upper.then_some(Case::Upper),
+    ]
+    .into_iter()
+    .flatten()
+    .map(move |case| folded(text, case))
+}
+
+fn without_spaces(mut text: String) -> Box<str> {
+    text.retain(|c| c != ' ');
+    text.into_boxed_str()
+}
+
+fn folded(text: &str, case: Case) -> String {
+    if text.is_ascii() {
+        return fold_ascii(text, case);
+    }
+    fold_any(text, case)
+}
+
+/// The same of ASCII, which most names are, at a twentieth of the cost: none of it decomposes or
+/// combines, so that each character folds by itself.
+fn fold_ascii(text: &str, case: Case) -> String {
+    let length = text.bytes().map(|byte| match byte {
+        b'"' | b'm' | b'M' => 2,
+        b'%' => PERCENT.len(),
+        _ => 1,
+    });
+    // As long as it will be: to make it shorter afterwards costs more than to count.
+    let mut folded = String::with_capacity(length.sum());
+    for c in text.chars() {
+        match c.to_ascii_lowercase() {
+            '0' => folded.push('o'),
+            '1' | '|' => folded.push('l'),
+            'i' if case == Case::Upper || (case == Case::Given && c == 'I') => folded.push('l'),
+            '`' => folded.push('\''),
+            '"' => folded.push_str("''"),
+            '%' => folded.push_str(PERCENT),
+            'm' => folded.push_str("rn"),
+            other => folded.push(other),
+        }
+    }
+    folded
+}
+
+fn fold_any(text: &str, case: Case) -> String {
+    let spelling = match case {
+        Case::Lower => text.to_lowercase(),
+        Case::Given => text.to_owned(),
+        Case::Upper => text.to_uppercase(),
+    };
+    let lower = skeleton(&spelling).collect::<String>().to_lowercase();
+    // A second pass: lowering a skeleton can bring back a character that has another look-alike.
+    skeleton(&lower).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn alike(one: &str, other: &str) -> bool {
+        let (one, other) = (Keys::of(one), Keys::of(other));
+        one.iter().any(|key| other.iter().any(|k| k == key))
+    }
+
+    #[test]
+    fn ascii_folds_as_the_tables_say_alone_and_in_pairs() {
+        let ascii = || (0..128u8).map(char::from);
+        let texts = ascii().flat_map(|first| {
+            let pairs = ascii().map(move |second| String::from_iter([first, second]));
+            std::iter::once(first.to_string()).chain(pairs)
+        });
+        for text in texts {
+            for case in [Case::Lower, Case::Given, Case::Upper] {
+                assert_eq!(fold_ascii(&text, case), fold_any(&text, case), "{text:?}");
+            }
+            let mut all = [Case::Lower, Case::Given, Case::Upper].map(|c| fold_any(&text, c));
+            let mut some: Vec<_> = spellings(&text).collect();
+            all.sort();
+            some.sort();
+            some.dedup();
+            assert!(all.iter().all(|one| some.contains(one)), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn names_are_the_server_s_when_nothing_but_a_number_follows() {
+        for given in ["user_7", "USER_12", "user_0", "user_l"] {
+            assert!(is_given(&fold(given)), "{given}");
+        }
+        for free in ["user_", "user_bob", "user_7b", "user", "7"] {
+            assert!(!is_given(&fold(free)), "{free}");
+        }
+        assert_eq!(*fold("user_"), *GIVEN);
+        assert_eq!(*fold("0123456789"), *DIGITS);
+    }
+
+    #[test]
+    fn look_alikes_have_a_key_in_common() {
+        for (one, other) in [
+            ("Ann", "ANN"),
+            ("paypal", "рaypal"),
+            ("Alice", "AIice"),
+            ("alice", "AIICE"),
+            ("Alice", "ALlCE"),
+            ("Bob", "Вob"),
+            ("bob", "ВОВ"),
+            ("Holly", "Ηolly"),
+            ("Rita", "Ꭱita"),
+            ("modern", "rnodem"),
+            ("Zoë", "Zoe\u{308}"),
+            ("ΟΔΟΣ", "οδοσ"),
+            ("Ann Lee", "annlee"),
+            ("Ian", "lan"),
+        ] {
+            assert!(alike(one, other), "{one} {other}");
+        }
+        for (one, other) in [
+            ("Ann", "Anna"),
+            ("Bob", "Rob"),
+            ("Анна", "Anna"),
+            ("Liz", "Lee"),
+        ] {
+            assert!(!alike(one, other), "{one} {other}");
+        }
+    }
+
+    #[test]
+    fn most_names_have_one_key() {
+        assert_eq!(Keys::of("Ann Lee").others, []);
+        assert_eq!(Keys::of("Alice").others, ["allce".into()]);
+        assert_eq!(Keys::of("AIiCE").others, ["alice".into(), "allce".into()]);
+    }
+}

@@ -1,0 +1,121 @@
+//! Lines of text, and which characters show.
+
+use unicode_properties::{GeneralCategory, UnicodeGeneralCategory as _};
+
+/// Whether a text is one line of 1 to `limit` visible characters with single spaces inside.
+pub(crate) fn is_line(text: &str, limit: usize) -> bool {
+    if text.is_ascii() {
+        return is_ascii_line(text.as_bytes(), limit);
+    }
+    let count = text.chars().count();
+    (1..=limit).contains(&count)
+        && text.chars().all(is_visible)
+        && !text.starts_with(' ')
+        && !text.ends_with(' ')
+        && !text.contains("  ")
+}
+
+/// The same of ASCII, which most lines are.
+fn is_ascii_line(text: &[u8], limit: usize) -> bool {
+    (1..=limit).contains(&text.len())
+        && text.iter().all(|byte| matches!(byte, b' '..=b'~'))
+        && text.first() != Some(&b' ')
+        && text.last() != Some(&b' ')
+        && !text.windows(2).any(|two| two == b"  ")
+}
+
+/// Whether a text says anything at all.
+pub(crate) fn has_visible(text: &str) -> bool {
+    // Nearly every message begins with a letter; the full test is for those that do not.
+    text.chars()
+        .any(|c| c.is_ascii_graphic() || (is_visible(c) && c != ' '))
+}
+
+/// Whether a character shows, or is a plain space. Characters that only steer how others are
+/// shown (joiners, direction marks, fillers, tags) are what look-alikes are made with.
+fn is_visible(c: char) -> bool {
+    if c.is_ascii() {
+        return !c.is_ascii_control();
+    }
+    let steers = matches!(
+        c.general_category(),
+        GeneralCategory::Control
+            | GeneralCategory::Format
+            | GeneralCategory::SpaceSeparator
+            | GeneralCategory::LineSeparator
+            | GeneralCategory::ParagraphSeparator
+    );
+    !steers && !is_ignorable(c)
+}
+
+/// Whether the character has the property `Default_Ignorable_Code_Point`, of those that are no
+/// format controls, or is the braille pattern without a dot.
+fn is_ignorable(c: char) -> bool {
+    matches!(
+        c,
+        '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
+        | '\u{2065}' | '\u{2800}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{ffa0}'
+        | '\u{fff0}'..='\u{fff8}' | '\u{e0000}'..='\u{e0fff}'
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether `is_line` says of ASCII what it says of the same text among others, as one whose
+    /// last character is not ASCII is.
+    #[test]
+    fn lines_of_ascii_are_judged_as_all_others_are() {
+        let ascii = || (0..128u8).map(char::from);
+        for first in ascii() {
+            for second in ascii() {
+                let text = String::from_iter(['a', first, second]);
+                let longer = format!("{text}ä");
+                assert_eq!(
+                    is_line(&format!("{text}a"), 4),
+                    is_line(&longer, 4),
+                    "{text:?}"
+                );
+                let turned = format!("ä{second}{first}");
+                let plain = format!("a{second}{first}");
+                assert_eq!(is_line(&plain, 3), is_line(&turned, 3), "{plain:?}");
+            }
+        }
+        for (text, limit) in [("", 3), ("abc", 2), ("abc", 3), (" ", 3), (" a", 3)] {
+            assert_eq!(
+                is_line(text, limit),
+                text == "abc" && limit == 3,
+                "{text:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_only_steers_does_not_show() {
+        for hidden in [
+            "\u{ad}",
+            "\u{70f}",
+            "\u{600}",
+            "\u{110bd}",
+            "\u{200d}",
+            "\u{2066}",
+            "\u{fe0f}",
+            "\u{e0041}",
+            "\u{2028}",
+            "\u{a0}",
+            "\u{85}",
+        ] {
+            assert!(!is_line(hidden, 9) && !has_visible(hidden), "{hidden:?}");
+        }
+        for shown in ["é", "🦀", "\u{301}", "漢", "\u{e000}", "—"] {
+            assert!(is_line(shown, 9) && has_visible(shown), "{shown:?}");
+        }
+    }
+
+    #[test]
+    fn blank_messages_say_nothing() {
+        assert!(!has_visible(" \u{200b}\n\t"));
+        assert!(has_visible(" .") && has_visible("é"));
+    }
+}

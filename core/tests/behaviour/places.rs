@@ -1,0 +1,394 @@
+//! Where all places are taken, the participant longest away makes place: in a room, on the server,
+//! and of those from one address.
+
+use insta::assert_snapshot;
+
+use crate::check::check;
+
+#[test]
+fn in_a_full_room_the_member_longest_away_leaves_and_stays_registered() {
+    assert_snapshot!(check("
+        config max_members=2
+        0s   ann login
+             ben login
+             ben seen
+        1s   ann seen
+        302s cat login
+             dan login
+        # Both who are there were never away.
+             eve login
+             ann typing room=room_1
+    "), @r"
+    0s   ann login ⇒ user_1 in room_1; next 1m
+        room_1/1 user.joined ann → ann#1
+    ben login ⇒ user_2 in room_1
+        room_1/2 user.joined ben → ann#2 ben#1
+    ben seen ⇒ done
+    1s   ann seen ⇒ done; next 5m
+    302s cat login ⇒ user_3 in room_1; next 362s
+        room_1/3 user.away ben → ann#3 ben#2
+        room_1/4 user.away ann → ann#4 ben#3
+        room_1/5 user.left ben → ann#5 ben#4
+        room_1/6 user.joined cat → ann#6 cat#1
+    dan login ⇒ user_4 in room_1
+        room_1/7 user.left ann → ann#7 cat#2
+        room_1/8 user.joined dan → cat#3 dan#1
+    # Both who are there were never away.
+    eve login ⇒ refused, room_full: At most 2 fit: the room is full, or you are in as many rooms as you may be
+    ann typing room=room_1 ⇒ refused, not_in_room: You are not in that room; log in to it first
+    ");
+}
+
+#[test]
+fn a_member_in_grace_keeps_its_place() {
+    assert_snapshot!(check("
+        config max_members=2
+        0s  ann login
+            ben login
+            ben open_stream
+            ann open_stream
+            ann close_stream
+        59s cat login
+        60s cat login
+    "), @r"
+    0s  ann login ⇒ user_1 in room_1; next 1m
+        room_1/1 user.joined ann → ann#1
+    ben login ⇒ user_2 in room_1
+        room_1/2 user.joined ben → ann#2 ben#1
+    ben open_stream ⇒ done
+    ann open_stream ⇒ done; next never
+    ann close_stream ⇒ done; next 1m
+    59s cat login ⇒ refused, room_full: At most 2 fit: the room is full, or you are in as many rooms as you may be
+    60s cat login ⇒ user_3 in room_1; next 2m
+        room_1/3 user.away ann → ann#3 ben#2
+        room_1/4 user.left ann → ann#4 ben#3
+        room_1/5 user.joined cat → ben#4 cat#1
+    ");
+}
+
+#[test]
+fn a_member_that_is_already_in_a_full_room_takes_no_place() {
+    assert_snapshot!(check("
+        config max_members=2
+        0s ann login
+           ann seen
+           ben login
+           ben open_stream
+        6m ben login
+           ben users
+    "), @r"
+    0s ann login ⇒ user_1 in room_1; next 1m
+        room_1/1 user.joined ann → ann#1
+    ann seen ⇒ done; next 5m
+    ben login ⇒ user_2 in room_1; next 1m
+        room_1/2 user.joined ben → ann#2 ben#1
+    ben open_stream ⇒ done; next 5m
+    6m ben login ⇒ user_2 in room_1; next 1445m
+        room_1/3 user.away ann → ann#3 ben#2
+    ben users ⇒ room_1: ann away since 0s, ben present since 0s
+    ");
+}
+
+#[test]
+fn of_two_away_since_the_same_instant_the_lower_number_makes_place() {
+    assert_snapshot!(check("
+        config max_members=2
+        # Ben joins first, and has the higher number.
+        0s ann arrive
+           ben login
+           ann login
+           ben seen
+        6m cat login
+    "), @r"
+    # Ben joins first, and has the higher number.
+    0s ann arrive ⇒ user_1 is here; next 1m
+    ben login ⇒ user_2 in room_1
+        room_1/1 user.joined ben → ben#1
+    ann login ⇒ user_1 in room_1
+        room_1/2 user.joined ann → ann#1 ben#2
+    ben seen ⇒ done; next 5m
+    6m cat login ⇒ user_3 in room_1; next 7m
+        room_1/3 user.away ann → ann#2 ben#3
+        room_1/4 user.away ben → ann#3 ben#4
+        room_1/5 user.left ann → ann#4 ben#5
+        room_1/6 user.joined cat → ben#6 cat#1
+    ");
+    assert_snapshot!(check("
+        config max_participants=2
+        0s ann login
+           ben login
+           ben seen
+           ann seen
+        6m cat login
+    "), @r"
+    0s ann login ⇒ user_1 in room_1; next 1m
+        room_1/1 user.joined ann → ann#1
+    ben login ⇒ user_2 in room_1
+        room_1/2 user.joined ben → ann#2 ben#1
+    ben seen ⇒ done
+    ann seen ⇒ done; next 5m
+    6m cat login ⇒ user_3 in room_1; next 7m
+        user_1 is forgotten
+        room_1/3 user.away ann → ben#2
+        room_1/4 user.away ben → ben#3
+        room_1/5 user.left ann → ben#4
+        room_1/6 user.joined cat → ben#5 cat#1
+    ");
+}
+
+#[test]
+fn on_a_full_server_the_participant_longest_away_is_forgotten() {
+    assert_snapshot!(check("
+        config max_participants=2
+        0s   ann login
+             ben login den
+             ben seen
+        1s   ann seen
+        302s cat arrive
+             dan arrive
+             eve arrive
+             ben typing
+    "), @r"
+    0s   ann login ⇒ user_1 in room_1; next 1m
+        room_1/1 user.joined ann → ann#1
+    ben login den ⇒ user_2 in room_2
+        room_2/1 user.joined ben → ben#1
+    ben seen ⇒ done
+    1s   ann seen ⇒ done; next 5m
+    302s cat arrive ⇒ user_3 is here; next 362s
+        user_2 is forgotten
+        room_1/2 user.away ann → ann#2
+    dan arrive ⇒ user_4 is here
+        user_1 is forgotten
+    eve arrive ⇒ refused, server_full: The server is full; try again later
+    ben typing ⇒ refused, unknown_handle: This handle is unknown or was forgotten; register again
+    ");
+}
+
+#[test]
+fn a_refused_registration_takes_no_place() {
+    assert_snapshot!(check("
+        config max_participants=1
+        0s ann login
+           ann seen
+        6m ben login as=ann
+           ben login ''
+           ann users
+    "), @r"
+    0s ann login ⇒ user_1 in room_1; next 1m
+        room_1/1 user.joined ann → ann#1
+    ann seen ⇒ done; next 5m
+    6m ben login as=ann ⇒ refused, name_taken: That name is taken; choose another; next 1445m
+        room_1/2 user.away ann → ann#2
+    ben login '' ⇒ refused, invalid_arguments: room must be 1 to 64 characters on one line
+    ann users ⇒ room_1: ann away since 0s
+    ");
+}
+
+#[test]
+fn one_who_came_back_was_not_away_longest() {
+    assert_snapshot!(check("
+        config max_participants=2
+        0s  ann arrive
+            ben arrive
+            ann seen
+        1s  ben seen
+        6m  ann seen
+        7m  cat arrive
+            cat seen
+        11m dan arrive
+    "), @r"
+    0s  ann arrive ⇒ user_1 is here; next 1m
+    ben arrive ⇒ user_2 is here
+    ann seen ⇒ done
+    1s  ben seen ⇒ done; next 5m
+    6m  ann seen ⇒ done; next 11m
+    7m  cat arrive ⇒ user_3 is here; next 8m
+        user_2 is forgotten
+    cat seen ⇒ done; next 11m
+    11m dan arrive ⇒ user_4 is here; next 12m
+        user_1 is forgotten
+    ");
+}
+
+#[test]
+fn after_downtime_the_same_one_was_away_longest() {
+    assert_snapshot!(check("
+        config max_participants=3
+        0s  ann arrive
+            ben arrive
+            cat arrive
+            ann open_stream
+            ben open_stream
+            cat seen
+        1s  ben close_stream
+        6m  tick
+        9h  resume max_participants=3
+        # Ann's stream broke; its grace ends later than Ben's and Cat's presence.
+        10h dan arrive
+            eve arrive
+            fay arrive
+            gus arrive
+    "), @r"
+    0s  ann arrive ⇒ user_1 is here; next 1m
+    ben arrive ⇒ user_2 is here
+    cat arrive ⇒ user_3 is here
+    ann open_stream ⇒ done
+    ben open_stream ⇒ done
+    cat seen ⇒ done; next 5m
+    1s  ben close_stream ⇒ done; next 61s
+    6m  tick ⇒ done; next 86461s
+    9h  resume max_participants=3 ⇒ done; next 541m
+    # Ann's stream broke; its grace ends later than Ben's and Cat's presence.
+    10h dan arrive ⇒ user_4 is here; next 601m
+        user_2 is forgotten
+    eve arrive ⇒ user_5 is here
+        user_3 is forgotten
+    fay arrive ⇒ user_6 is here
+        user_1 is forgotten
+    gus arrive ⇒ refused, server_full: The server is full; try again later
+    ");
+}
+
+#[test]
+fn the_room_that_the_forgotten_one_had_to_itself_opens_anew() {
+    assert_snapshot!(check("
+        config max_participants=1 max_rooms=1
+        0s ann login den
+           ann seen
+        6m ben login den
+    "), @r"
+    0s ann login den ⇒ user_1 in room_1; next 1m
+        room_1/1 user.joined ann → ann#1
+    ann seen ⇒ done; next 5m
+    6m ben login den ⇒ user_2 in room_2; next 7m
+        user_1 is forgotten
+        room_2/1 user.joined ben → ben#1
+    ");
+}
+
+#[test]
+fn one_who_is_forgotten_leaves_a_place_in_the_room_too() {
+    assert_snapshot!(check("
+        config max_participants=3 max_members=2
+        0s ann login
+           ben login
+           ann seen
+        1s ben seen
+           cat arrive
+           cat open_stream
+        6m dan login
+           cat users
+           dan users
+    "), @r"
+    0s ann login ⇒ user_1 in room_1; next 1m
+        room_1/1 user.joined ann → ann#1
+    ben login ⇒ user_2 in room_1
+        room_1/2 user.joined ben → ann#2 ben#1
+    ann seen ⇒ done
+    1s ben seen ⇒ done; next 5m
+    cat arrive ⇒ user_3 is here; next 61s
+    cat open_stream ⇒ done; next 5m
+    6m dan login ⇒ user_4 in room_1; next 7m
+        user_1 is forgotten
+        room_1/3 user.away ann → ben#2
+        room_1/4 user.away ben → ben#3
+        room_1/5 user.left ann → ben#4
+        room_1/6 user.joined dan → ben#5 dan#1
+    cat users ⇒ refused, room_ambiguous: You are in 0 rooms; say which by room_id
+    dan users ⇒ room_1: ben away since 0s, dan present since 6m
+    ");
+}
+
+#[test]
+fn an_address_has_so_many_participants_and_the_one_of_them_longest_away_makes_place() {
+    assert_snapshot!(check("
+        config max_per_address=2
+        0s   ann arrive from=1
+             ben arrive from=1
+             cat arrive from=2
+             cat seen
+        1s   ben seen
+        2s   ann seen
+        # Cat is longest away, but of another address.
+        303s dan arrive from=1
+             eve arrive from=1
+             fay arrive from=1
+             fay arrive from=2
+             cat arrive
+    "), @r"
+    0s   ann arrive from=1 ⇒ user_1 is here; next 1m
+    ben arrive from=1 ⇒ user_2 is here
+    cat arrive from=2 ⇒ user_3 is here
+    cat seen ⇒ done
+    1s   ben seen ⇒ done
+    2s   ann seen ⇒ done; next 5m
+    # Cat is longest away, but of another address.
+    303s dan arrive from=1 ⇒ user_4 is here; next 363s
+        user_2 is forgotten
+    eve arrive from=1 ⇒ user_5 is here
+        user_1 is forgotten
+    fay arrive from=1 ⇒ refused, address_full: At most 2 may be registered from your address, and none of those is away; use one of their handles, or unregister one
+    fay arrive from=2 ⇒ user_6 is here
+    cat arrive ⇒ user_3 is here
+    ");
+}
+
+#[test]
+fn on_a_full_server_a_full_address_gives_up_one_of_its_own() {
+    assert_snapshot!(check("
+        config max_participants=3 max_per_address=2
+        0s   ann arrive from=1
+             ben arrive from=1
+             cat arrive from=2
+             cat seen
+        1s   ann seen
+             ben open_stream
+        302s dan arrive from=1
+             eve arrive from=1
+        # An address with space takes the place of any.
+             eve arrive from=3
+    "), @r"
+    0s   ann arrive from=1 ⇒ user_1 is here; next 1m
+    ben arrive from=1 ⇒ user_2 is here
+    cat arrive from=2 ⇒ user_3 is here
+    cat seen ⇒ done
+    1s   ann seen ⇒ done
+    ben open_stream ⇒ done; next 5m
+    302s dan arrive from=1 ⇒ user_4 is here; next 362s
+        user_1 is forgotten
+    eve arrive from=1 ⇒ refused, address_full: At most 2 may be registered from your address, and none of those is away; use one of their handles, or unregister one
+    # An address with space takes the place of any.
+    eve arrive from=3 ⇒ user_5 is here
+        user_3 is forgotten
+    ");
+}
+
+#[test]
+fn an_address_counts_who_registered_there_until_it_is_forgotten() {
+    assert_snapshot!(check("
+        config max_per_address=1
+        0s ann arrive from=1 key=1
+           ben arrive from=1
+        # A repeated registration takes no second place, wherever it comes from.
+           ann new arrive from=1 key=1
+           ann new arrive from=2 key=1
+           ben arrive from=2
+           ann unregister
+           cat arrive from=1
+        1m dan arrive from=1
+    "), @r"
+    0s ann arrive from=1 key=1 ⇒ user_1 is here; next 1m
+    ben arrive from=1 ⇒ refused, address_full: At most 1 may be registered from your address, and none of those is away; use one of their handles, or unregister one
+    # A repeated registration takes no second place, wherever it comes from.
+    ann new arrive from=1 key=1 ⇒ user_1 is here
+    ann new arrive from=2 key=1 ⇒ user_1 is here
+    ben arrive from=2 ⇒ user_2 is here
+    ann unregister ⇒ done
+        user_1 is forgotten
+    cat arrive from=1 ⇒ user_3 is here
+    1m dan arrive from=1 ⇒ user_4 is here; next 2m
+        user_2 is forgotten
+        user_3 is forgotten
+    ");
+}

@@ -1,0 +1,88 @@
+//! Scripts for names: what is one, and who has it.
+
+use super::super::names::{Case, fold, fold_ascii, fold_other};
+use super::*;
+
+#[test]
+fn names_are_well_made_and_none_of_the_server_s() {
+    let mut s = Script::new(|_| {});
+    for name in [
+        "Вob",
+        "Ηolly",
+        "Ꭱita",
+        "SYSТEМ",
+        "SEᎡVEᎡ",
+        "Server\u{70f}",
+        "Server:",
+        "Operator",
+        "you",
+        "the server",
+        "ser-ver bot",
+        "ADMlN",
+        "🦀",
+        "?!",
+        "\u{301}Ann",
+        "a\u{301}\u{301}\u{301}\u{301}\u{301}",
+        "🅰nn",
+        "Ann-Анна",
+    ] {
+        assert_eq!(s.refused(0, 'a', login(name)), "name_not_allowed", "{name}");
+    }
+    s.call(0, 'a', login("Alice")).unwrap();
+    assert_eq!(s.refused(0, 'b', login("AIice")), "name_taken");
+    s.call(0, 'b', login("Алиса GPT 🦀")).unwrap();
+    s.call(0, 'c', login("bob")).unwrap();
+    assert_eq!(s.refused(0, 'd', login("ВОВ")), "name_taken");
+    let enters = |id: &str| Op::EnterQueue {
+        user_id: Some(id.into()),
+        display_name: None,
+        interests: [].into(),
+    };
+    for id in ["alice", "B0B", "admin", "the-server", "user_l"] {
+        assert_eq!(s.refused(0, 'd', enters(id)), "user_id_taken", "{id}");
+    }
+    s.call(0, 'd', enters("Dan.1")).unwrap();
+    assert_eq!(s.refused(0, 'e', enters("dan.l")), "user_id_taken");
+    assert_eq!(s.refused(0, 'e', login("DAN.1")), "name_taken");
+    s.call(0, 'd', Op::Unregister).unwrap();
+    s.call(0, 'e', login("DAN.1")).unwrap();
+}
+
+#[test]
+fn names_that_look_alike_are_one() {
+    let every: String = (' '..='~').collect();
+    for case in [Case::Lower, Case::Given, Case::Upper] {
+        assert_eq!(fold_ascii(&every, case), fold_other(&every, case));
+    }
+    assert_eq!(fold("Ünder 10"), fold("ünder|o"));
+    assert_eq!(fold("раураl"), fold("paypa1"));
+    let mut s = Script::new(|_| {});
+    s.call(0, 'a', login("modern")).unwrap();
+    assert_eq!(s.refused(0, 'b', login("rnodem")), "name_taken");
+    assert_eq!(s.refused(0, 'b', login("System")), "name_not_allowed");
+    assert_eq!(s.refused(0, 'b', login("two  spaces")), "name_not_allowed");
+    assert_eq!(s.refused(0, 'b', login("user_99")), "name_taken");
+    assert_eq!(s.refused(0, 'a', login("Modern")), "name_not_allowed");
+    // A given name can be spelled otherwise by its owner alone, once.
+    s.call(0, 'c', rest()).unwrap();
+    assert_eq!(s.model.display_name(User(2)), Some(("user_2", false)));
+    assert_eq!(s.refused(0, 'd', login("USER_2")), "name_taken");
+    s.call(0, 'c', login("user_2")).unwrap();
+    assert_eq!(s.model.display_name(User(2)), Some(("user_2", false)));
+    s.call(0, 'c', login("USER_2")).unwrap();
+    assert_eq!(s.model.display_name(User(2)), Some(("USER_2", true)));
+    assert_eq!(s.refused(0, 'c', login("user_2")), "name_not_allowed");
+    // A ban keeps the name from others, and an unban gives it back.
+    s.entry(
+        1,
+        &Entry::Operate(Act::BanUser {
+            reason: text("because"),
+            user: User(1),
+        }),
+    );
+    assert_eq!(s.refused(1, 'e', login("modem")), "name_not_allowed");
+    let name = text("m0dern");
+    s.entry(2, &Entry::Operate(Act::Unban { name }));
+    assert!(s.call(2, 'e', login("modem")).is_ok());
+    assert_eq!(s.model.take_forgotten(), [User(1)]);
+}

@@ -4,12 +4,12 @@
 //! drain the effects. The same entries give the same replies, effects and digest on every machine.
 //!
 //! ```
-//! use chat_core::{Caller, Command, Config, Entry, Hub, SecretHash, Span, Time};
+//! use chat_core::{Address, Caller, Command, Config, Entry, Hub, SecretHash, Span, Time};
 //!
 //! let mut hub = Hub::new(Config::default(), 42);
 //! let secret = |n| SecretHash([n; 16]);
 //! let login = Entry::Call {
-//!     caller: Caller::New { handle: secret(1), reader: secret(2) },
+//!     caller: Caller::New { handle: secret(1), reader: secret(2), from: Address(1) },
 //!     key: None,
 //!     command: Command::Login { username: "Ann".into(), room: "lobby".into() },
 //! };

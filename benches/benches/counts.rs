@@ -96,6 +96,7 @@ fn carry_out(crowd: &mut Crowd, entries: &[Entry]) -> Tally {
 #[bench::close_room("close_room")]
 #[bench::ban_user("ban_user")]
 #[bench::unban("unban")]
+#[bench::mute_address("mute_address")]
 #[bench::ban_address("ban_address")]
 #[bench::unban_address("unban_address")]
 #[bench::tick("tick")]

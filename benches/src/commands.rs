@@ -250,6 +250,9 @@ pub const ALL: &[Kind] = &[
         unban_newcomer,
         none,
     ),
+    kind("mute_address", none, mute_address, |crowd, block| {
+        all(crowd, unban_address, block);
+    }),
     kind("ban_address", none, ban_address, |crowd, block| {
         all(crowd, unban_address, block);
     }),
@@ -430,6 +433,12 @@ fn ban_newcomer(crowd: &Crowd, block: usize) -> Vec<Entry> {
 fn unban_newcomer(_: &Crowd, block: usize) -> Vec<Entry> {
     let name = agent_name(block, BLOCK).into();
     vec![operate(Operate::Unban { name })]
+}
+
+fn mute_address(_: &Crowd, block: usize) -> Vec<Entry> {
+    let address = Address(block as u64);
+    let reason = "noise".into();
+    vec![operate(Operate::MuteAddress { address, reason })]
 }
 
 fn ban_address(_: &Crowd, block: usize) -> Vec<Entry> {

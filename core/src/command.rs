@@ -236,6 +236,14 @@ pub enum Operate {
         /// Why.
         reason: Arc<str>,
     },
+    /// The participants registered from this address may not speak, now and later, until it is
+    /// unbanned.
+    MuteAddress {
+        /// Which.
+        address: Address,
+        /// Why; told to their rooms.
+        reason: Arc<str>,
+    },
     /// Nothing from this address is admitted any more.
     BanAddress {
         /// Which.
@@ -248,7 +256,7 @@ pub enum Operate {
         /// The banned name, in any spelling.
         name: Arc<str>,
     },
-    /// The ban is lifted.
+    /// The address is neither muted nor banned any more.
     UnbanAddress {
         /// Which.
         address: Address,

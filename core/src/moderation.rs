@@ -137,6 +137,11 @@ impl Moderation {
         self.handles.get(handle).map(|(_, ban)| ban.measure)
     }
 
+    /// What is kept of an address.
+    pub(crate) fn of_address(&self, address: Address) -> Option<Measure> {
+        self.addresses.get(&address).map(|ban| ban.measure)
+    }
+
     /// What is kept of a name, or of one that it looks like: a ban before a mute.
     pub(crate) fn of_name(&self, name: &Keys) -> Option<Measure> {
         if self.names.is_empty() {

@@ -6,7 +6,7 @@ use super::Hub;
 use crate::command::Operate;
 use crate::event::{Body, EndReason};
 use crate::figures::Because;
-use crate::id::{RoomId, UserId};
+use crate::id::{Address, RoomId, UserId};
 use crate::moderation::{Ban, Measure, Report};
 use crate::name::{Keys, fold, is_line};
 use crate::participant::Voice;
@@ -66,12 +66,17 @@ impl Hub {
             Operate::Kick { user, room, reason } => self.kick(*user, *room, reason),
             Operate::Close { room, reason } => self.close(*room, reason),
             Operate::BanUser { user, reason } => self.ban_user(operator, *user, reason),
+            Operate::MuteAddress { address, reason } => {
+                self.keep_address(Measure::Mute, operator, *address, reason)?;
+                for user in self.users.sorted_keys() {
+                    if self.user(user).address == *address {
+                        self.silence(user, reason);
+                    }
+                }
+                Ok(Reply::Done)
+            }
             Operate::BanAddress { address, reason } => {
-                check_reason(reason)?;
-                let is_kept = self.moderation.addresses.contains_key(address);
-                self.check_ban_space(usize::from(!is_kept))?;
-                let ban = self.decided(Measure::Ban, operator, reason);
-                self.moderation.addresses.insert(*address, ban);
+                self.keep_address(Measure::Ban, operator, *address, reason)?;
                 Ok(Reply::Done)
             }
             Operate::Unban { name } => {
@@ -94,6 +99,12 @@ impl Hub {
     ) -> Result<Reply, Reject> {
         self.keep(Measure::Mute, operator, user, reason)?;
         self.user_mut(user).voice = Voice::Muted;
+        self.silence(user, reason);
+        Ok(Reply::Done)
+    }
+
+    /// Tells the rooms of the participant that it may not speak.
+    fn silence(&mut self, user: UserId, reason: &Arc<str>) {
         for room in self.user(user).rooms.clone() {
             let body = Body::Muted {
                 user: self.who(user),
@@ -103,7 +114,13 @@ impl Hub {
             // One who may not speak keeps nobody else from it.
             self.give_up_stick(room, user, Because::Mute);
         }
-        Ok(Reply::Done)
+    }
+
+    /// Whether the participant, or the address that it was registered from, is muted.
+    pub(super) fn is_muted(&self, user: UserId) -> bool {
+        let participant = self.user(user);
+        participant.voice == Voice::Muted
+            || self.moderation.of_address(participant.address) == Some(Measure::Mute)
     }
 
     fn kick(&mut self, user: UserId, room: RoomId, reason: &Arc<str>) -> Result<Reply, Reject> {
@@ -187,6 +204,22 @@ impl Hub {
         self.check_ban_space(self.moderation.missing(known))?;
         let decided = self.decided(measure, operator, reason);
         self.moderation.keep(known, decided);
+        Ok(())
+    }
+
+    /// Keeps the address, in place of what is kept of it.
+    fn keep_address(
+        &mut self,
+        measure: Measure,
+        operator: &Arc<str>,
+        address: Address,
+        reason: &Arc<str>,
+    ) -> Result<(), Reject> {
+        check_reason(reason)?;
+        let is_kept = self.moderation.of_address(address).is_some();
+        self.check_ban_space(usize::from(!is_kept))?;
+        let decided = self.decided(measure, operator, reason);
+        self.moderation.addresses.insert(address, decided);
         Ok(())
     }
 

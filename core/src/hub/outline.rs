@@ -6,7 +6,7 @@ use chat_types::Time;
 use super::{Hub, Muted, PresenceView};
 use crate::event::EndReason;
 use crate::id::{RoomId, UserId};
-use crate::participant::{Participant, Voice};
+use crate::participant::Participant;
 use crate::room::{Kind, Room};
 use crate::timer::TimerKind;
 
@@ -131,9 +131,10 @@ impl Hub {
             ),
             blocks: participant.blocks.len(),
             inbox: participant.inbox.len(),
-            muted: match participant.voice {
-                Voice::Muted => Muted::Yes,
-                Voice::Free => Muted::No,
+            muted: if self.is_muted(user) {
+                Muted::Yes
+            } else {
+                Muted::No
             },
         }
     }

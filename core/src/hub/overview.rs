@@ -12,7 +12,6 @@ use super::{Hub, PresenceView};
 use crate::event::Who;
 use crate::id::{Address, Epoch, RoomId, UserId};
 use crate::name::fold;
-use crate::participant::Voice;
 
 /// How many of everything there are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -117,9 +116,10 @@ impl Hub {
             streams: participant.streams,
             rooms: participant.rooms.clone(),
             waiting_since: self.queue.waiting_since(user),
-            muted: match participant.voice {
-                Voice::Muted => Muted::Yes,
-                Voice::Free => Muted::No,
+            muted: if self.is_muted(user) {
+                Muted::Yes
+            } else {
+                Muted::No
             },
             address: participant.address,
         })

@@ -8,7 +8,7 @@ use super::Hub;
 use crate::event::{Event, Who};
 use crate::id::{Address, RoomId, RoomSeq, SecretHash, Seq, UserId};
 use crate::inbox::Page;
-use crate::moderation::{Ban, Report};
+use crate::moderation::{Ban, Measure, Report};
 use crate::name::fold;
 use crate::participant::Presence;
 use crate::reject::Reject;
@@ -268,7 +268,7 @@ impl Hub {
     /// Whether nothing from this address is admitted.
     #[must_use]
     pub fn is_banned(&self, address: Address) -> bool {
-        self.moderation.addresses.contains_key(&address)
+        self.moderation.of_address(address) == Some(Measure::Ban)
     }
 
     /// What participants reported, the oldest first.
@@ -281,7 +281,7 @@ impl Hub {
         self.moderation.names()
     }
 
-    /// Addresses that are banned, and why.
+    /// Addresses that are muted or banned, and why.
     pub fn banned_addresses(&self) -> impl Iterator<Item = (Address, &Ban)> {
         self.moderation
             .addresses

@@ -10,7 +10,6 @@ use crate::event::{Body, EndReason};
 use crate::figures::Because;
 use crate::id::{Epoch, RoomId, UserId};
 use crate::name::has_visible;
-use crate::participant::Voice;
 use crate::reject::Reject;
 use crate::reply::Reply;
 use crate::stick::Stick;
@@ -139,7 +138,7 @@ impl Hub {
 
     /// Whether `user` may speak in `room` now.
     fn check_floor(&self, user: UserId, room: RoomId, epoch: Option<Epoch>) -> Result<(), Reject> {
-        if self.user(user).voice == Voice::Muted {
+        if self.is_muted(user) {
             return Err(Reject::Muted);
         }
         let stick = self.room(room).stick();

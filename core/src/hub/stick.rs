@@ -4,7 +4,6 @@ use super::Hub;
 use crate::event::Body;
 use crate::figures::{Because, StickMove};
 use crate::id::{Epoch, RoomId, UserId};
-use crate::participant::Voice;
 use crate::reject::Reject;
 use crate::reply::Reply;
 use crate::stick::{Claim, GivenUp};
@@ -21,7 +20,7 @@ impl Hub {
         if self.room(room).stick().is_none() {
             return Err(Reject::NoStick);
         }
-        if self.user(user).voice == Voice::Muted {
+        if self.is_muted(user) {
             return Err(Reject::Muted);
         }
         self.check_epoch(user, room, epoch)?;

@@ -3,7 +3,7 @@
 use super::{Hub, Index};
 use crate::id::{RoomId, UserId};
 use crate::name::{Keys, fold};
-use crate::participant::{Participant, Voice};
+use crate::participant::Participant;
 use crate::room::{Kind, Room};
 
 impl Hub {
@@ -146,7 +146,7 @@ impl Hub {
                 return Err(format!("{} does not know that it is a member", member.user));
             }
             let place = room.stick().and_then(|stick| stick.place(member.user));
-            if participant.voice == Voice::Muted && place.is_some() {
+            if place.is_some() && self.is_muted(member.user) {
                 return Err(format!("{} is muted, and claims the stick", member.user));
             }
         }

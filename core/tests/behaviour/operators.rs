@@ -211,6 +211,84 @@ fn banning_an_address_again_changes_its_reason() {
 }
 
 #[test]
+fn a_muted_address_silences_all_that_are_registered_from_it() {
+    assert_snapshot!(check("
+        0s ann login from=7
+           ben login from=8
+           cat login from=7
+           ann talking_stick
+           ben talking_stick
+           cat talking_stick
+           operator mute_address 7 'flood'
+           ann send hello
+           dan login from=7
+           dan talking_stick
+           ben send bye
+           operator unmute ann
+           ann talking_stick
+           operator unban_address 7
+           ann talking_stick
+    "), @r#"
+    0s ann login from=7 ⇒ user_1 in room_1; next 1m
+        room_1/1 user.joined ann → ann#1
+    ben login from=8 ⇒ user_2 in room_1
+        room_1/2 user.joined ben → ann#2 ben#1
+    cat login from=7 ⇒ user_3 in room_1
+        room_1/3 user.joined cat → ann#3 ben#2 cat#1
+    ann talking_stick ⇒ place 0 in room_1; ann holds epoch 1 until 2m
+        room_1/4 stick.granted ann epoch 1 for 2m → ann#4 ben#3 cat#2
+    ben talking_stick ⇒ place 1 in room_1; ann holds epoch 1 until 2m
+        room_1/5 stick.claimed ben place 1 → ann#5 ben#4 cat#3
+    cat talking_stick ⇒ place 2 in room_1; ann holds epoch 1 until 2m; next 2m
+        room_1/6 stick.claimed cat place 2 → ann#6 ben#5 cat#4
+    operator mute_address 7 'flood' ⇒ done
+        room_1/7 moderation.muted ann "flood" → ann#7 ben#6 cat#5
+        room_1/8 stick.released ann epoch 1 → ann#8 ben#7 cat#6
+        room_1/9 stick.granted ben epoch 2 for 2m → ann#9 ben#8 cat#7
+        room_1/10 moderation.muted cat "flood" → ann#10 ben#9 cat#8
+    ann send hello ⇒ refused, muted: An operator has muted you; you can read, but not speak
+    dan login from=7 ⇒ user_4 in room_1; next 1m
+        room_1/11 user.joined dan → ann#11 ben#10 cat#9 dan#1
+    dan talking_stick ⇒ refused, muted: An operator has muted you; you can read, but not speak; next 2m
+    ben send bye ⇒ sent room_1/12 at 0s
+        room_1/12 message.received ben: "bye" under epoch 2 → ann#12 cat#10 dan#2
+    operator unmute ann ⇒ done
+    ann talking_stick ⇒ refused, muted: An operator has muted you; you can read, but not speak
+    operator unban_address 7 ⇒ done
+    ann talking_stick ⇒ place 1 in room_1; ben holds epoch 2 until 2m
+        room_1/13 stick.claimed ann place 1 → ann#13 ben#11 cat#11 dan#3
+    "#);
+}
+
+#[test]
+fn a_mute_of_an_address_stands_beside_one_of_a_participant_and_in_place_of_a_ban() {
+    assert_snapshot!(check("
+        config max_bans=3
+        0s ann login from=7
+           operator ban_address 7 'flood'
+           operator mute_address 7 'less'
+           operator mute ann 'noise'
+           operator unban_address 7
+           ann talking_stick
+           operator unmute ann
+           ann talking_stick
+    "), @r#"
+    0s ann login from=7 ⇒ user_1 in room_1; next 1m
+        room_1/1 user.joined ann → ann#1
+    operator ban_address 7 'flood' ⇒ done
+    operator mute_address 7 'less' ⇒ done
+        room_1/2 moderation.muted ann "less" → ann#2
+    operator mute ann 'noise' ⇒ done
+        room_1/3 moderation.muted ann "noise" → ann#3
+    operator unban_address 7 ⇒ done
+    ann talking_stick ⇒ refused, muted: An operator has muted you; you can read, but not speak; next 5m
+    operator unmute ann ⇒ done
+    ann talking_stick ⇒ place 0 in room_1; ann holds epoch 1 until 2m; next 2m
+        room_1/4 stick.granted ann epoch 1 for 2m → ann#4
+    "#);
+}
+
+#[test]
 fn operators_mean_somebody_and_some_room_and_say_why() {
     assert_snapshot!(check("
         0s ann login lobby

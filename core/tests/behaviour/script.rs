@@ -268,6 +268,10 @@ fn act(words: &mut Words, lookup: Lookup<'_>) -> Operate {
             reason: words.next().into(),
         },
         "unban" => Operate::Unban { name: whom.into() },
+        "mute_address" => Operate::MuteAddress {
+            address: Address(words.parse(&whom)),
+            reason: words.next().into(),
+        },
         "ban_address" => Operate::BanAddress {
             address: Address(words.parse(&whom)),
             reason: words.next().into(),

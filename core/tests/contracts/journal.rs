@@ -418,6 +418,8 @@ fn operate() -> impl Strategy<Value = Operate> {
         }),
         (room(), reason()).prop_map(|(room, reason)| Operate::Close { room, reason }),
         (user(), reason()).prop_map(|(user, reason)| Operate::BanUser { user, reason }),
+        (address(), reason())
+            .prop_map(|(address, reason)| Operate::MuteAddress { address, reason }),
         (address(), reason()).prop_map(|(address, reason)| Operate::BanAddress { address, reason }),
         name().prop_map(|name| Operate::Unban { name }),
         address().prop_map(|address| Operate::UnbanAddress { address }),

@@ -1,8 +1,9 @@
 //! `/admin/…`: what operators see, and what they do.
 //!
 //! Every act is an entry of the journal, under the operator's name and with a reason, and a line of
-//! the log, also where it is refused. The core knows addresses as hashes alone: a ban of an address,
-//! and its end, take the address itself or the hash that the lists of participants and of bans show.
+//! the log, also where it is refused. The core knows addresses as hashes alone: a mute or a ban of an
+//! address, and its end, take the address itself or the hash that the lists of participants and of
+//! bans show.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -217,8 +218,12 @@ fn shown_address(address: Address) -> String {
     format!("{:016x}", address.0)
 }
 
-async fn mute(operator: Operator, State(http): State<Http>, posted: Posted) -> Response {
+async fn mute(operator: Operator, State(http): State<Http>, mut posted: Posted) -> Response {
     let act = Act::of(&http, &operator, "mute", &posted);
+    if let Some(address) = posted.arguments.remove("address") {
+        let mute = |address, reason| Operate::MuteAddress { address, reason };
+        return act.log(about_address(&http, operator, posted, &address, mute).await);
+    }
     let done = about(&http, operator, posted, |arguments| {
         let reason = needed(arguments, "reason")?;
         Ok(Box::new(move |user| Operate::Mute { user, reason }))
@@ -257,20 +262,32 @@ async fn close(operator: Operator, State(http): State<Http>, posted: Posted) -> 
 
 async fn ban(operator: Operator, State(http): State<Http>, mut posted: Posted) -> Response {
     let act = Act::of(&http, &operator, "ban", &posted);
-    let Some(address) = posted.arguments.remove("address") else {
-        let done = about(&http, operator, posted, |arguments| {
-            let reason = needed(arguments, "reason")?;
-            Ok(Box::new(move |user| Operate::BanUser { user, reason }))
-        });
-        return act.log(done.await);
-    };
+    if let Some(address) = posted.arguments.remove("address") {
+        let ban = |address, reason| Operate::BanAddress { address, reason };
+        return act.log(about_address(&http, operator, posted, &address, ban).await);
+    }
+    let done = about(&http, operator, posted, |arguments| {
+        let reason = needed(arguments, "reason")?;
+        Ok(Box::new(move |user| Operate::BanUser { user, reason }))
+    });
+    act.log(done.await)
+}
+
+/// An act about an address, with a reason.
+async fn about_address(
+    http: &Http,
+    operator: Operator,
+    posted: Posted,
+    address: &Value,
+    act: fn(Address, Arc<str>) -> Operate,
+) -> Response {
     let mut arguments = Arguments::new(Tool::ReportUser, posted.arguments);
-    let read = address_of(&http, &address).and_then(|address| {
+    let read = address_of(http, address).and_then(|address| {
         let reason = needed(&mut arguments, "reason")?;
         finish(arguments)?;
-        Ok(Operate::BanAddress { address, reason })
+        Ok(act(address, reason))
     });
-    act.log(operate(&http, operator, posted.origin.address, read).await)
+    operate(http, operator, posted.origin.address, read).await
 }
 
 async fn unban(operator: Operator, State(http): State<Http>, mut posted: Posted) -> Response {

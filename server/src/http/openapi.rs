@@ -273,8 +273,6 @@ fn events() -> Item {
 }
 
 fn operators() -> Vec<Item> {
-    let list =
-        |name: &str| object(json!({ name: { "type": "array", "items": { "type": "object" } } }));
     // Whom: by one of the two.
     let whom = || json!({ "user_id": string(), "name": string() });
     let with = |mut properties: Value, name: &str| {
@@ -290,12 +288,14 @@ fn operators() -> Vec<Item> {
     let kicked = for_reason(with(whom(), "room_id"));
     let barred = for_reason(with(whom(), "address"));
     let lifted = object(json!({ "name": string(), "address": string() }));
-    let part = ["behind", "limit"];
-    let last = ["limit"];
     let acts = [
-        ("mute", "Let somebody speak no more.", for_reason(whom())),
-        ("unmute", "Let somebody speak again.", object(whom())),
-        ("kick", "Put somebody out of a room.", kicked),
+        (
+            "mute",
+            "Mute a participant, or all that are registered from an IP address.",
+            barred.clone(),
+        ),
+        ("unmute", "Lift a participant's own mute.", object(whom())),
+        ("kick", "Put a participant out of a room.", kicked),
         (
             "close",
             "End a room.",
@@ -306,11 +306,27 @@ fn operators() -> Vec<Item> {
             "Bar a participant and its name, or an IP address.",
             barred,
         ),
-        ("unban", "Lift a ban of a name or an address.", lifted),
+        (
+            "unban",
+            "Drop what is kept of a name or an address, muted or banned.",
+            lifted,
+        ),
     ];
     let acts = acts
         .into_iter()
         .map(|(act, summary, input)| post(&format!("/admin/{act}"), summary, input, success()));
+    views_for_operators()
+        .into_iter()
+        .chain(acts)
+        .map(for_operators)
+        .collect()
+}
+
+fn views_for_operators() -> [Item; 5] {
+    let list =
+        |name: &str| object(json!({ name: { "type": "array", "items": { "type": "object" } } }));
+    let part = ["behind", "limit"];
+    let last = ["limit"];
     [
         get(
             "/admin/overview",
@@ -333,15 +349,11 @@ fn operators() -> Vec<Item> {
         ),
         get(
             "/admin/bans",
-            "Which names and addresses are barred.",
+            "Which names and addresses are muted or banned.",
             &last,
             list("bans"),
         ),
     ]
-    .into_iter()
-    .chain(acts)
-    .map(for_operators)
-    .collect()
 }
 
 /// Only a token opens these.

@@ -132,6 +132,23 @@ async fn a_banned_address_is_shut_out_but_for_operators() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_muted_address_listens_and_does_not_speak() {
+    let world = operated().await;
+    let mut ann = world.register("Ann").await;
+    let mute = json!({ "address": "127.0.0.1", "reason": "flood" });
+    done(&world, "/admin/mute", mute).await;
+    assert_eq!(says(&mut ann).await, (403, Some("muted".into())));
+    let mut ben = world.register("Ben").await;
+    assert_eq!(says(&mut ben).await, (403, Some("muted".into())));
+    let seen = seen(&world, "/admin/bans").await;
+    assert_eq!(seen["bans"][0]["measure"], "mute");
+    let hash = seen["bans"][0]["address"].as_str().unwrap();
+    done(&world, "/admin/unban", json!({ "address": hash })).await;
+    assert_eq!(says(&mut ann).await, (200, None));
+    assert_eq!(says(&mut ben).await, (200, None));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn reports_are_read_newest_first() {
     let world = operated().await;
     let mut ann = world.register("Ann").await;

@@ -450,7 +450,7 @@ impl fmt::Display for EntryText<'_> {
 
 const fn act_name(act: &Act) -> &'static str {
     match act {
-        Act::Mute { .. } => "mute",
+        Act::Mute { .. } | Act::MuteAddress { .. } => "mute",
         Act::Unmute { .. } => "unmute",
         Act::Kick { .. } => "kick",
         Act::Close { .. } => "close",

@@ -569,9 +569,11 @@ chat_types::listed! {
         Ban "ban",
         /// A ban is lifted; without a user, the latest.
         Unban "unban",
+        /// Those of the user's address may not speak.
+        MuteAddress "mute_address",
         /// The user's address is shut out.
         BanAddress "ban_address",
-        /// The ban of an address is lifted; without a user, the latest.
+        /// The mute or the ban of an address is lifted; without a user, the latest.
         UnbanAddress "unban_address",
     }
 }

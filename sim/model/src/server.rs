@@ -226,6 +226,10 @@ pub enum Act {
     Unban {
         name: Arc<str>,
     },
+    MuteAddress {
+        address: u64,
+        reason: Arc<str>,
+    },
     BanAddress {
         address: u64,
     },

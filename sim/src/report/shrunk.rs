@@ -293,8 +293,9 @@ fn fault_words(kind: &FaultKind, users: &[ScriptUser]) -> String {
                 OperatorVerb::Close => "closes the room of",
                 OperatorVerb::Ban => "bans",
                 OperatorVerb::Unban => "lifts the ban of",
+                OperatorVerb::MuteAddress => "mutes the address of",
                 OperatorVerb::BanAddress => "bans the address of",
-                OperatorVerb::UnbanAddress => "lifts the ban of the address of",
+                OperatorVerb::UnbanAddress => "lifts the mute or the ban of the address of",
             };
             let whom = act
                 .user

@@ -154,6 +154,10 @@ fn act(act: &Operate) -> Act {
         Operate::Unban { name } => Act::Unban {
             name: Arc::clone(name),
         },
+        Operate::MuteAddress { address, reason } => Act::MuteAddress {
+            address: address.0,
+            reason: Arc::clone(reason),
+        },
         Operate::BanAddress { address, .. } => Act::BanAddress { address: address.0 },
         Operate::UnbanAddress { address } => Act::UnbanAddress { address: address.0 },
     }

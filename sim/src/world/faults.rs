@@ -302,6 +302,7 @@ impl World<'_, '_> {
             | OperatorVerb::Kick
             | OperatorVerb::Close
             | OperatorVerb::Ban
+            | OperatorVerb::MuteAddress
             | OperatorVerb::BanAddress => {}
         }
         let was_muted = act.verb == OperatorVerb::Unmute;
@@ -336,6 +337,13 @@ impl World<'_, '_> {
                 room: room.unwrap_or_default(),
                 reason,
             },
+            OperatorVerb::MuteAddress => {
+                self.weather.shut_out.push(agent);
+                Operate::MuteAddress {
+                    address: self.address_of(agent),
+                    reason,
+                }
+            }
             OperatorVerb::BanAddress | OperatorVerb::UnbanAddress => {
                 self.weather.shut_out.push(agent);
                 Operate::BanAddress {
@@ -387,7 +395,7 @@ impl World<'_, '_> {
         self.submit_act(("unban", Some(number), None), Operate::Unban { name });
     }
 
-    /// Lifts the ban of the address of the user named, or the latest.
+    /// Lifts what is kept of the address of the user named, or of the latest.
     fn unban_address(&mut self, index: u32, named: Option<u32>) {
         let Some(agent) = named.or_else(|| self.weather.shut_out.pop()) else {
             return;

@@ -25,7 +25,7 @@ const LONG: [Span; 4] = [
 ];
 
 /// What operators do: mostly what takes the stick, the room or the place in line away.
-const VERBS: [OperatorVerb; 10] = [
+const VERBS: [OperatorVerb; 11] = [
     OperatorVerb::Kick,
     OperatorVerb::Kick,
     OperatorVerb::Mute,
@@ -34,6 +34,7 @@ const VERBS: [OperatorVerb; 10] = [
     OperatorVerb::Close,
     OperatorVerb::Unmute,
     OperatorVerb::Unban,
+    OperatorVerb::MuteAddress,
     OperatorVerb::BanAddress,
     OperatorVerb::UnbanAddress,
 ];

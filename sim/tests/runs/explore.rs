@@ -169,6 +169,7 @@ fn every_kind_of_thing_is_drawn_now_and_then() {
         "unsynced entries lost",
         "stop for",
         "configure",
+        "mute_address",
         "ban_address",
         "partition",
         "suspend",

@@ -36,7 +36,7 @@ pub(super) struct Kept {
     names: BTreeMap<String, (BTreeSet<String>, Measure)>,
     /// By handle, with the folded name that its participant had.
     pub(super) handles: BTreeMap<Handle, (String, Measure)>,
-    pub(super) banned_addresses: BTreeSet<u64>,
+    addresses: BTreeMap<u64, Measure>,
 }
 
 /// As what it is kept.
@@ -56,7 +56,7 @@ impl Kept {
     }
 
     fn len(&self) -> usize {
-        self.names.len() + self.handles.len() + self.banned_addresses.len()
+        self.names.len() + self.handles.len() + self.addresses.len()
     }
 }
 
@@ -69,7 +69,7 @@ impl Model {
     /// Whether calls from this address are refused at admission. // 13.1 (2)
     #[must_use]
     pub fn is_banned(&self, address: u64) -> bool {
-        self.kept.banned_addresses.contains(&address)
+        self.kept.addresses.get(&address) == Some(&Measure::Banned)
     }
 
     /// `block_user`. // 11.1
@@ -164,14 +164,17 @@ impl Model {
                 self.kept.names.remove(&folded);
                 self.kept.handles.retain(|_, (of, _)| *of != folded);
             }
-            Act::BanAddress { address } => {
-                if !self.is_banned(*address) {
-                    self.check_space_for(1)?;
-                    self.kept.banned_addresses.insert(*address);
+            Act::MuteAddress { address, reason } => {
+                self.keep_address(*address, Measure::Muted)?;
+                for user in self.people.numbers().into_iter().map(User) {
+                    if self.person(user).address == *address {
+                        self.silence(user, reason);
+                    }
                 }
             }
+            Act::BanAddress { address } => self.keep_address(*address, Measure::Banned)?,
             Act::UnbanAddress { address } => {
-                self.kept.banned_addresses.remove(address);
+                self.kept.addresses.remove(address);
             }
         }
         Ok(Answer::Done)
@@ -225,6 +228,29 @@ impl Model {
         self.check_user(user)?;
         self.keep(user, Measure::Muted)?;
         self.person_mut(user).muted = true;
+        self.silence(user, reason);
+        Ok(())
+    }
+
+    fn keep_address(&mut self, address: u64, measure: Measure) -> Result<(), Refusal> {
+        let is_new = !self.kept.addresses.contains_key(&address);
+        self.check_space_for(usize::from(is_new))?;
+        self.kept.addresses.insert(address, measure);
+        Ok(())
+    }
+
+    /// Whether the participant may not speak. // 11.3
+    #[must_use]
+    pub fn is_muted(&self, user: User) -> bool {
+        let person = self.people.get(user.0);
+        person.is_some_and(|person| {
+            let address = self.kept.addresses.get(&person.address);
+            person.muted || address == Some(&Measure::Muted)
+        })
+    }
+
+    /// Tells the rooms of one that may not speak. // 11.3
+    fn silence(&mut self, user: User, reason: &Arc<str>) {
         for room in self.person(user).live.clone() {
             let muted = What::Moderation {
                 user: Some(user),
@@ -234,7 +260,6 @@ impl Model {
             self.post(room, muted, None);
             self.give_up_stick(room, user);
         }
-        Ok(())
     }
 
     fn kick(&mut self, user: User, room: Room, reason: &Arc<str>) -> Result<(), Refusal> {

@@ -124,12 +124,6 @@ impl Model {
         Some((&person.name, person.chosen))
     }
 
-    /// Whether an operator muted the participant.
-    #[must_use]
-    pub fn is_muted(&self, user: User) -> bool {
-        self.people.get(user.0).is_some_and(|person| person.muted)
-    }
-
     /// Whether either of the two blocked the other. // 11.1
     #[must_use]
     pub fn blocks(&self, one: User, other: User) -> bool {

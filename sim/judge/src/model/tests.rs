@@ -513,6 +513,27 @@ fn one_mute_keeps_one_name_and_an_unmute_lifts_it_under_any() {
 }
 
 #[test]
+fn a_muted_address_silences_those_of_it_until_it_is_lifted() {
+    let mut s = Script::new(|_| ());
+    let act = |s: &mut Script, act| s.entry(1, &Entry::Operate(act)).outcome.unwrap();
+    s.call(0, 'a', login("ann")).unwrap();
+    assert_eq!(s.refused(0, 'a', STICK), "");
+    let (address, reason) = (0, text("noise"));
+    act(&mut s, Act::BanAddress { address });
+    assert!(s.model.is_banned(address));
+    act(&mut s, Act::MuteAddress { address, reason });
+    assert!(!s.model.is_banned(address), "in place of the ban");
+    let kinds: Vec<_> = s.events(1, 2).iter().map(|event| event.2).collect();
+    assert_eq!(kinds, ["moderation.muted", "stick.released"]);
+    s.call(2, 'b', login("bob")).unwrap();
+    act(&mut s, Act::Unmute { user: User(1) });
+    assert_eq!(s.refused(2, 'a', STICK), "muted");
+    assert_eq!(s.refused(2, 'b', STICK), "muted");
+    act(&mut s, Act::UnbanAddress { address });
+    assert_eq!(s.refused(3, 'b', STICK), "");
+}
+
+#[test]
 fn a_block_hides_messages_both_ways_and_leaves_a_hole() {
     let mut s = Script::new(|c| c.stick = chat_types::config::StickRule::Optional);
     for (handle, name) in [('a', "ann"), ('b', "bob"), ('c', "cec")] {

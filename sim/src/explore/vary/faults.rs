@@ -141,7 +141,7 @@ fn undone(kind: &FaultKind) -> Option<FaultKind> {
     let verb = match act.verb {
         OperatorVerb::Mute => OperatorVerb::Unmute,
         OperatorVerb::Ban => OperatorVerb::Unban,
-        OperatorVerb::BanAddress => OperatorVerb::UnbanAddress,
+        OperatorVerb::MuteAddress | OperatorVerb::BanAddress => OperatorVerb::UnbanAddress,
         OperatorVerb::Unmute
         | OperatorVerb::Kick
         | OperatorVerb::Close

@@ -127,7 +127,10 @@ impl VirtualUser {
         }
         self.record(now, What::Forgot, o);
         self.user = None;
-        self.secret = self.draw.bits();
+        // A client that tries this and that comes back under its old handle, too.
+        if !self.draw.chance(self.habits.stray) {
+            self.secret = self.draw.bits();
+        }
         self.inbox = Inbox::default();
         self.heard = Heard::default();
         self.rooms = Rooms::default();

@@ -63,7 +63,7 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
     let theme = Theme::draw(dice);
     let users = match theme {
         Theme::Anything | Theme::Rest => dice.pick(&[2, 2, 2, 3, 3, 4, 5, 6, 8]),
-        Theme::Line(_) => dice.between(3, 6),
+        Theme::Line(_) | Theme::Absent(_) => dice.between(3, 8),
     };
     if dice.one_in(3) {
         dice.say("default server");
@@ -74,6 +74,7 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
     match theme {
         Theme::Anything => {}
         Theme::Line(_) => limits::line(&mut plan.server, dice),
+        Theme::Absent(_) => limits::absent(&mut plan.server, dice),
         Theme::Rest => {
             plan.faults = faults::of_breaks();
             limits::rest(&mut plan.server, dice);
@@ -120,7 +121,7 @@ fn persona(kind: u32, theme: Theme, server: &Config, dice: &mut Dice) -> Persona
         name: format!("person{kind}"),
         weight: dice.between(1, 3),
         habits: Habits::default(),
-        stream: !dice.one_in(3),
+        stream: matches!(theme, Theme::Absent(_)) || !dice.one_in(3),
         manner: Manner::default(),
         flow: visits::some(theme, server, dice).into(),
     };

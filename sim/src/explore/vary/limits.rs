@@ -88,6 +88,18 @@ pub(super) fn line(server: &mut Config, dice: &mut Dice) {
     ));
 }
 
+/// The same, where all wait without a stream: patience ends while they may still come back.
+pub(super) fn absent(server: &mut Config, dice: &mut Dice) {
+    server.matching = Matching::Interests;
+    let ms = Span::millis;
+    server.interest_patience = dice.pick(&[ms(50), ms(300), ms(1_000)]);
+    server.reconnect_grace = dice.pick(&[ms(2_000), ms(5_000)]);
+    dice.say(format!(
+        "patience {}, grace {}",
+        server.interest_patience, server.reconnect_grace
+    ));
+}
+
 /// How many answers to breaks may be held back where all take some.
 pub(super) fn rest(server: &mut Config, dice: &mut Dice) {
     server.max_held = dice.pick(&[1, 2, server.max_held]);

@@ -29,18 +29,24 @@ pub(super) enum Theme {
     Anything,
     /// Partners, one after another, of whom many share such interests.
     Line(&'static [&'static str]),
+    /// The same, and all of them wait without a stream.
+    Absent(&'static [&'static str]),
     /// Mostly breaks.
     Rest,
 }
 
 impl Theme {
     pub(super) fn draw(dice: &mut Dice) -> Self {
-        match dice.between(0, 5) {
+        match dice.between(0, 6) {
             0 => {
                 dice.say("all at the line");
                 Self::Line(dice.pick(&said::CIRCLES))
             }
             1 => {
+                dice.say("all at the line, without a stream");
+                Self::Absent(dice.pick(&said::CIRCLES))
+            }
+            2 => {
                 dice.say("all on breaks");
                 Self::Rest
             }
@@ -54,13 +60,13 @@ pub(super) fn some(theme: Theme, server: &Config, dice: &mut Dice) -> Vec<Step> 
     let mut flow = Vec::new();
     let visits = match theme {
         Theme::Anything => dice.pick(&[1, 1, 2, 2, 3, 4]),
-        Theme::Line(_) => dice.between(2, 9),
+        Theme::Line(_) | Theme::Absent(_) => dice.between(2, 16),
         Theme::Rest => dice.between(2, 7),
     };
     for nth in 0..visits {
         let kind = match theme {
             Theme::Anything => dice.between(0, 11),
-            Theme::Line(_) => dice.between(5, 9),
+            Theme::Line(_) | Theme::Absent(_) => dice.between(5, 9),
             Theme::Rest => dice.pick(&[0, 5, 10, 10, 10]),
         };
         match kind {
@@ -181,7 +187,12 @@ fn grant(one_in: u64, dice: &mut Dice) -> Grant {
 /// A partner from the line, a few words, and one of several ends.
 fn partner(theme: Theme, server: &Config, nth: u32, dice: &mut Dice, steps: &mut Vec<Step>) {
     steps.push(enter(theme, server, nth, dice));
-    if matches!(theme, Theme::Line(_)) && dice.one_in(4) {
+    let is_absent = match theme {
+        Theme::Anything | Theme::Rest => false,
+        Theme::Line(_) => dice.one_in(4),
+        Theme::Absent(_) => true,
+    };
+    if is_absent {
         // It waits on without a stream.
         let away = dice.pick(&[Span::millis(100), Span::millis(800), Span::secs(3)]);
         steps.push(Step::Disconnect(Some(away)));
@@ -200,7 +211,7 @@ fn partner(theme: Theme, server: &Config, nth: u32, dice: &mut Dice, steps: &mut
     }
     let words = match theme {
         Theme::Anything | Theme::Rest => dice.between(0, 4),
-        Theme::Line(_) => dice.between(0, 1),
+        Theme::Line(_) | Theme::Absent(_) => dice.between(0, 1),
     };
     for _ in 0..words {
         if dice.one_in(5) {
@@ -269,7 +280,7 @@ fn rest(server: &Config, dice: &mut Dice, steps: &mut Vec<Step>) {
 fn enter(theme: Theme, server: &Config, nth: u32, dice: &mut Dice) -> Step {
     let (one_in, circle) = match theme {
         Theme::Anything | Theme::Rest => (chooses(nth), said::INTERESTS.as_slice()),
-        Theme::Line(circle) => (8, circle),
+        Theme::Line(circle) | Theme::Absent(circle) => (8, circle),
     };
     Step::Call(Verb::EnterQueue {
         name: said::name(one_in, dice),

@@ -59,6 +59,9 @@ use crate::room::{Notice, Room};
 use crate::table::Table;
 use crate::timer::{Timer, TimerKind, Timers};
 
+pub(crate) use identity::MAX_PUBLIC_ID;
+pub(crate) use matching::MAX_INTEREST;
+pub(crate) use moderation::MAX_REASON;
 pub(crate) use presence::STREAM_RETRY;
 
 pub use outline::{ParticipantOutline, RoomKind, RoomOutline};

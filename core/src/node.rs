@@ -19,6 +19,7 @@ mod parked;
 mod reading;
 mod reads;
 mod retries;
+mod sizes;
 mod streams;
 
 use std::collections::VecDeque;

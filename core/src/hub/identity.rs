@@ -15,7 +15,7 @@ use crate::reject::{Accepted, Argument, NameFault, Reject};
 use crate::reply::Reply;
 
 /// The most characters of a public id.
-const MAX_PUBLIC_ID: usize = 64;
+pub(crate) const MAX_PUBLIC_ID: usize = 64;
 
 impl Index {
     /// Whose name or chosen id has this key.

@@ -17,7 +17,7 @@ use crate::room::Kind;
 use crate::timer::Timer;
 
 /// The most characters of one interest.
-const MAX_INTEREST: usize = 64;
+pub(crate) const MAX_INTEREST: usize = 64;
 
 impl Hub {
     pub(super) fn enter_queue(

@@ -15,7 +15,7 @@ use crate::reply::Reply;
 use crate::room::Kind;
 
 /// The most characters of a reason.
-const MAX_REASON: u32 = 500;
+pub(crate) const MAX_REASON: u32 = 500;
 
 impl Hub {
     pub(super) fn report(

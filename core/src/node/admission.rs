@@ -139,6 +139,7 @@ impl Node {
     ) -> Result<(), Reject> {
         self.check_phase()?;
         self.gate.admit(now, from, user)?;
+        self.check_sizes(command)?;
         // The answer to a break may have to be held back.
         if matches!(command, Command::TakeBreak { .. }) {
             self.check_held()?;

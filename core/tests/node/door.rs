@@ -256,3 +256,69 @@ fn a_restart_with_other_rates_charges_by_these() {
     let calls: Vec<_> = (0..2).map(|_| shell.call(send("ann", "hi"))).collect();
     assert_eq!(calls.map_codes(&shell), [None, Some("rate_limited")]);
 }
+
+#[test]
+fn a_text_that_is_far_too_long_costs_no_journal() {
+    let mut shell = Shell::with_pair(Config {
+        max_message: 3,
+        max_draft: 5,
+        ..Config::default()
+    });
+    let before = shell.journal.len();
+    let long = |bytes: usize| "x".repeat(bytes);
+    let text = |bytes: usize| -> std::sync::Arc<str> { long(bytes).into() };
+    let (room, epoch) = (None, None);
+    let far_too_long = [
+        (send("ann", &long(13)), "message_too_long"),
+        (
+            command(
+                "ann",
+                Command::Append {
+                    room,
+                    text: text(21),
+                    epoch,
+                },
+            ),
+            "draft_full",
+        ),
+        (
+            command(
+                "ann",
+                Command::Login {
+                    username: text(257),
+                    room: text(1),
+                },
+            ),
+            "name_not_allowed",
+        ),
+        (
+            command(
+                "ann",
+                Command::Login {
+                    username: text(1),
+                    room: text(257),
+                },
+            ),
+            "invalid_arguments",
+        ),
+        (
+            command(
+                "ann",
+                Command::ReportUser {
+                    user: chat_core::UserId(9),
+                    reason: text(2_001),
+                },
+            ),
+            "invalid_arguments",
+        ),
+    ];
+    for (call, code) in far_too_long {
+        let ticket = shell.call(call);
+        assert_eq!(shell.code(ticket), Some(code), "at once");
+    }
+    assert_eq!(shell.journal.len(), before);
+    let too_long = shell.call(send("ann", &long(12)));
+    assert_eq!(shell.code(too_long), None, "the Hub counts the characters");
+    shell.commit();
+    assert_eq!(shell.code(too_long), Some("message_too_long"));
+}

@@ -210,14 +210,33 @@ impl Auditor {
                 self.pipeline.tick(place);
                 continue;
             }
-            let (owed, seen) = (owed.cloned(), Some(seen.clone()));
-            self.differ(at, Difference::Batch { owed, seen });
+            let difference = self.taken(seen).unwrap_or_else(|| Difference::Batch {
+                owed: owed.cloned(),
+                seen: Some(seen.clone()),
+            });
+            self.differ(at, difference);
             return;
         }
         if let Some(left_out) = self.pipeline.in_flight(first + batch.len()) {
             let owed = Some(left_out.clone());
             self.differ(at, Difference::Batch { owed, seen: None });
         }
+    }
+
+    /// What differs if the batch holds a call that was to be refused.
+    fn taken(&self, seen: &Batched) -> Option<Difference> {
+        let Batched::Call(ticket) = seen else {
+            return None;
+        };
+        let call = self.border.call(*ticket)?;
+        let Stage::Owed(Err(owed), _) = &call.stage else {
+            return None;
+        };
+        Some(Difference::Taken {
+            op: call.op().cloned(),
+            caller: call.user,
+            owed: *owed,
+        })
     }
 
     /// The run is over: what was due by now is late.

@@ -71,6 +71,12 @@ pub enum Difference {
         owed: Option<Batched>,
         seen: Option<Batched>,
     },
+    /// A batch holds a call that was to be refused.
+    Taken {
+        op: Option<Op>,
+        caller: Option<User>,
+        owed: Refusal,
+    },
     /// The entry of a call is not what the call asked for.
     Entry { ask: Arc<Ask>, entry: Entry },
     /// A collection passed its limit.
@@ -156,9 +162,9 @@ impl Difference {
     #[must_use]
     pub fn users(&self) -> Vec<User> {
         match self {
-            Self::Decision { caller, .. } | Self::Answer { caller, .. } => {
-                caller.iter().copied().collect()
-            }
+            Self::Decision { caller, .. }
+            | Self::Answer { caller, .. }
+            | Self::Taken { caller, .. } => caller.iter().copied().collect(),
             Self::Event { reader, .. }
             | Self::Gap { reader, .. }
             | Self::Reach { reader, .. }
@@ -249,6 +255,7 @@ impl fmt::Display for Difference {
             Self::Late { due, since } => write!(f, "{due}, due at {}", clock(*since)),
             Self::Notice { .. }
             | Self::Batch { .. }
+            | Self::Taken { .. }
             | Self::Entry { .. }
             | Self::Size { .. }
             | Self::Position { .. }
@@ -269,6 +276,13 @@ impl Difference {
                 let (owed, seen) = (BatchedText(owed.as_ref()), BatchedText(seen.as_ref()));
                 write!(f, "the batch holds {seen}, and {owed} was next")
             }
+            Self::Taken { op, caller, owed } => write!(
+                f,
+                "{}{}: the refusal owed is {}, and the batch holds the call",
+                OpText(op.as_ref()),
+                By(*caller),
+                owed.code
+            ),
             Self::Entry { ask, entry } => {
                 write!(f, "the call asked for {ask:?}, its entry says {entry:?}")
             }

@@ -161,6 +161,7 @@ fn refuses(difference: &Difference, code: &str) -> bool {
             is(owed) || is(said)
         }
         Difference::Uncommitted { said, .. } | Difference::Unasked { said, .. } => is(said),
+        Difference::Taken { owed, .. } => owed.code == code,
         _ => false,
     }
 }

@@ -143,8 +143,15 @@ impl Auditor {
             return stage;
         }
         let is_break = is_break(ask);
-        let admitted = self.takes_new().and_then(|()| {
-            self.admission.charge(at, from, user)?;
+        let is_charged = self
+            .takes_new()
+            .and_then(|()| self.admission.charge(at, from, user));
+        if let (Ok(()), Some(op)) = (&is_charged, op_of(ask))
+            && let Some(code) = too_long(op, self.model.config())
+        {
+            return Stage::Owed(Err(refusal(code)), at);
+        }
+        let admitted = is_charged.and_then(|()| {
             if is_break {
                 self.holds_one_more()?;
             }
@@ -286,7 +293,7 @@ impl Auditor {
         }
     }
 
-    /// Whether the journal takes one more call. // 13.1 (7) and (8)
+    /// Whether the journal takes one more call. // 13.1 (8) and (9)
     fn journal_takes(&self, at: Time) -> Result<(), Refusal> {
         if let Some(retry_after) = self.pipeline.closed_for(at) {
             return Err(retryable("storage_unavailable", retry_after));
@@ -313,7 +320,7 @@ impl Auditor {
         Ok(())
     }
 
-    /// Whether one more answer to a break can be held back. // 13.1 (6)
+    /// Whether one more answer to a break can be held back. // 13.1 (7)
     fn holds_one_more(&self) -> Result<(), Refusal> {
         if self.border.held() >= self.model.config().max_held as usize {
             return Err(retryable("overloaded", OVERLOADED));
@@ -369,6 +376,53 @@ const fn op_of(ask: &Ask) -> Option<&Op> {
         Ask::Call { op, .. } => Some(op),
         Ask::OpenStream { .. } | Ask::Operate(_) => None,
     }
+}
+
+/// How a call is refused of which a text is longer than any within its limit. // 13.1 (6)
+fn too_long(op: &Op, config: &Config) -> Option<&'static str> {
+    let long = |text: &str, characters: u32| text.len() as u64 > 4 * u64::from(characters);
+    let found = match op {
+        Op::Send { text, .. } => vec![(long(text, config.max_message), "message_too_long")],
+        Op::Append { text, .. } => vec![(long(text, config.max_draft), "draft_full")],
+        Op::Login { username, room } => vec![
+            (long(username, 64), "name_not_allowed"),
+            (long(room, 64), "invalid_arguments"),
+        ],
+        Op::EnterQueue {
+            user_id,
+            display_name,
+            interests,
+        } => {
+            let name = display_name.as_deref().unwrap_or_default();
+            let id = user_id.as_deref().unwrap_or_default();
+            let many = interests.len() > config.max_interests as usize;
+            let one_is_long = interests.iter().any(|interest| long(interest, 64));
+            vec![
+                (long(name, 64), "name_not_allowed"),
+                (many || one_is_long || long(id, 64), "invalid_arguments"),
+            ]
+        }
+        Op::Report { reason, .. } => vec![(long(reason, 500), "invalid_arguments")],
+        Op::Break { excuse, .. } => {
+            let excuse = excuse.as_deref().unwrap_or_default();
+            vec![(long(excuse, config.max_excuse), "invalid_arguments")]
+        }
+        Op::LeaveQueue
+        | Op::LeaveChat { .. }
+        | Op::TalkingStick { .. }
+        | Op::Undo { .. }
+        | Op::Reset { .. }
+        | Op::Push { .. }
+        | Op::Typing { .. }
+        | Op::Block { .. }
+        | Op::Mood
+        | Op::Unregister
+        | Op::Check { .. }
+        | Op::History { .. }
+        | Op::ListUsers { .. } => vec![],
+    };
+    let first = found.into_iter().find(|(is_long, _)| *is_long);
+    first.map(|(_, code)| code)
 }
 
 const fn is_break(ask: &Ask) -> bool {

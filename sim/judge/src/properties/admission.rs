@@ -1,14 +1,19 @@
-//! `admission`: rate limits, overload, a journal that cannot be written and a server that stops are
-//! refused when the protocol says so, no other call is, and the refusal says when to come again.
+//! `admission`: calls are refused before the journal when the protocol says so, for rate limits,
+//! overload, a journal that cannot be written, a server that stops and texts that are far too long;
+//! no other call is, and the refusal says when to come again.
 
 use super::{Rule, refuses};
 use crate::compared::Compared;
+use crate::difference::Difference;
 use crate::findings::Property;
 
 pub(super) const RULE: Rule = Rule {
     property: Property::Admission,
     counts: &[Compared::Admitted],
-    breaks: |difference, _| RETRYABLE.iter().any(|code| refuses(difference, code)),
+    breaks: |difference, _| {
+        matches!(difference, Difference::Taken { .. })
+            || RETRYABLE.iter().any(|code| refuses(difference, code))
+    },
 };
 
 /// The refusals that ask the client to come again.

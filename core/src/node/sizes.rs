@@ -1,0 +1,97 @@
+//! Texts that are too long for any text within their limits: refused before they cost the journal
+//! anything.
+
+use chat_types::config::Config;
+
+use super::Node;
+use crate::command::{Command, EnterQueue};
+use crate::hub::{MAX_INTEREST, MAX_PUBLIC_ID, MAX_REASON};
+use crate::name::MAX_NAME;
+use crate::reject::{Accepted, Argument, NameFault, Reject};
+
+/// The most bytes of one character.
+const BYTES: usize = 4;
+
+impl Node {
+    /// Whether each text has at most as many bytes as the longest that the Hub may accept. A text
+    /// within that may have too many characters all the same: the Hub counts those.
+    pub(super) fn check_sizes(&self, command: &Command) -> Result<(), Reject> {
+        let config = self.hub.config();
+        match command {
+            Command::SendMessage { text, .. } => {
+                let limit = config.max_message;
+                check(text, limit as usize, || Reject::MessageTooLong { limit })
+            }
+            Command::Append { text, .. } => {
+                let limit = config.max_draft;
+                check(text, limit as usize, || Reject::DraftFull { limit })
+            }
+            Command::Login { username, room } => {
+                check_name(username)?;
+                let accepted = Accepted::Characters(64);
+                check(room, MAX_NAME, || invalid(Argument::Room, accepted))
+            }
+            Command::EnterQueue(enter) => check_enter(enter, config),
+            Command::ReportUser { reason, .. } => {
+                let accepted = Accepted::Characters(MAX_REASON);
+                check(reason, MAX_REASON as usize, || {
+                    invalid(Argument::Reason, accepted)
+                })
+            }
+            Command::TakeBreak {
+                excuse: Some(excuse),
+                ..
+            } => {
+                let limit = config.max_excuse;
+                check(excuse, limit as usize, || {
+                    invalid(Argument::Excuse, Accepted::Characters(limit))
+                })
+            }
+            Command::TakeBreak { excuse: None, .. }
+            | Command::LeaveQueue
+            | Command::LeaveChat { .. }
+            | Command::TalkingStick { .. }
+            | Command::Push { .. }
+            | Command::Undo { .. }
+            | Command::Reset { .. }
+            | Command::Typing { .. }
+            | Command::BlockUser { .. }
+            | Command::Arrive
+            | Command::Unregister => Ok(()),
+        }
+    }
+}
+
+fn check_enter(enter: &EnterQueue, config: &Config) -> Result<(), Reject> {
+    if let Some(name) = &enter.display_name {
+        check_name(name)?;
+    }
+    let too_many = || invalid(Argument::Interests, Accepted::List(config.max_interests));
+    if enter.interests.len() > config.max_interests as usize {
+        return Err(too_many());
+    }
+    for interest in &*enter.interests {
+        check(interest, MAX_INTEREST, too_many)?;
+    }
+    let id = enter.user_id.as_deref().unwrap_or_default();
+    check(id, MAX_PUBLIC_ID, || {
+        invalid(Argument::UserId, Accepted::PublicId)
+    })
+}
+
+fn check_name(name: &str) -> Result<(), Reject> {
+    check(name, MAX_NAME, || Reject::NameNotAllowed {
+        why: NameFault::Length,
+    })
+}
+
+fn check(text: &str, characters: usize, refuse: impl FnOnce() -> Reject) -> Result<(), Reject> {
+    if text.len() > characters.saturating_mul(BYTES) {
+        return Err(refuse());
+    }
+    Ok(())
+}
+
+const fn invalid(argument: Argument, accepted: Accepted) -> Reject {
+    Reject::InvalidArguments { argument, accepted }
+}

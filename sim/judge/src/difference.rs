@@ -236,10 +236,6 @@ impl fmt::Display for Difference {
                 seen,
                 ..
             } => event_text(f, (*reader, *seq), owed.as_deref(), seen.as_ref()),
-            Self::Gap { reader, owed, seen } => {
-                let (owed, seen) = (GapText(owed.as_ref()), GapText(seen.as_ref()));
-                write!(f, "{reader} is owed {owed}, and received {seen}")
-            }
             Self::Reach {
                 reader,
                 channel,
@@ -253,7 +249,8 @@ impl fmt::Display for Difference {
                 Reach(*owed)
             ),
             Self::Late { due, since } => write!(f, "{due}, due at {}", clock(*since)),
-            Self::Notice { .. }
+            Self::Gap { .. }
+            | Self::Notice { .. }
             | Self::Batch { .. }
             | Self::Taken { .. }
             | Self::Entry { .. }
@@ -268,6 +265,10 @@ impl Difference {
     /// The differences that are a sentence of their fields.
     fn plain_text(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Gap { reader, owed, seen } => {
+                let (owed, seen) = (GapText(owed.as_ref()), GapText(seen.as_ref()));
+                write!(f, "{reader} is owed {owed}, and received {seen}")
+            }
             Self::Notice { reader, owed, seen } => {
                 let (owed, seen) = (NoticeText(owed.as_ref()), NoticeText(seen.as_ref()));
                 write!(f, "{reader}'s stream is owed {owed}, and carried {seen}")
@@ -299,7 +300,6 @@ impl Difference {
             | Self::Uncommitted { .. }
             | Self::Unasked { .. }
             | Self::Event { .. }
-            | Self::Gap { .. }
             | Self::Reach { .. } => Ok(()),
         }
     }

@@ -366,7 +366,7 @@ impl World<'_, '_> {
     /// act means by mistake a room that the user is not in, or that is over.
     fn room_of_act(&mut self, act: OperatorAct, rooms: &[RoomId]) -> Option<RoomId> {
         let needs_room = matches!(act.verb, OperatorVerb::Kick | OperatorVerb::Close);
-        if needs_room && act.user.is_none() && self.weather.draw.below(6) == 0 {
+        if needs_room && act.user.is_none() && self.weather.draw.below(3) == 0 {
             let number = self.weather.draw.below(STRAY_ROOMS) + 1;
             return u32::try_from(number).ok().map(RoomId);
         }

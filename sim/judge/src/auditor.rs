@@ -101,6 +101,11 @@ impl Auditor {
         if size > *highest {
             self.differ(at, Difference::Size { what, size, limit });
         }
+        if let Some(owed) = self.model.size_of(what)
+            && owed != size
+        {
+            self.differ(at, Difference::Kept { what, owed, size });
+        }
     }
 
     fn differ(&mut self, at: Time, difference: Difference) {

@@ -85,6 +85,12 @@ pub enum Difference {
         size: u64,
         limit: u64,
     },
+    /// A collection holds more or less than the protocol has in it.
+    Kept {
+        what: &'static str,
+        owed: u64,
+        size: u64,
+    },
     /// The journal's positions have a hole, or go back.
     Position { owed: u64, seen: u64 },
     /// Two facts from the clients' histories exclude each other.
@@ -183,6 +189,7 @@ impl Difference {
             | Self::Unasked { .. }
             | Self::Entry { .. }
             | Self::Size { .. }
+            | Self::Kept { .. }
             | Self::Position { .. } => Vec::new(),
         }
     }
@@ -255,6 +262,7 @@ impl fmt::Display for Difference {
             | Self::Taken { .. }
             | Self::Entry { .. }
             | Self::Size { .. }
+            | Self::Kept { .. }
             | Self::Position { .. }
             | Self::Witnessed(_) => self.plain_text(f),
         }
@@ -289,6 +297,9 @@ impl Difference {
             }
             Self::Size { what, size, limit } => {
                 write!(f, "{what} holds {size}, the limit is {limit}")
+            }
+            Self::Kept { what, owed, size } => {
+                write!(f, "{what} holds {size}, owed {owed}")
             }
             Self::Position { owed, seen } => {
                 write!(f, "the journal goes on at {seen}, owed {owed}")

@@ -16,6 +16,7 @@ mod presence;
 mod reading;
 mod register;
 mod room;
+mod sizes;
 mod speech;
 mod stick;
 mod table;

@@ -23,6 +23,11 @@ pub(super) struct Remembered {
 }
 
 impl Keys {
+    /// How many are remembered.
+    pub(super) fn len(&self) -> usize {
+        self.order.len()
+    }
+
     /// Looks a key up, which does not make it younger.
     pub(super) fn get(&self, key: u128) -> Option<&Remembered> {
         self.remembered.get(&key)

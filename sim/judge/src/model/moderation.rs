@@ -55,7 +55,8 @@ impl Kept {
         alike.map(|(_, measure)| *measure).max()
     }
 
-    fn len(&self) -> usize {
+    /// How many names, handles and addresses are kept. // 11.4
+    pub(super) fn len(&self) -> usize {
         self.names.len() + self.handles.len() + self.addresses.len()
     }
 }

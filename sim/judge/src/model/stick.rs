@@ -25,6 +25,11 @@ struct Hold {
 }
 
 impl Stick {
+    /// How many wait in the claim line.
+    pub(super) fn claims(&self) -> usize {
+        self.claims.len()
+    }
+
     fn is_held_by(&self, user: User) -> bool {
         self.holder.is_some_and(|hold| hold.user == user)
     }

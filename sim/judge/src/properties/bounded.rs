@@ -1,4 +1,5 @@
-//! `bounded`: no collection passes its limit, and a gap or a refusal names every overflow.
+//! `bounded`: no collection passes its limit or holds another number than the protocol says, and a
+//! gap or a refusal names every overflow.
 
 use sim_model::protocol::Answer;
 
@@ -11,8 +12,10 @@ pub(super) const RULE: Rule = Rule {
     property: Property::Bounded,
     counts: &[Compared::Size, Compared::Gap, Compared::Page],
     breaks: |difference, _| {
-        matches!(difference, Difference::Size { .. } | Difference::Gap { .. })
-            || LIMITS.iter().any(|code| refuses(difference, code))
+        matches!(
+            difference,
+            Difference::Size { .. } | Difference::Kept { .. } | Difference::Gap { .. }
+        ) || LIMITS.iter().any(|code| refuses(difference, code))
             || cuts_differ(difference)
     },
 };

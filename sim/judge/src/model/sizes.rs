@@ -1,0 +1,60 @@
+//! How much the server keeps of each kind. // 1
+
+use std::collections::BTreeMap;
+
+use sim_model::protocol::User;
+
+use super::Model;
+use super::person::Person;
+use super::room::{Kind, RoomState};
+
+impl Model {
+    /// The size of a collection; of those that each participant or room has, of the largest. None
+    /// for one that the model does not keep.
+    #[must_use]
+    pub fn size_of(&self, what: &str) -> Option<u64> {
+        let each_person = |size: fn(&Person) -> usize| {
+            let people = self.people.numbers().into_iter();
+            let sizes = people.map(|number| size(self.person(User(number))));
+            sizes.max().unwrap_or_default()
+        };
+        let each_room = |size: fn(&RoomState) -> usize| {
+            let rooms = self.rooms.numbers().into_iter();
+            let sizes = rooms.filter_map(|number| self.rooms.get(number)).map(size);
+            sizes.max().unwrap_or_default()
+        };
+        let size = match what {
+            "participants" => self.people.len(),
+            "per_address" => {
+                let most = self.by_address.values().max();
+                return Some(most.copied().unwrap_or_default().into());
+            }
+            "rooms" => self.rooms.len(),
+            "queue" => self.line.len(),
+            "remembered_keys" => each_person(|person| person.keys.len()),
+            "blocks" => each_person(|person| person.blocked.len()),
+            "streams" => each_person(|person| person.presence.streams as usize),
+            "rooms_each" => each_person(|person| person.live.len()),
+            "ended_rooms" => each_person(|person| person.ended.len()),
+            "members" => each_room(|room| match &room.kind {
+                Kind::Ended { remembered_by } => remembered_by.len(),
+                Kind::Pair { .. } | Kind::Named { .. } => room.members.len(),
+            }),
+            "stick_line" => each_room(|room| match &room.kind {
+                Kind::Named { stick, .. } => stick.claims(),
+                Kind::Pair { .. } | Kind::Ended { .. } => 0,
+            }),
+            "reports" => self.reports.len(),
+            "reports_per_address" => {
+                let mut from: BTreeMap<u64, usize> = BTreeMap::new();
+                for report in &self.reports {
+                    *from.entry(report.from).or_default() += 1;
+                }
+                from.into_values().max().unwrap_or_default()
+            }
+            "bans" => self.kept.len(),
+            _ => return None,
+        };
+        Some(size as u64)
+    }
+}

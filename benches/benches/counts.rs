@@ -83,6 +83,7 @@ fn carry_out(crowd: &mut Crowd, entries: &[Entry]) -> Tally {
 #[bench::reset("reset")]
 #[bench::typing("typing")]
 #[bench::block_user("block_user")]
+#[bench::unblock_user("unblock_user")]
 #[bench::report_user("report_user")]
 #[bench::take_break("take_break")]
 #[bench::open_stream("open_stream")]

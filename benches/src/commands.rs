@@ -150,12 +150,15 @@ pub const ALL: &[Kind] = &[
         |crowd, block| vec![crowd.call(block, PAIR[0], Command::Typing { room: None })],
         none,
     ),
+    kind("block_user", none, blocks, |crowd, block| {
+        crowd.replace(block, IDLE[0])
+    }),
     kind(
-        "block_user",
-        none,
+        "unblock_user",
+        |crowd, block| all(crowd, blocks, block),
         |crowd, block| {
             let user = crowd.user(block, IDLE[1]);
-            vec![crowd.call(block, IDLE[0], Command::BlockUser { user })]
+            vec![crowd.call(block, IDLE[0], Command::UnblockUser { user })]
         },
         |crowd, block| crowd.replace(block, IDLE[0]),
     ),
@@ -433,6 +436,11 @@ fn ban_newcomer(crowd: &Crowd, block: usize) -> Vec<Entry> {
 fn unban_newcomer(_: &Crowd, block: usize) -> Vec<Entry> {
     let name = agent_name(block, BLOCK).into();
     vec![operate(Operate::Unban { name })]
+}
+
+fn blocks(crowd: &Crowd, block: usize) -> Vec<Entry> {
+    let user = crowd.user(block, IDLE[1]);
+    vec![crowd.call(block, IDLE[0], Command::BlockUser { user })]
 }
 
 fn mute_address(_: &Crowd, block: usize) -> Vec<Entry> {

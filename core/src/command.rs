@@ -166,6 +166,11 @@ pub enum Command {
         /// Whom.
         user: UserId,
     },
+    /// Meet and hear a participant again that the caller has blocked.
+    UnblockUser {
+        /// Whom.
+        user: UserId,
+    },
     /// Report somebody to the operators.
     ReportUser {
         /// Whom.

@@ -369,6 +369,7 @@ impl Hub {
             Command::Reset { room, epoch } => self.reset(user, *room, *epoch),
             Command::Typing { room } => self.typing(user, *room),
             Command::BlockUser { user: other } => self.block(user, *other),
+            Command::UnblockUser { user: other } => self.unblock(user, *other),
             Command::ReportUser {
                 user: other,
                 reason,

@@ -283,10 +283,12 @@ impl Service {
         match &asked.ask {
             Ask::Minting(_, mint) => self.mint(mint, asked.key.as_deref(), origin),
             Ask::Mood => self.mint(&Mint::Unnamed, asked.key.as_deref(), origin),
-            Ask::Command(_) | Ask::Block(_) | Ask::Report(..) | Ask::Read(_) => origin
-                .only()
-                .map(|handle| self.known(handle))
-                .ok_or_else(|| Reject::HandleRequired.into()),
+            Ask::Command(_) | Ask::Block(_) | Ask::Unblock(_) | Ask::Report(..) | Ask::Read(_) => {
+                origin
+                    .only()
+                    .map(|handle| self.known(handle))
+                    .ok_or_else(|| Reject::HandleRequired.into())
+            }
         }
     }
 
@@ -347,6 +349,10 @@ impl Service {
             Ask::Block(id) => Request::About(
                 id,
                 Box::new(move |user| command_call(caller, key, Command::BlockUser { user })),
+            ),
+            Ask::Unblock(id) => Request::About(
+                id,
+                Box::new(move |user| command_call(caller, key, Command::UnblockUser { user })),
             ),
             Ask::Report(id, reason) => Request::About(
                 id,

@@ -99,6 +99,8 @@ tools! {
     Typing "typing" &[Pairing, Room];
     /// Neither meet nor hear somebody again.
     BlockUser "block_user" &[Pairing, Room];
+    /// Meet and hear a user again.
+    UnblockUser "unblock_user" &[Pairing, Room];
     /// Report somebody to the operators.
     ReportUser "report_user" &[Pairing, Room];
 }
@@ -209,7 +211,14 @@ mod tests {
         let kinds = BreakKind::ALL.iter().map(|kind| Tool::Break(*kind));
         let all: Vec<_> = kinds.chain([Tool::CheckStressStatus]).collect();
         assert_eq!(breaks, all);
-        for both in [Tool::Check, Tool::Typing, Tool::BlockUser, Tool::ReportUser] {
+        let in_both = [
+            Tool::Check,
+            Tool::Typing,
+            Tool::BlockUser,
+            Tool::UnblockUser,
+            Tool::ReportUser,
+        ];
+        for both in in_both {
             assert_eq!(both.toolsets(), [Pairing, Room]);
         }
         assert!(

@@ -225,6 +225,7 @@ impl Metrics {
             | Op::Push { .. }
             | Op::Typing { .. }
             | Op::Block { .. }
+            | Op::Unblock { .. }
             | Op::Report { .. }
             | Op::Break { .. }
             | Op::Mood

@@ -94,6 +94,7 @@ pub(crate) fn room_of(op: &Op) -> Option<Room> {
         | Op::LeaveQueue
         | Op::Login { .. }
         | Op::Block { .. }
+        | Op::Unblock { .. }
         | Op::Report { .. }
         | Op::Break { .. }
         | Op::Mood

@@ -117,6 +117,7 @@ fn as_read(op: &Op) -> Option<(ReadBy, Read)> {
         | Op::Push { .. }
         | Op::Typing { .. }
         | Op::Block { .. }
+        | Op::Unblock { .. }
         | Op::Report { .. }
         | Op::Break { .. }
         | Op::Unregister => return None,
@@ -169,6 +170,9 @@ fn command(op: &Op) -> Command {
         },
         Op::Typing { room } => Command::Typing { room: id(room) },
         Op::Block { user } => Command::BlockUser {
+            user: UserId(user.0),
+        },
+        Op::Unblock { user } => Command::UnblockUser {
             user: UserId(user.0),
         },
         Op::Report { user, reason } => Command::ReportUser {

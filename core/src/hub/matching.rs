@@ -200,19 +200,35 @@ impl Hub {
         Ok(Reply::Done)
     }
 
-    /// Whether `other` is somebody, and somebody else.
-    pub(super) fn check_other(&self, user: UserId, other: UserId) -> Result<(), Reject> {
-        if user == other {
-            return Err(Reject::InvalidArguments {
-                argument: Argument::UserId,
-                accepted: Accepted::SomebodyElse,
-            });
+    /// The two may meet and hear each other again, unless the other has blocked `user`, too. A block
+    /// of a participant that is forgotten is lifted as any other.
+    pub(super) fn unblock(&mut self, user: UserId, other: UserId) -> Result<Reply, Reject> {
+        check_different(user, other)?;
+        let blocks = &mut self.user_mut(user).blocks;
+        if let Ok(at) = blocks.binary_search(&other) {
+            blocks.remove(at);
         }
+        Ok(Reply::Done)
+    }
+
+    /// Whether `other` is registered, and not `user` itself.
+    pub(super) fn check_other(&self, user: UserId, other: UserId) -> Result<(), Reject> {
+        check_different(user, other)?;
         self.users
             .get(&other)
             .map(|_| ())
             .ok_or(Reject::UserNotFound)
     }
+}
+
+fn check_different(user: UserId, other: UserId) -> Result<(), Reject> {
+    if user == other {
+        return Err(Reject::InvalidArguments {
+            argument: Argument::UserId,
+            accepted: Accepted::SomebodyElse,
+        });
+    }
+    Ok(())
 }
 
 /// Interests as they are compared: in lower case, each once, in order.

@@ -56,6 +56,7 @@ impl Node {
             | Command::Reset { .. }
             | Command::Typing { .. }
             | Command::BlockUser { .. }
+            | Command::UnblockUser { .. }
             | Command::Arrive
             | Command::Unregister => Ok(()),
         }

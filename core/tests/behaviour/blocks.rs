@@ -99,6 +99,67 @@ fn blocking_twice_is_no_mistake() {
 }
 
 #[test]
+fn who_is_unblocked_is_heard_again_and_seen_in_the_past() {
+    assert_snapshot!(check("
+        config stick=optional
+        0s ann login
+           ben login
+           ann block ben
+           ben send 'hidden'
+           ann unblock ben
+           ann unblock ben
+           ben send 'heard'
+           ann history
+           ann unblock ann
+           ann unblock user_9
+    "), @r#"
+    0s ann login ⇒ user_1 in room_1; next 1m
+        room_1/1 user.joined ann → ann#1
+    ben login ⇒ user_2 in room_1
+        room_1/2 user.joined ben → ann#2 ben#1
+    ann block ben ⇒ done
+    ben send 'hidden' ⇒ sent room_1/3 at 0s; next 5m
+    ann unblock ben ⇒ done
+    ann unblock ben ⇒ done
+    ben send 'heard' ⇒ sent room_1/4 at 0s
+        room_1/4 message.received ben: "heard" → ann#3
+    ann history ⇒ room_1
+        room_1/3 message.received ben: "hidden"
+        room_1/4 message.received ben: "heard"
+    ann unblock ann ⇒ refused, invalid_arguments: user_id must be somebody else than yourself
+    ann unblock user_9 ⇒ done
+    "#);
+}
+
+#[test]
+fn a_block_of_the_other_s_own_stays_when_one_is_lifted() {
+    assert_snapshot!(check("
+        config stick=optional
+        0s ann login
+           ben login
+           ann block ben
+           ben block ann
+           ann unblock ben
+           ben send 'hidden'
+           ben unregister
+           ann unblock user_2
+    "), @r#"
+    0s ann login ⇒ user_1 in room_1; next 1m
+        room_1/1 user.joined ann → ann#1
+    ben login ⇒ user_2 in room_1
+        room_1/2 user.joined ben → ann#2 ben#1
+    ann block ben ⇒ done
+    ben block ann ⇒ done; next 5m
+    ann unblock ben ⇒ done
+    ben send 'hidden' ⇒ sent room_1/3 at 0s
+    ben unregister ⇒ done
+        user_2 is forgotten
+        room_1/4 user.left ben → ann#3
+    ann unblock user_2 ⇒ done
+    "#);
+}
+
+#[test]
 fn one_blocks_somebody_and_somebody_else() {
     assert_snapshot!(check("
         0s ann login

@@ -220,6 +220,9 @@ fn command(name: &str, words: &mut Words, lookup: Lookup<'_>) -> Command {
         "block" => Command::BlockUser {
             user: somebody(&words.next(), lookup),
         },
+        "unblock" => Command::UnblockUser {
+            user: somebody(&words.next(), lookup),
+        },
         "report" => Command::ReportUser {
             user: somebody(&words.next(), lookup),
             reason: words.next().into(),

@@ -312,6 +312,7 @@ fn command() -> impl Strategy<Value = Command> {
         1 => (room(), epoch()).prop_map(|(room, epoch)| Command::Reset { room, epoch }),
         1 => room().prop_map(|room| Command::Typing { room }),
         1 => user().prop_map(|user| Command::BlockUser { user }),
+        1 => user().prop_map(|user| Command::UnblockUser { user }),
         1 => (user(), text()).prop_map(|(user, reason)| Command::ReportUser { user, reason }),
         3 => take_break(),
         1 => Just(Command::Arrive),

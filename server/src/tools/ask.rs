@@ -40,6 +40,8 @@ pub enum Ask {
     Minting(Command, Mint),
     /// Neither meet nor hear the participant with this public id.
     Block(Box<str>),
+    /// To lift a block of this public id.
+    Unblock(Box<str>),
     /// Report the participant with this public id, for this reason.
     Report(Box<str>, Arc<str>),
     /// A read.
@@ -57,6 +59,7 @@ impl Ask {
             Self::Minting(..)
             | Self::Command(_)
             | Self::Block(_)
+            | Self::Unblock(_)
             | Self::Report(..)
             | Self::Read(_)
             | Self::Mood => None,
@@ -169,6 +172,7 @@ fn ask(tool: Tool, arguments: &mut Arguments) -> Result<Ask, Refusal> {
             room: arguments.room()?,
         }),
         Tool::BlockUser => Ask::Block(arguments.needed_text("user_id")?.as_ref().into()),
+        Tool::UnblockUser => Ask::Unblock(arguments.needed_text("user_id")?.as_ref().into()),
         Tool::ReportUser => {
             let user = arguments.needed_text("user_id")?.as_ref().into();
             Ask::Report(user, arguments.needed_text("reason")?)

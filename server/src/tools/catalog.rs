@@ -85,6 +85,7 @@ const fn text(tool: Tool) -> &'static str {
         Tool::History => "Past messages of a room, newest last.",
         Tool::Typing => "Show the room that you are writing.",
         Tool::BlockUser => "Never meet or hear this user again.",
+        Tool::UnblockUser => "Lift your block of this user.",
         Tool::ReportUser => "Report a user to the operators.",
         Tool::Break(kind) => text_of_break(kind),
         Tool::CheckStressStatus => "How stressed you are, and how alert the boss. Changes nothing.",
@@ -156,7 +157,7 @@ fn own_arguments(tool: Tool) -> Vec<Argument> {
                 Optional,
             ),
         ],
-        Tool::BlockUser => vec![("user_id", string(), Needed)],
+        Tool::BlockUser | Tool::UnblockUser => vec![("user_id", string(), Needed)],
         Tool::ReportUser => vec![("user_id", string(), Needed), ("reason", string(), Needed)],
         Tool::Break(_) => vec![("excuse", string(), Optional)],
         Tool::CheckStressStatus => vec![],
@@ -263,7 +264,7 @@ fn own_results(tool: Tool) -> Vec<(&'static str, Value)> {
         ],
         Tool::ListUsers => vec![("room_id", string()), ("users", peers())],
         Tool::History => vec![("room_id", string()), ("messages", peers())],
-        Tool::LeaveChat | Tool::Typing | Tool::BlockUser | Tool::ReportUser => {
+        Tool::LeaveChat | Tool::Typing | Tool::BlockUser | Tool::UnblockUser | Tool::ReportUser => {
             vec![("success", json!({ "type": "boolean" }))]
         }
         Tool::Break(_) | Tool::CheckStressStatus => rested(tool),

@@ -109,7 +109,7 @@ impl Compared {
             Op::TalkingStick { .. } | Op::Reset { .. } => Self::Claim,
             Op::LeaveChat { .. } => Self::Leave,
             Op::Typing { .. } => Self::Typing,
-            Op::Block { .. } | Op::Report { .. } => Self::Moderation,
+            Op::Block { .. } | Op::Unblock { .. } | Op::Report { .. } => Self::Moderation,
             Op::Break { .. } => Self::Break,
             Op::Mood => Self::Mood,
             Op::Check { .. } => Self::Page,

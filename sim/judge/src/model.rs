@@ -299,6 +299,7 @@ impl Model {
             Op::Push { room, epoch } => self.push(user, *room, *epoch),
             Op::Typing { room } => self.typing(user, *room),
             Op::Block { user: other } => self.block(user, *other),
+            Op::Unblock { user: other } => self.unblock(user, *other),
             Op::Report {
                 user: other,
                 reason,

@@ -257,6 +257,8 @@ pub enum Verb {
     Typing,
     /// `block`: the partner, or whoever spoke last.
     Block,
+    /// `unblock`: the same.
+    Unblock,
     /// `report: { reason: "spam" }`: the partner, or whoever spoke last.
     Report {
         /// Why.
@@ -291,6 +293,7 @@ impl Verb {
             | Self::LeaveChat
             | Self::Typing
             | Self::Block
+            | Self::Unblock
             | Self::Report { .. }
             | Self::History { .. }
             | Self::ListUsers

@@ -49,6 +49,7 @@ pub(super) fn asked(op: &Op, keyed: bool) -> Asked {
         | Op::Push { .. }
         | Op::Typing { .. }
         | Op::Block { .. }
+        | Op::Unblock { .. }
         | Op::Report { .. }
         | Op::Break { .. }
         | Op::Mood

@@ -246,7 +246,9 @@ fn asked(op: &Op, base: &Base) -> (&'static str, Option<u32>, Option<u64>) {
         | Op::Typing { room }
         | Op::History { room, .. }
         | Op::ListUsers { room } => (behind(room), None),
-        Op::Block { user } | Op::Report { user, .. } => (None, Some(user.0.into())),
+        Op::Block { user } | Op::Unblock { user } | Op::Report { user, .. } => {
+            (None, Some(user.0.into()))
+        }
         Op::EnterQueue { .. }
         | Op::LeaveQueue
         | Op::Login { .. }

@@ -131,7 +131,7 @@ impl Ask {
                 room_id: room_text(room),
                 ..base
             },
-            Op::Block { user } => Arguments {
+            Op::Block { user } | Op::Unblock { user } => Arguments {
                 user_id: Some(names.user_text(*user)),
                 ..base
             },
@@ -199,6 +199,7 @@ pub(super) fn tool(op: &Op) -> &'static str {
         Op::Push { .. } => "push",
         Op::Typing { .. } => "typing",
         Op::Block { .. } => "block_user",
+        Op::Unblock { .. } => "unblock_user",
         Op::Report { .. } => "report_user",
         Op::Break { kind, .. } => kind.name(),
         Op::Mood => "check_stress_status",
@@ -231,6 +232,7 @@ pub(super) fn route(ask: &Ask) -> Cow<'static, str> {
         | Op::Push { .. }
         | Op::Typing { .. }
         | Op::Block { .. }
+        | Op::Unblock { .. }
         | Op::Report { .. }
         | Op::Break { .. }
         | Op::Mood

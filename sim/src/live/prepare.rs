@@ -271,6 +271,7 @@ fn tools_of(verb: &Verb) -> Vec<&'static str> {
         Verb::LeaveChat => vec!["leave_chat"],
         Verb::Typing => vec!["typing"],
         Verb::Block => vec!["block_user"],
+        Verb::Unblock => vec!["unblock_user"],
         Verb::Report { .. } => vec!["report_user"],
         // Whoever takes a break looks at its stress meanwhile, now and then.
         Verb::Break { kind: None, .. } => ask::breaks().chain(["check_stress_status"]).collect(),

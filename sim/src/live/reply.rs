@@ -194,9 +194,11 @@ impl Reader<'_> {
                 },
                 None => Answer::Done,
             },
-            Op::Typing { .. } | Op::Block { .. } | Op::Report { .. } | Op::Unregister => {
-                Answer::Done
-            }
+            Op::Typing { .. }
+            | Op::Block { .. }
+            | Op::Unblock { .. }
+            | Op::Report { .. }
+            | Op::Unregister => Answer::Done,
             Op::Break { .. } => Answer::OnBreak {
                 // Who has a handle is not told who it is again.
                 user: user().unwrap_or_default(),

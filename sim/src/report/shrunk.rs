@@ -215,6 +215,7 @@ fn verb_words(verb: &Verb) -> String {
         Verb::LeaveChat => "leave_chat".to_owned(),
         Verb::Typing => "typing".to_owned(),
         Verb::Block => "block".to_owned(),
+        Verb::Unblock => "unblock".to_owned(),
         Verb::Report { .. } => "report".to_owned(),
         Verb::Break { kind: None, .. } => "break".to_owned(),
         Verb::Break {

@@ -192,6 +192,7 @@ impl<'a> Flows<'a> {
             "leave_chat" => Verb::LeaveChat,
             "typing" => Verb::Typing,
             "block" => Verb::Block,
+            "unblock" => Verb::Unblock,
             "report" => report(written)?,
             "break" => resting(written)?,
             "history" => history(written)?,

@@ -99,6 +99,7 @@ impl Possible {
             | Verb::Push
             | Verb::Typing
             | Verb::Block
+            | Verb::Unblock
             | Verb::Report { .. }
             | Verb::Break { .. }
             | Verb::History { .. }
@@ -124,6 +125,7 @@ fn needs(verb: &Verb) -> Need {
         | Verb::LeaveChat
         | Verb::Typing
         | Verb::Block
+        | Verb::Unblock
         | Verb::Report { .. }
         | Verb::History { .. }
         | Verb::ListUsers => Need::Room,

@@ -6,7 +6,7 @@ use super::fields::Fields;
 use super::node::{Node, Place, Value, shortened};
 
 /// The verbs that call the server.
-pub(super) const CALLS: [&str; 18] = [
+pub(super) const CALLS: [&str; 19] = [
     "enter_queue",
     "leave_queue",
     "login",
@@ -20,6 +20,7 @@ pub(super) const CALLS: [&str; 18] = [
     "leave_chat",
     "typing",
     "block",
+    "unblock",
     "report",
     "break",
     "history",
@@ -29,7 +30,7 @@ pub(super) const CALLS: [&str; 18] = [
 /// The verbs that do not.
 pub(super) const OTHERS: [&str; 5] = ["await", "think", "loop", "choose", "disconnect"];
 /// The verbs that mean something without a value.
-pub(super) const BARE: [&str; 17] = [
+pub(super) const BARE: [&str; 18] = [
     "enter_queue",
     "leave_queue",
     "login",
@@ -41,6 +42,7 @@ pub(super) const BARE: [&str; 17] = [
     "leave_chat",
     "typing",
     "block",
+    "unblock",
     "report",
     "break",
     "history",
@@ -49,12 +51,13 @@ pub(super) const BARE: [&str; 17] = [
     "disconnect",
 ];
 /// The verbs that never take a value.
-pub(super) const WITHOUT_VALUE: [&str; 7] = [
+pub(super) const WITHOUT_VALUE: [&str; 8] = [
     "leave_queue",
     "push",
     "leave_chat",
     "typing",
     "block",
+    "unblock",
     "list_users",
     "unregister",
 ];

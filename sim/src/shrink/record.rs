@@ -278,6 +278,7 @@ fn verb(op: &Op) -> Verb {
         Op::Push { .. } => Verb::Push,
         Op::Typing { .. } => Verb::Typing,
         Op::Block { .. } => Verb::Block,
+        Op::Unblock { .. } => Verb::Unblock,
         Op::Report { reason, .. } => Verb::Report {
             reason: reason.clone(),
         },
@@ -333,6 +334,7 @@ fn left_out(op: &Op) -> Vec<Argument> {
         | Op::LeaveQueue
         | Op::Login { .. }
         | Op::Block { .. }
+        | Op::Unblock { .. }
         | Op::Report { .. }
         | Op::Break { .. }
         | Op::Mood

@@ -206,7 +206,7 @@ impl<'a> Line<'a> {
                 self.epoch = *epoch;
             }
             Op::Push { epoch, .. } => self.epoch = *epoch,
-            Op::Block { user } => self.who = Some(show_user(*user)),
+            Op::Block { user } | Op::Unblock { user } => self.who = Some(show_user(*user)),
             Op::Report { user, reason } => {
                 self.who = Some(show_user(*user));
                 self.reason = Some(reason);

@@ -55,7 +55,9 @@ pub(crate) fn called(op: &Op) -> String {
     match op {
         Op::Login { room, .. } => format!("{verb} {room}"),
         Op::Send { text, .. } | Op::Append { text, .. } => format!("{verb} {}", quoted(text)),
-        Op::Block { user } | Op::Report { user, .. } => format!("{verb} user_{}", user.0),
+        Op::Block { user } | Op::Unblock { user } | Op::Report { user, .. } => {
+            format!("{verb} user_{}", user.0)
+        }
         Op::Break { kind, .. } => format!("{verb}: {}", kind.name()),
         Op::EnterQueue { .. }
         | Op::LeaveQueue

@@ -231,6 +231,7 @@ fn op(command: &Command) -> Op {
         },
         Command::Typing { room } => Op::Typing { room: id(room) },
         Command::BlockUser { user } => Op::Block { user: User(user.0) },
+        Command::UnblockUser { user } => Op::Unblock { user: User(user.0) },
         Command::ReportUser { user, reason } => Op::Report {
             user: User(user.0),
             reason: reason.clone(),

@@ -193,6 +193,7 @@ fn room_of(op: &Op) -> Option<Option<Room>> {
         | Op::LeaveQueue
         | Op::Login { .. }
         | Op::Block { .. }
+        | Op::Unblock { .. }
         | Op::Report { .. }
         | Op::Break { .. }
         | Op::Mood

@@ -138,6 +138,7 @@ impl VirtualUser {
             | Op::Push { .. }
             | Op::Typing { .. }
             | Op::Block { .. }
+            | Op::Unblock { .. }
             | Op::Report { .. }
             | Op::Break { .. }
             | Op::Mood
@@ -254,6 +255,9 @@ impl VirtualUser {
             Verb::LeaveChat => Op::LeaveChat { room: self.room() },
             Verb::Typing => Op::Typing { room: self.room() },
             Verb::Block => Op::Block {
+                user: self.rooms.somebody()?,
+            },
+            Verb::Unblock => Op::Unblock {
                 user: self.rooms.somebody()?,
             },
             Verb::Report { reason } => Op::Report {

@@ -35,7 +35,7 @@ impl VirtualUser {
             _ => self.rooms.any(&mut self.draw),
         };
         let (text, epoch): (Arc<str>, _) = ("stray".into(), self.stray_epoch(room));
-        match self.draw.below(12) {
+        match self.draw.below(13) {
             0 => Op::Send { room, text, epoch },
             1 => Op::Append { room, text, epoch },
             2 => Op::Push { room, epoch },
@@ -52,7 +52,10 @@ impl VirtualUser {
                 user: self.stray_user(),
                 reason: "stray".into(),
             },
-            _ => Op::Block {
+            11 => Op::Block {
+                user: self.stray_user(),
+            },
+            _ => Op::Unblock {
                 user: self.stray_user(),
             },
         }

@@ -328,6 +328,7 @@ impl Walk {
             Verb::LeaveChat => "leave_chat",
             Verb::Typing => "typing",
             Verb::Block => "block",
+            Verb::Unblock => "unblock",
             Verb::Report { .. } => "report",
             Verb::Break { .. } => "break",
             Verb::Mood => "mood",
@@ -379,6 +380,7 @@ fn drawn_flows_can_work_and_use_every_everyday_verb() {
         "reset",
         "speech",
         "typing",
+        "unblock",
         "undo",
         "unregister",
     ];

@@ -209,14 +209,15 @@ function complain(user) {
     title: `About ${isolated(user.display_name)}`,
     text: 'A report goes to whoever runs this server. Blocking hides what you two say from each other, and ends a conversation of two.',
     fields: [
-      { name: 'what', label: 'What to do', options: [{ value: 'report', label: 'Report' }, { value: 'block', label: 'Block' }, { value: 'both', label: 'Report and block' }] },
+      { name: 'what', label: 'What to do', options: [{ value: 'report', label: 'Report' }, { value: 'block', label: 'Block' }, { value: 'both', label: 'Report and block' }, { value: 'unblock', label: 'Lift your block' }] },
       { name: 'reason', label: 'Reason (for a report)', required: false },
     ],
     does: 'Do it',
     danger: true,
     act: async ({ what, reason }) => {
-      if (what !== 'block') await call('report_user', { user_id: user.user_id, reason: reason.trim() || 'no reason given' });
-      if (what !== 'report') await call('block_user', { user_id: user.user_id });
+      if (what === 'report' || what === 'both') await call('report_user', { user_id: user.user_id, reason: reason.trim() || 'no reason given' });
+      if (what === 'block' || what === 'both') await call('block_user', { user_id: user.user_id });
+      if (what === 'unblock') await call('unblock_user', { user_id: user.user_id });
       note(`Done: ${isolated(user.display_name)}.`);
     },
   });

@@ -415,6 +415,7 @@ fn too_long(op: &Op, config: &Config) -> Option<&'static str> {
         | Op::Push { .. }
         | Op::Typing { .. }
         | Op::Block { .. }
+        | Op::Unblock { .. }
         | Op::Mood
         | Op::Unregister
         | Op::Check { .. }

@@ -96,6 +96,15 @@ impl Model {
         Ok(Answer::Done)
     }
 
+    /// `unblock_user`. // 11.1
+    pub(super) fn unblock(&mut self, caller: User, user: User) -> Outcome {
+        if user == caller {
+            return Err(refuse("invalid_arguments"));
+        }
+        self.person_mut(caller).blocked.remove(&user);
+        Ok(Answer::Done)
+    }
+
     /// `report_user`. // 11.2
     pub(super) fn report(&mut self, caller: User, user: User, reason: &Arc<str>) -> Outcome {
         if user == caller {

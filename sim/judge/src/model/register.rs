@@ -103,6 +103,7 @@ impl Model {
             | Op::Push { .. }
             | Op::Typing { .. }
             | Op::Block { .. }
+            | Op::Unblock { .. }
             | Op::Report { .. }
             | Op::Unregister
             | Op::History { .. }

@@ -564,4 +564,13 @@ fn a_block_hides_messages_both_ways_and_leaves_a_hole() {
     assert_eq!(kept(1), [4, 5, 7]);
     assert_eq!(kept(2), [6, 7]);
     assert_eq!(kept(3), [4, 5, 6, 7]);
+    let unblock = |user| Op::Unblock { user };
+    assert_eq!(s.refused(6, 'a', unblock(User(1))), "invalid_arguments");
+    s.call(6, 'a', unblock(User(9))).unwrap();
+    s.call(6, 'a', unblock(User(2))).unwrap();
+    let history = s.model.history(Room(1), User(1), None, 50);
+    assert_eq!(history.len(), 4, "what only the block hid is shown");
+    s.call(7, 'b', say("again")).unwrap();
+    let end = s.model.inbox(User(1)).unwrap().end();
+    assert_eq!(s.events(1, end - 1), [(7, 8, "message.received")]);
 }

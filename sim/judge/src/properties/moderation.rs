@@ -15,7 +15,10 @@ pub(super) const RULE: Rule = Rule {
         refuses(difference, "muted")
             || refuses(difference, "blocked")
             || concerns(difference, Compared::Moderated)
-            || matches!(op(difference), Some(Op::Block { .. } | Op::Report { .. }))
+            || matches!(
+                op(difference),
+                Some(Op::Block { .. } | Op::Unblock { .. } | Op::Report { .. })
+            )
             || decision(difference).is_some_and(|(entry, _, _)| matches!(entry, Entry::Operate(_)))
     },
 };

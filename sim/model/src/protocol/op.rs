@@ -59,6 +59,8 @@ pub enum Op {
     Typing { room: Option<Room> },
     /// Never meet or hear somebody again.
     Block { user: User },
+    /// Meet and hear somebody again.
+    Unblock { user: User },
     /// Report somebody to the operator.
     Report { user: User, reason: Arc<str> },
     /// Take a break; registers when the agent has no handle yet.
@@ -103,6 +105,7 @@ impl Op {
             Self::Push { .. } => "push",
             Self::Typing { .. } => "typing",
             Self::Block { .. } => "block",
+            Self::Unblock { .. } => "unblock",
             Self::Report { .. } => "report",
             Self::Break { .. } => "break",
             Self::Mood => "check_stress_status",
@@ -130,6 +133,7 @@ impl Op {
             | Self::Push { .. }
             | Self::Typing { .. }
             | Self::Block { .. }
+            | Self::Unblock { .. }
             | Self::Report { .. }
             | Self::Break { .. }
             | Self::Unregister => false,

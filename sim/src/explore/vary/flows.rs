@@ -204,6 +204,7 @@ impl Rewrite {
             | Verb::LeaveChat
             | Verb::Typing
             | Verb::Block
+            | Verb::Unblock
             | Verb::Report { .. }
             | Verb::Break { .. }
             | Verb::History { .. }
@@ -246,7 +247,7 @@ fn class(step: &Step) -> &'static str {
             Verb::Reset(_) => "reset",
             Verb::LeaveQueue => "leave_queue",
             Verb::LeaveChat => "leave_chat",
-            Verb::Block => "block",
+            Verb::Block | Verb::Unblock => "block",
             Verb::Report { .. } => "report",
             Verb::Append(_) => "append",
             Verb::History { .. } => "history",

@@ -125,7 +125,13 @@ fn room(server: &Config, nth: u32, dice: &mut Dice, steps: &mut Vec<Step>) {
 /// The room is left, mostly; or whoever spoke is blocked or reported first.
 fn maybe_end(steps: &mut Vec<Step>, dice: &mut Dice) {
     match dice.between(0, 15) {
-        0 => steps.push(Step::Call(Verb::Block)),
+        0 => {
+            steps.push(Step::Call(Verb::Block));
+            if dice.coin() {
+                steps.extend([think(dice), Step::Call(Verb::Unblock)]);
+                return;
+            }
+        }
         1 => steps.push(report(dice)),
         2 | 3 => return,
         _ => {}
@@ -227,12 +233,13 @@ fn partner(theme: Theme, server: &Config, nth: u32, dice: &mut Dice, steps: &mut
         pause(steps, dice);
         maybe_look_up(steps, dice);
     }
-    let end = match dice.between(0, 8) {
+    let end = match dice.between(0, 9) {
         0 => vec![Step::Call(Verb::Block)],
         1 => vec![report(dice), Step::Call(Verb::LeaveChat)],
         // The next partner is asked for while this one is still there: refused, or in line.
         2 => vec![think(dice)],
         3 => vec![Step::Call(Verb::Block), Step::Call(Verb::Block)],
+        4 => vec![Step::Call(Verb::Block), Step::Call(Verb::Unblock)],
         _ => vec![Step::Call(Verb::LeaveChat)],
     };
     steps.extend(end);

@@ -108,6 +108,7 @@ pub(super) fn call(verb: &Verb) -> String {
         Verb::LeaveChat => "leave_chat".to_owned(),
         Verb::Typing => "typing".to_owned(),
         Verb::Block => "block".to_owned(),
+        Verb::Unblock => "unblock".to_owned(),
         Verb::Report { reason } => {
             format!("{{ report: {{ reason: {} }} }}", in_quotes(reason))
         }

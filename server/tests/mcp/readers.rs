@@ -144,17 +144,18 @@ async fn a_second_stream_of_a_session_takes_the_place_of_the_first() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_hundred_half_read_streams_disturb_nobody() {
+async fn ninety_half_read_streams_disturb_nobody() {
     let world = World::start().await;
     let mut waiting = Vec::new();
     let mut sessions = Vec::new();
-    for n in 0..100 {
+    // An address may register a hundred at once.
+    for n in 0..90 {
         let session = Session::open(&world).await;
         waiting.push(session.stream(None).await);
         session.login(&format!("user{n}")).await;
         sessions.push(session);
     }
-    world.until_streams(100).await;
+    world.until_streams(90).await;
     let ben = Session::open(&world).await;
     let room = ben.login("Ben").await["room_id"].clone();
     ben.say(&room, "all of you").await;

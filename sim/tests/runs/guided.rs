@@ -391,7 +391,7 @@ fn drawn_flows_can_work_and_use_every_everyday_verb() {
 
 #[test]
 fn faults_at_milestones_are_drawn_and_strike() {
-    let plans: Vec<Plan> = (0..4_000)
+    let plans: Vec<Plan> = (0..16_000)
         .map(|seed| vary(&blank(), seed, Mix::Mixed).plan)
         .collect();
     let waiting = |plan: &&Plan| plan.faults.iter().any(|fault| fault.milestone.is_some());

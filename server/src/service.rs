@@ -10,6 +10,7 @@ use chat_core::{
 };
 use serde_json::{Map, Value};
 
+use crate::capacity::{Capacity, Held};
 use crate::driver::{Answered, EventStream, Facts, NodeClient, Request};
 use crate::identity::{Handle, MINTING_KEY_CHARS, MintSource, Minting, ReaderId, Secrets, minting};
 use crate::seat::Seat;
@@ -109,6 +110,7 @@ pub struct Service {
     node: NodeClient,
     secrets: Arc<Secrets>,
     turned_away: Arc<TurnedAway>,
+    capacity: Arc<Capacity>,
 }
 
 /// Who calls, as far as it is known before the node is asked.
@@ -125,7 +127,20 @@ impl Service {
             node,
             secrets: Arc::new(secrets),
             turned_away: Arc::default(),
+            capacity: Arc::default(),
         }
+    }
+
+    /// The same within these bounds.
+    #[must_use]
+    pub fn within(self, capacity: Arc<Capacity>) -> Self {
+        Self { capacity, ..self }
+    }
+
+    /// What its clients may use up.
+    #[must_use]
+    pub const fn capacity(&self) -> &Arc<Capacity> {
+        &self.capacity
     }
 
     /// The node's client, for views and for stopping.
@@ -150,6 +165,15 @@ impl Service {
     #[must_use]
     pub fn turned_away(&self) -> &TurnedAway {
         &self.turned_away
+    }
+
+    /// A place for one more stream of this source.
+    ///
+    /// # Errors
+    /// The refusal: there is none, or no memory for one.
+    pub fn place_for_stream(&self, source: Address) -> Result<Held, Refusal> {
+        self.capacity.memory.check()?;
+        Ok(self.capacity.streams.take(source, 1)?)
     }
 
     /// Asks the node, and tells where an address is banned.
@@ -304,6 +328,7 @@ impl Service {
         {
             return Ok(self.known(handle));
         }
+        self.room_to_mint(key)?;
         let random = || self.secrets.random_handle();
         let handle = match key {
             Some(key) if minting(key) == Minting::TooWeak => {
@@ -332,6 +357,17 @@ impl Service {
             from: origin.address,
         };
         Ok(Known { handle, caller })
+    }
+
+    /// Refuses a new participant while memory is short. One with a key may be a repetition, whose
+    /// first attempt is not looked up here.
+    fn room_to_mint(&self, key: Option<&str>) -> Result<(), Refusal> {
+        let earlier = match key {
+            Some(_) => Earlier::Unknown,
+            None => Earlier::Unasked,
+        };
+        let room = self.capacity.memory.check();
+        room.map_err(|refusal| refusal.after(earlier))
     }
 
     fn request(&self, known: &Known, asked: Asked) -> Request {

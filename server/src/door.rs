@@ -17,6 +17,7 @@ mod scan;
 mod session;
 mod token_file;
 mod tokens;
+mod unsent;
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Weak};
@@ -49,6 +50,7 @@ pub use tokens::{TokensError, Wrong};
 use body::Bodies;
 use session::PageSessions;
 use token_file::{Found, Owner};
+use unsent::Unsent;
 
 /// Where requests need no token: they say nothing of anybody.
 pub const HEALTH: &[&str] = &["/healthz", "/readyz"];
@@ -183,8 +185,16 @@ async fn look_after(door: Weak<Door>) {
 async fn pass(State(door): State<Arc<Door>>, request: Request, next: Next) -> Response {
     let source = door.source(&request);
     let mut response = match door.admit(request, source.address).await {
-        Ok((request, Some(ended))) => ending::unless(ended, next.run(request)).await,
-        Ok((request, None)) => next.run(request).await,
+        Ok((request, ended)) => {
+            let caller = request.extensions().get::<Caller>();
+            let address = caller.map_or(source.address, |caller| caller.address);
+            let response = match ended {
+                Some(ended) => ending::unless(ended, next.run(request)).await,
+                None => next.run(request).await,
+            };
+            let answers = &door.service.capacity().answers;
+            response.map(|body| Unsent::charged(body, answers, address))
+        }
         Err(fault) => door.refuse(fault, source),
     };
     let nosniff = HeaderValue::from_static("nosniff");
@@ -212,6 +222,10 @@ impl Door {
         // The owner of a token is one place, wherever it calls from.
         let token = seat.as_ref().and_then(|seat| seat.id());
         let address = token.map_or(address, |id| self.service.secrets().address_of_seat(&id));
+        let full = self.service.capacity().answers.check(address);
+        if let (Err(full), false) = (full, HEALTH.contains(&head.uri.path())) {
+            return Err(Fault::Full(full.into()));
+        }
         let caller = Caller { address, seat };
         head.extensions.insert(caller);
         if let Some(operator) = &known.operator {

@@ -1,9 +1,10 @@
 //! Connections: accepted, limited, timed, and ended in good order.
 //!
 //! Everything that a peer can do to a connection is bounded here, once for all routes: how many
-//! there are, how long a head may take, and for how long a peer may take nothing of what it is
-//! sent. A peer that stalls is cut off; what it missed is in its inbox.
+//! there are, how long a head may take, and how fast a peer has to take what it is sent. A peer
+//! that is too slow is cut off; what it missed is in its inbox.
 
+mod pace;
 mod unread;
 
 use std::net::SocketAddr;
@@ -19,7 +20,6 @@ use socket2::SockRef;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
-use tokio_io_timeout::TimeoutStream;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower::ServiceExt as _;
@@ -28,22 +28,28 @@ use crate::capacity::Full;
 use crate::service::Service;
 use crate::wire::Refusal;
 
+use pace::Paced;
 use unread::Unread;
+
+pub use pace::Pace;
 
 /// What connections may do.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// How long a request's head may take to arrive.
     pub head: Duration,
-    /// For how long a peer may take nothing of what it is sent.
-    pub stall: Duration,
+    /// How fast a peer has to take what it is sent.
+    pub pace: Pace,
 }
 
 impl Default for Limits {
     fn default() -> Self {
         Self {
             head: Duration::from_secs(30),
-            stall: Duration::from_secs(30),
+            pace: Pace {
+                window: Duration::from_secs(30),
+                least_rate: 16 * 1_024,
+            },
         }
     }
 }
@@ -120,7 +126,7 @@ pub async fn serve(
                 continue;
             }
         };
-        if let Err(error) = prepare(&stream, limits.stall) {
+        if let Err(error) = prepare(&stream, limits.pace.window) {
             tracing::debug!(%error, "a connection keeps the machine's own settings");
         }
         let app = app.clone();
@@ -168,9 +174,7 @@ async fn connection(
     limits: Limits,
     stop: CancellationToken,
 ) {
-    let mut stream = TimeoutStream::new(stream);
-    stream.set_write_timeout(Some(limits.stall));
-    let (stream, unread) = Unread::watch(Box::pin(stream));
+    let (stream, unread) = Unread::watch(Paced::new(stream, limits.pace));
     let service = hyper::service::service_fn(move |mut request: hyper::Request<Incoming>| {
         request.extensions_mut().insert(ConnectInfo(peer));
         app.clone().oneshot(request)

@@ -232,7 +232,9 @@ impl Service {
     /// Asks what was read and checked.
     pub async fn ask(&self, tool: Tool, asked: Asked, origin: &Origin) -> Performed {
         let began = Instant::now();
-        let performed = match self.identify(&asked, origin) {
+        let room = self.room_to_answer(&asked.ask);
+        let known = room.and_then(|()| self.identify(&asked, origin));
+        let performed = match known {
             Ok(known) => {
                 let excuse = asked.ask.excuse();
                 let answered = self.answer(&known, asked, origin.address).await;
@@ -370,6 +372,19 @@ impl Service {
         room.map_err(|refusal| refusal.after(earlier))
     }
 
+    /// Refuses what shows much while memory is short. A check is answered: it makes room.
+    fn room_to_answer(&self, ask: &Ask) -> Result<(), Refusal> {
+        match ask {
+            Ask::Read(Read::History { .. } | Read::Members { .. }) => self.capacity.memory.check(),
+            Ask::Read(Read::Check { .. } | Read::Mood)
+            | Ask::Mood
+            | Ask::Minting(..)
+            | Ask::Command(_)
+            | Ask::Block(_)
+            | Ask::Report(..) => Ok(()),
+        }
+    }
+
     fn request(&self, known: &Known, asked: Asked) -> Request {
         let key = asked
             .key
@@ -486,6 +501,7 @@ impl Service {
         address: Address,
         after: Option<Seq>,
     ) -> Result<(Response, Facts), Refusal> {
+        self.capacity.memory.check()?;
         let call = Call::Read {
             reader: Reader::ReaderId(self.secrets.reader_hash(reader)),
             read: Read::Check {

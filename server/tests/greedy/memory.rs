@@ -194,8 +194,10 @@ fn above_the_limit_of_memory_nothing_is_taken_and_what_is_there_goes_on() {
     let stream = [("Chat-Handle", &*handle)];
     let answer = server.connect().exchange("GET /events", &stream, "");
     assert_eq!((answer.status, answer.code()), (503, "overloaded".into()));
-    let said = ann.post("/tools/list_users", &handle, &json!({}));
-    assert_eq!(said.status, 200, "{}", said.body);
+    let refused = ann.post("/tools/history", &handle, &json!({ "room_id": "room_1" }));
+    assert_eq!((refused.status, refused.code()), (503, "overloaded".into()));
+    let read = ann.post("/check_event", &handle, &json!({ "delay": 0 }));
+    assert_eq!(read.status, 200, "{}", read.body);
     assert!(server.figure("memory_refused_total") >= 3);
     let most = 96 << 20;
     assert!(server.resident() < most, "{}", server.resident());

@@ -5,6 +5,7 @@
 //! with those of no other run.
 
 mod driver;
+mod hostile;
 mod relay;
 mod requests;
 mod streams;
@@ -20,6 +21,7 @@ const EXAMPLES: &str = "\
 Examples:
   cargo xtask load requests           requests/s: a bare echo, /send, an empty tool, send_message
   cargo xtask load relay --rate 1000  from a send to its arrival, at this rate
+  cargo xtask load hostile            others' sends while one client does its worst
   cargo xtask load streams            idle streams: their memory, and a message to each
   cargo xtask load driver             sim's sends/s, each checked, beside oha's requests/s
   cargo xtask load turmoil            a virtual world's messages/s: turmoil's, and ours";
@@ -40,6 +42,8 @@ enum What {
     Relay(relay::Args),
     /// Idle event streams: what each costs, and how soon a message reaches all.
     Streams(streams::Args),
+    /// How long others' sends take while one client does its worst, beside a quiet time.
+    Hostile(hostile::Args),
     /// Sends per second of `sim` against a live server, beside oha's.
     Driver(driver::Args),
     /// Message deliveries per second of the virtual world, and of turmoil's.
@@ -67,6 +71,7 @@ fn main() -> ExitCode {
             What::Requests(args) => requests::run(args).await,
             What::Relay(args) => relay::run(args).await,
             What::Streams(args) => streams::run(args).await,
+            What::Hostile(args) => hostile::run(args).await,
             What::Driver(args) => driver::run(args).await,
             What::Turmoil(args) => turmoil::run(args),
             What::Echo => requests::echo().await,

@@ -37,9 +37,18 @@ impl Server {
     /// # Errors
     /// Why it does not run.
     pub async fn start() -> Outcome<Self> {
+        Self::start_with(&[]).await
+    }
+
+    /// The real server with these flags besides.
+    ///
+    /// # Errors
+    /// Why it does not run.
+    pub async fn start_with(more: &[&str]) -> Outcome<Self> {
         let mut words = vec!["--listen", "127.0.0.1:0", "--log-level", "warn"];
         words.push("--conformance-fixtures");
         words.extend(UNBOUND);
+        words.extend(more);
         Self::of("talking-stick", &words).await
     }
 

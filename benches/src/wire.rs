@@ -9,6 +9,9 @@ use tokio::net::TcpStream;
 
 use crate::Outcome;
 
+/// How long a slow reader waits between two bytes.
+const TRICKLE: std::time::Duration = std::time::Duration::from_millis(1);
+
 /// A connection that is kept open.
 #[derive(Debug)]
 pub struct Connection {
@@ -120,6 +123,18 @@ impl Connection {
             session,
             body,
         })
+    }
+
+    /// Writes requests, and takes a byte of their answers at a time, until the server has had enough.
+    ///
+    /// # Errors
+    /// That the connection ended.
+    pub async fn trickle(&mut self, requests: &[u8]) -> Outcome<()> {
+        self.stream.get_mut().write_all(requests).await?;
+        loop {
+            self.stream.get_mut().read_u8().await?;
+            tokio::time::sleep(TRICKLE).await;
+        }
     }
 
     /// Posts to a route of plain HTTP.

@@ -139,7 +139,54 @@ impl EndReason {
     }
 }
 
+/// How much one answer holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Most {
+    /// At most so many events.
+    pub(crate) events: usize,
+    /// Texts of at most so many bytes; the first event has any length, or it would never leave.
+    pub(crate) bytes: usize,
+}
+
+impl Most {
+    /// The first of these events that one answer holds.
+    pub(crate) fn of<'a>(self, events: impl Iterator<Item = &'a Arc<Event>>) -> Vec<Arc<Event>> {
+        let mut held = Vec::with_capacity(events.size_hint().0.min(self.events));
+        let mut bytes = 0_usize;
+        for event in events.take(self.events) {
+            bytes = bytes.saturating_add(event.bytes());
+            if bytes > self.bytes && !held.is_empty() {
+                break;
+            }
+            held.push(Arc::clone(event));
+        }
+        held
+    }
+}
+
 impl Event {
+    /// How many bytes of an answer its text takes, in UTF-8.
+    fn bytes(&self) -> usize {
+        match &self.body {
+            Body::Message { text, .. } => text.len(),
+            Body::Found(_)
+            | Body::PartnerDisconnected(_)
+            | Body::PartnerAway(_)
+            | Body::PartnerReconnected(_)
+            | Body::Joined(_)
+            | Body::Left(_)
+            | Body::Away(_)
+            | Body::Back(_)
+            | Body::StickClaimed { .. }
+            | Body::StickGranted { .. }
+            | Body::StickReleased { .. }
+            | Body::StickExpired { .. }
+            | Body::Muted { .. }
+            | Body::Kicked { .. }
+            | Body::Closed { .. } => 0,
+        }
+    }
+
     /// The event's type as the wire has it.
     #[must_use]
     pub const fn kind(&self) -> &'static str {

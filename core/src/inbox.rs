@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::{Event, Gap};
+use crate::event::{Event, Gap, Most};
 use crate::id::{Seq, UserId};
 use crate::lost::Lost;
 use crate::reject::Reject;
@@ -99,8 +99,8 @@ impl Inbox {
         self.end().0.saturating_sub(after.0)
     }
 
-    /// Reads up to `max` events from behind `after`. The caller has checked the cursor.
-    pub(crate) fn page(&self, after: Seq, max: usize) -> Page {
+    /// Reads `most` events from behind `after`. The caller has checked the cursor.
+    pub(crate) fn page(&self, after: Seq, most: Most) -> Page {
         let gap = (after.0 < self.gone).then(|| {
             let (rooms, rooms_omitted) = self.lost.since(after.next());
             Gap {
@@ -112,13 +112,7 @@ impl Inbox {
         });
         let start = after.0.max(self.gone);
         let skip = usize::try_from(start - self.gone).unwrap_or(usize::MAX);
-        let events: Vec<_> = self
-            .events
-            .iter()
-            .skip(skip)
-            .take(max)
-            .map(Arc::clone)
-            .collect();
+        let events = most.of(self.events.iter().skip(skip));
         let cursor = Seq(start + events.len() as u64);
         Page {
             gap,

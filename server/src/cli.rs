@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use chat_core::Span;
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum, value_parser};
 
+use crate::capacity::MemoryLimit;
 use crate::tools::Toolset;
 
 const EXAMPLES: &str = "\
@@ -144,6 +145,7 @@ impl ServeArgs {
             || self.operator_tokens.is_some()
             || self.trust_usernames
             || self.grace.is_some()
+            || self.memory_limit.is_some()
             || !self.limits.is_empty()
             || self.boss_alertness.is_some()
             || self.boss_alertness_cooldown.is_some()
@@ -218,6 +220,14 @@ pub struct ServeArgs {
     #[arg(long, value_name = "TIME", value_parser = Span::parse, env = "TALKING_STICK_GRACE",
         hide_env = true)]
     pub grace: Option<Span>,
+    /// Memory, as in 512MiB or none [default: 3/4 of what there is]
+    #[arg(
+        long,
+        value_name = "SIZE",
+        env = "TALKING_STICK_MEMORY_LIMIT",
+        hide_env = true
+    )]
+    pub memory_limit: Option<MemoryLimit>,
     /// Limits, as in stick_lease=60s,turn_limit=none; repeatable
     #[arg(
         long = "limit",

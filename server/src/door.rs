@@ -10,11 +10,14 @@
 
 mod body;
 mod ending;
+mod held;
 mod hosts;
 mod refused;
+mod scan;
 mod session;
 mod token_file;
 mod tokens;
+mod unsent;
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Weak};
@@ -28,7 +31,7 @@ use axum::http::{Method, request};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::post;
-use chat_core::Address;
+use chat_core::{Address, Config};
 use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 
@@ -38,6 +41,7 @@ use crate::service::Service;
 use crate::turned_away::{LOG, Source, Verdict};
 use crate::web;
 
+pub use held::Paid;
 pub use hosts::{Allowed, AllowedHosts, HostError};
 pub use refused::{Fault, Refused, json, not_found, other_method, written};
 pub use token_file::TokenFile;
@@ -46,9 +50,29 @@ pub use tokens::{TokensError, Wrong};
 use body::Bodies;
 use session::PageSessions;
 use token_file::{Found, Owner};
+use unsent::Unsent;
 
 /// Where requests need no token: they say nothing of anybody.
 pub const HEALTH: &[&str] = &["/healthz", "/readyz"];
+
+/// The most bytes of a body, where messages are no longer than usual.
+const MAX_BODY: usize = 128 * 1_024;
+
+/// The most bytes of a body, however long messages may be.
+const MOST_BODY: usize = 1_024 * 1_024;
+
+/// The most bytes of a character in JSON: two escapes of six.
+const CHARACTER: usize = 12;
+
+/// The most bytes of a body, where messages and drafts have so many characters.
+#[must_use]
+pub fn max_body(config: &Config) -> usize {
+    let longest = config.max_message.max(config.max_draft) as usize;
+    let whole = longest
+        .saturating_mul(CHARACTER)
+        .saturating_add(MAX_BODY / 2);
+    whole.clamp(MAX_BODY, MOST_BODY)
+}
 
 /// How often the door looks after its files of tokens, and after what has ended.
 const LOOK: Duration = Duration::from_secs(1);
@@ -87,7 +111,7 @@ impl Default for Options {
             hosts: AllowedHosts::default(),
             tokens: None,
             operators: None,
-            max_body: 1_024 * 1_024,
+            max_body: MAX_BODY,
             body_within: Duration::from_secs(30),
         }
     }
@@ -114,13 +138,18 @@ pub fn guard(app: Router, service: Service, options: Options) -> Router {
     } else {
         app
     };
+    let bodies = Bodies::new(
+        options.max_body,
+        options.body_within,
+        Arc::clone(service.capacity()),
+    );
     let door = Arc::new(Door {
         service,
         hosts: options.hosts,
         tokens: options.tokens,
         operators: options.operators,
         sessions,
-        bodies: Bodies::new(options.max_body, options.body_within),
+        bodies,
     });
     tokio::spawn(look_after(Arc::downgrade(&door)));
     // Bodies are limited here already.
@@ -156,8 +185,16 @@ async fn look_after(door: Weak<Door>) {
 async fn pass(State(door): State<Arc<Door>>, request: Request, next: Next) -> Response {
     let source = door.source(&request);
     let mut response = match door.admit(request, source.address).await {
-        Ok((request, Some(ended))) => ending::unless(ended, next.run(request)).await,
-        Ok((request, None)) => next.run(request).await,
+        Ok((request, ended)) => {
+            let caller = request.extensions().get::<Caller>();
+            let address = caller.map_or(source.address, |caller| caller.address);
+            let response = match ended {
+                Some(ended) => ending::unless(ended, next.run(request)).await,
+                None => next.run(request).await,
+            };
+            let answers = &door.service.capacity().answers;
+            response.map(|body| Unsent::charged(body, answers, address))
+        }
         Err(fault) => door.refuse(fault, source),
     };
     let nosniff = HeaderValue::from_static("nosniff");
@@ -185,6 +222,10 @@ impl Door {
         // The owner of a token is one place, wherever it calls from.
         let token = seat.as_ref().and_then(|seat| seat.id());
         let address = token.map_or(address, |id| self.service.secrets().address_of_seat(&id));
+        let full = self.service.capacity().answers.check(address);
+        if let (Err(full), false) = (full, HEALTH.contains(&head.uri.path())) {
+            return Err(Fault::Full(full.into()));
+        }
         let caller = Caller { address, seat };
         head.extensions.insert(caller);
         if let Some(operator) = &known.operator {
@@ -193,7 +234,10 @@ impl Door {
         }
         let ended = known.ended.clone();
         head.extensions.insert(known);
-        let body = self.bodies.read(&head.headers, body).await?;
+        let (body, paid) = self.bodies.read(&head.headers, body, address).await?;
+        if let Some(paid) = paid {
+            head.extensions.insert(paid);
+        }
         Ok((Request::from_parts(head, Body::from(body)), ended))
     }
 

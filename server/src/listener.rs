@@ -1,9 +1,10 @@
 //! Connections: accepted, limited, timed, and ended in good order.
 //!
 //! Everything that a peer can do to a connection is bounded here, once for all routes: how many
-//! there are, how long a head may take, and for how long a peer may take nothing of what it is
-//! sent. A peer that stalls is cut off; what it missed is in its inbox.
+//! there are, how long a head may take, and how fast a peer has to take what it is sent. A peer
+//! that is too slow is cut off; what it missed is in its inbox.
 
+mod pace;
 mod unread;
 
 use std::net::SocketAddr;
@@ -19,36 +20,39 @@ use socket2::SockRef;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
-use tokio_io_timeout::TimeoutStream;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower::ServiceExt as _;
 
+use crate::capacity::Full;
+use crate::service::Service;
+use crate::wire::Refusal;
+
+use pace::Paced;
 use unread::Unread;
+
+pub use pace::Pace;
 
 /// What connections may do.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// How many there may be; further ones are told `overloaded`, and closed.
-    pub connections: usize,
     /// How long a request's head may take to arrive.
     pub head: Duration,
-    /// For how long a peer may take nothing of what it is sent.
-    pub stall: Duration,
+    /// How fast a peer has to take what it is sent.
+    pub pace: Pace,
 }
 
 impl Default for Limits {
     fn default() -> Self {
         Self {
-            connections: 20_000,
             head: Duration::from_secs(30),
-            stall: Duration::from_secs(30),
+            pace: Pace {
+                window: Duration::from_secs(30),
+                least_rate: 16 * 1_024,
+            },
         }
     }
 }
-
-/// Files that a server has open besides its connections, generously.
-const OTHER_FILES: u64 = 64;
 
 /// Raises the number of files that this process may have open as far as the machine lets it, since
 /// each connection is one, and returns it.
@@ -58,25 +62,6 @@ pub fn raise_file_limit() -> u64 {
         tracing::debug!(%error, "the limit of open files stays as it is");
         rlimit::getrlimit(rlimit::Resource::NOFILE).map_or(u64::MAX, |(soft, _)| soft)
     })
-}
-
-impl Limits {
-    /// The same with no more connections than there may be open files.
-    #[must_use]
-    pub fn within_files(self, files: u64) -> Self {
-        let room = usize::try_from(files.saturating_sub(OTHER_FILES).max(1)).unwrap_or(usize::MAX);
-        if room < self.connections {
-            tracing::info!(
-                connections = room,
-                wanted = self.connections,
-                "fewer connections fit than are wanted; `ulimit -n` or LimitNOFILE= gives more"
-            );
-        }
-        Self {
-            connections: self.connections.min(room),
-            ..self
-        }
-    }
 }
 
 /// How much of a request's head, and of an answer, is held for one connection.
@@ -93,14 +78,27 @@ const TOLD: usize = 64;
 /// descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// What is told beyond the limit of connections.
-const OVERLOADED: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\n\
-content-type: application/json\r\nx-content-type-options: nosniff\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: 100\r\n\r\n\
-{\"error\":{\"code\":\"overloaded\",\"message\":\"Too many connections; try again\",\"retry_after_ms\":1000}}   ";
+/// What is told beyond a limit of connections.
+fn overloaded(full: Full) -> String {
+    let refusal = Refusal::from(full);
+    let body = serde_json::json!({ "error": refusal }).to_string();
+    format!(
+        "HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\n\
+         x-content-type-options: nosniff\r\nretry-after: 1\r\nconnection: close\r\n\
+         content-length: {}\r\n\r\n{body}",
+        body.len()
+    )
+}
 
-/// Serves connections until `stop`, and then those that are open until they end.
-pub async fn serve(listener: TcpListener, app: Router, limits: Limits, stop: CancellationToken) {
-    let places = Arc::new(Semaphore::new(limits.connections));
+/// Serves connections until `stop`, and then those that are open until they end. How many there
+/// may be, of all and of one address, the service says.
+pub async fn serve(
+    listener: TcpListener,
+    app: Router,
+    (service, limits): (Service, Limits),
+    stop: CancellationToken,
+) {
+    let places = service.capacity().connections.clone();
     let told = Arc::new(Semaphore::new(TOLD));
     let open = TaskTracker::new();
     loop {
@@ -116,16 +114,19 @@ pub async fn serve(listener: TcpListener, app: Router, limits: Limits, stop: Can
                 continue;
             }
         };
-        let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
-            if let Ok(told) = Arc::clone(&told).try_acquire_owned() {
-                open.spawn(async move {
-                    turn_away(stream).await;
-                    drop(told);
-                });
+        let place = match places.take(service.address(peer.ip().to_canonical()), 1) {
+            Ok(place) => place,
+            Err(full) => {
+                if let Ok(told) = Arc::clone(&told).try_acquire_owned() {
+                    open.spawn(async move {
+                        turn_away(stream, full).await;
+                        drop(told);
+                    });
+                }
+                continue;
             }
-            continue;
         };
-        if let Err(error) = prepare(&stream, limits.stall) {
+        if let Err(error) = prepare(&stream, limits.pace.window) {
             tracing::debug!(%error, "a connection keeps the machine's own settings");
         }
         let app = app.clone();
@@ -154,11 +155,11 @@ fn prepare(stream: &TcpStream, stall: Duration) -> std::io::Result<()> {
     Ok(())
 }
 
-async fn turn_away(mut stream: TcpStream) {
+async fn turn_away(mut stream: TcpStream, full: Full) {
     // Whether it is heard is the peer's affair. A connection that is closed with unread words in
     // it takes the answer with it, so those are read.
     let told = async {
-        let _ = stream.write_all(OVERLOADED).await;
+        let _ = stream.write_all(overloaded(full).as_bytes()).await;
         let _ = stream.shutdown().await;
         let mut unread = [0; 1_024];
         while stream.read(&mut unread).await.is_ok_and(|read| read > 0) {}
@@ -173,9 +174,7 @@ async fn connection(
     limits: Limits,
     stop: CancellationToken,
 ) {
-    let mut stream = TimeoutStream::new(stream);
-    stream.set_write_timeout(Some(limits.stall));
-    let (stream, unread) = Unread::watch(Box::pin(stream));
+    let (stream, unread) = Unread::watch(Paced::new(stream, limits.pace));
     let service = hyper::service::service_fn(move |mut request: hyper::Request<Incoming>| {
         request.extensions_mut().insert(ConnectInfo(peer));
         app.clone().oneshot(request)
@@ -201,30 +200,5 @@ async fn connection(
     };
     if let Err(error) = ended {
         tracing::debug!(%error, "a connection ended early");
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{Limits, OVERLOADED};
-
-    #[test]
-    fn connections_leave_room_for_other_files() {
-        let limits = Limits::default();
-        assert_eq!(limits.within_files(1_024).connections, 960);
-        assert_eq!(limits.within_files(1).connections, 1);
-        assert_eq!(
-            limits.within_files(u64::MAX).connections,
-            limits.connections
-        );
-    }
-
-    #[test]
-    fn the_refusal_is_as_long_as_it_says() {
-        let text = std::str::from_utf8(OVERLOADED).unwrap();
-        let (_, body) = text.split_once("\r\n\r\n").unwrap();
-        assert_eq!(body.len(), 100);
-        let json: serde_json::Value = serde_json::from_str(body).unwrap();
-        assert_eq!(json["error"]["code"], "overloaded");
     }
 }

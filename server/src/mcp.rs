@@ -17,9 +17,11 @@ mod fixtures;
 mod follows;
 mod handler;
 pub(crate) mod inbox;
+mod kept;
 mod listener;
 pub(crate) mod listing;
 mod marks;
+mod opening;
 mod replies;
 mod session;
 mod sessions;
@@ -29,9 +31,11 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::http::request::Parts;
+use chat_core::Config;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio_util::sync::CancellationToken;
 
+use crate::door::max_body;
 use crate::service::Service;
 use crate::tools::{Toolset, of_toolsets};
 
@@ -62,8 +66,6 @@ pub struct Options {
     pub stall: Duration,
     /// How long a session lives without a call or a stream.
     pub session_idle: Duration,
-    /// How many sessions there are at most.
-    pub max_sessions: usize,
     /// How many bytes a request's body has at most.
     pub max_body_bytes: usize,
     /// What the official conformance suite calls, beside the chat's own tools.
@@ -82,8 +84,7 @@ impl Options {
             keep_alive: Duration::from_secs(15),
             stall: Duration::from_secs(30),
             session_idle: Duration::from_secs(3_600),
-            max_sessions: 10_000,
-            max_body_bytes: 1 << 20,
+            max_body_bytes: max_body(&Config::default()),
             fixtures: Fixtures::Absent,
         }
     }
@@ -94,7 +95,6 @@ impl std::fmt::Debug for Options {
         f.debug_struct("Options")
             .field("toolsets", &self.toolsets)
             .field("session_idle", &self.session_idle)
-            .field("max_sessions", &self.max_sessions)
             .finish_non_exhaustive()
     }
 }

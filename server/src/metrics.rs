@@ -15,6 +15,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::Registry;
 
+use crate::capacity::Capacity;
 use crate::tools::Tool;
 use crate::turned_away::Kind;
 
@@ -28,6 +29,12 @@ struct ByTool {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct ByCode {
     code: &'static str,
+}
+
+/// By the resource of a pool.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ByResource {
+    resource: &'static str,
 }
 
 /// By why a caller is turned away.
@@ -65,6 +72,89 @@ struct Sizes {
     driver_queued: Gauge,
     boss_alerts: Counter,
     breaks_held: Counter,
+    used: Used,
+}
+
+/// What is used up of what there is.
+#[derive(Debug, Default)]
+struct Used {
+    held: Family<ByResource, Gauge>,
+    most_of_one: Family<ByResource, Gauge>,
+    limit: Family<ByResource, Gauge>,
+    limit_of_one: Family<ByResource, Gauge>,
+    refused: Family<ByResource, Counter>,
+    resident_bytes: Gauge,
+    memory_limit_bytes: Gauge,
+    refused_for_memory: Counter,
+}
+
+impl Used {
+    fn register(&self, registry: &mut Registry) {
+        let mut by_resource = |name, help, family: &Family<ByResource, Gauge>| {
+            registry.register(name, help, family.clone());
+        };
+        by_resource("held", "What is held of a resource", &self.held);
+        by_resource(
+            "held_by_one",
+            "What the source holds of it that holds most",
+            &self.most_of_one,
+        );
+        by_resource("held_limit", "What there is of it", &self.limit);
+        by_resource(
+            "held_by_one_limit",
+            "What one source may hold of it",
+            &self.limit_of_one,
+        );
+        registry.register(
+            "held_refused",
+            "How often there was no more of it",
+            self.refused.clone(),
+        );
+        registry.register(
+            "resident_bytes",
+            "The memory of the process",
+            self.resident_bytes.clone(),
+        );
+        registry.register(
+            "memory_limit_bytes",
+            "The memory above which nothing is taken that holds some; 0 for no limit",
+            self.memory_limit_bytes.clone(),
+        );
+        registry.register(
+            "memory_refused",
+            "How often something was refused for want of memory",
+            self.refused_for_memory.clone(),
+        );
+    }
+
+    fn read(&self, capacity: &Capacity) {
+        let whole = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
+        for pool in capacity.pools() {
+            let by = ByResource {
+                resource: pool.resource().name(),
+            };
+            let share = pool.share();
+            for (family, now) in [
+                (&self.held, pool.held()),
+                (&self.most_of_one, pool.most_of_one()),
+                (&self.limit, share.all),
+                (&self.limit_of_one, share.each),
+            ] {
+                family.get_or_create(&by).set(whole(now));
+            }
+            raise(&self.refused.get_or_create(&by), pool.refused());
+        }
+        let memory = &capacity.memory;
+        self.resident_bytes.set(whole(memory.resident()));
+        let limit = memory.limit().unwrap_or(0);
+        self.memory_limit_bytes.set(whole(limit));
+        raise(&self.refused_for_memory, memory.refused());
+    }
+}
+
+/// Raises a counter to what is counted elsewhere, and never down.
+fn raise(counter: &Counter, now: u64) {
+    counter.inc_by(now.saturating_sub(counter.get()));
 }
 
 /// What the node says now.
@@ -157,6 +247,7 @@ impl Sizes {
             "Calls that lie in the driver's channel",
             self.driver_queued.clone(),
         );
+        self.used.register(registry);
     }
 }
 
@@ -269,11 +360,12 @@ impl Metrics {
         &self,
         now: Time,
         seen: Option<Seen>,
-        queued: usize,
+        (queued, capacity): (usize, &Capacity),
     ) -> Result<String, fmt::Error> {
         self.sizes
             .driver_queued
             .set(i64::try_from(queued).unwrap_or(i64::MAX));
+        self.sizes.used.read(capacity);
         if let Some(Seen {
             counts,
             load,
@@ -298,9 +390,8 @@ impl Metrics {
             sizes.held_answers.set(whole(load.held));
             sizes.journal_pending.set(whole(load.pending));
             // The node counts these itself, and never down.
-            for (counter, now) in [(&sizes.boss_alerts, alerts), (&sizes.breaks_held, held)] {
-                counter.inc_by(now.saturating_sub(counter.get()));
-            }
+            raise(&sizes.boss_alerts, alerts);
+            raise(&sizes.breaks_held, held);
         }
         let mut text = String::new();
         encode(&mut text, &self.registry)?;
@@ -310,7 +401,7 @@ impl Metrics {
 
 #[cfg(test)]
 mod tests {
-    use chat_core::Span;
+    use chat_core::{Address, Span};
 
     use super::*;
 
@@ -342,8 +433,12 @@ mod tests {
             alerts: 9,
             held: 10,
         };
-        metrics.render(Time(1), Some(seen), 6).unwrap();
-        let text = metrics.render(Time(2_000_000), Some(seen), 7).unwrap();
+        let capacity = Capacity::default();
+        let _session = capacity.sessions.take(Address(1), 1);
+        capacity.memory.measured(12_000);
+        metrics.render(Time(1), Some(seen), (6, &capacity)).unwrap();
+        let text = metrics.render(Time(2_000_000), Some(seen), (7, &capacity));
+        let text = text.unwrap();
         for line in [
             "talking_stick_calls_total{tool=\"send_message\"} 1",
             "talking_stick_call_seconds_count 1",
@@ -359,6 +454,11 @@ mod tests {
             "talking_stick_held_answers 8",
             "talking_stick_boss_alerts_total 9",
             "talking_stick_breaks_held_total 10",
+            "talking_stick_held{resource=\"sessions\"} 1",
+            "talking_stick_held_by_one_limit{resource=\"sessions\"} 2500",
+            "talking_stick_held_refused_total{resource=\"sessions\"} 0",
+            "talking_stick_resident_bytes 12000",
+            "talking_stick_memory_limit_bytes 0",
         ] {
             assert!(text.contains(line), "{line}\n{text}");
         }

@@ -16,6 +16,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+use crate::capacity::{self, Capacity, Memory};
 use crate::clock::Clock;
 use crate::door::{self, AllowedHosts, HostError, TokenFile, TokensError};
 use crate::driver::{self, Died, Running};
@@ -75,8 +76,16 @@ impl Core {
         let node = Node::start(settings.limits.clone(), u64::from_le_bytes(seed));
         let journal = Box::new(MemoryJournal::default());
         let (client, running) = driver::start(node, journal, Clock::start(), Arc::default());
+        let files = listener::raise_file_limit();
+        let limits = capacity::Limits {
+            memory: settings.memory_limit.bytes(),
+            ..capacity::Limits::default()
+        };
+        let limits = limits.for_core(&settings.limits).within_files(files);
+        let capacity = Arc::new(Capacity::new(&limits));
+        Memory::watch(&capacity);
         Ok(Self {
-            service: Service::new(client, secrets),
+            service: Service::new(client, secrets).within(capacity),
             running,
         })
     }
@@ -111,7 +120,7 @@ impl Server {
         let Core { service, running } = Core::start(settings)?;
         let closing = CancellationToken::new();
         let (app, tokens) = app(settings, &service, &closing)?;
-        let limits = listener::Limits::default().within_files(listener::raise_file_limit());
+        let limits = (service.clone(), listener::Limits::default());
         let connections = listener::serve(socket, app, limits, closing.clone());
         Ok(Self {
             address,
@@ -187,6 +196,7 @@ fn app(
         hosts: AllowedHosts::new(&settings.allow_hosts)?,
         tokens,
         operators,
+        max_body: door::max_body(&settings.limits),
         ..door::Options::default()
     };
     let watched = Router::new()
@@ -209,6 +219,7 @@ fn mcp_options(settings: &Settings, closing: &CancellationToken) -> mcp::Options
     mcp::Options {
         toolsets: settings.toolsets.clone(),
         fixtures: settings.fixtures.clone(),
+        max_body_bytes: door::max_body(&settings.limits),
         ..mcp::Options::new(Arc::new(caller), closing.clone())
     }
 }
@@ -220,7 +231,11 @@ async fn metrics(State(service): State<Service>) -> axum::response::Response {
         "content-type",
         "application/openmetrics-text; version=1.0.0; charset=utf-8",
     )];
-    match node.metrics().render(node.now(), seen, node.queued()) {
+    let capacity = service.capacity();
+    let text = node
+        .metrics()
+        .render(node.now(), seen, (node.queued(), capacity));
+    match text {
         Ok(text) => (kind, text).into_response(),
         Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
     }

@@ -10,6 +10,7 @@ use chat_core::{
 };
 use serde_json::{Map, Value};
 
+use crate::capacity::{Capacity, Held};
 use crate::driver::{Answered, EventStream, Facts, NodeClient, Request};
 use crate::identity::{Handle, MINTING_KEY_CHARS, MintSource, Minting, ReaderId, Secrets, minting};
 use crate::seat::Seat;
@@ -109,6 +110,7 @@ pub struct Service {
     node: NodeClient,
     secrets: Arc<Secrets>,
     turned_away: Arc<TurnedAway>,
+    capacity: Arc<Capacity>,
 }
 
 /// Who calls, as far as it is known before the node is asked.
@@ -125,7 +127,20 @@ impl Service {
             node,
             secrets: Arc::new(secrets),
             turned_away: Arc::default(),
+            capacity: Arc::default(),
         }
+    }
+
+    /// The same within these bounds.
+    #[must_use]
+    pub fn within(self, capacity: Arc<Capacity>) -> Self {
+        Self { capacity, ..self }
+    }
+
+    /// What its clients may use up.
+    #[must_use]
+    pub const fn capacity(&self) -> &Arc<Capacity> {
+        &self.capacity
     }
 
     /// The node's client, for views and for stopping.
@@ -150,6 +165,15 @@ impl Service {
     #[must_use]
     pub fn turned_away(&self) -> &TurnedAway {
         &self.turned_away
+    }
+
+    /// A place for one more stream of this source.
+    ///
+    /// # Errors
+    /// The refusal: there is none, or no memory for one.
+    pub fn place_for_stream(&self, source: Address) -> Result<Held, Refusal> {
+        self.capacity.memory.check()?;
+        Ok(self.capacity.streams.take(source, 1)?)
     }
 
     /// Asks the node, and tells where an address is banned.
@@ -208,7 +232,9 @@ impl Service {
     /// Asks what was read and checked.
     pub async fn ask(&self, tool: Tool, asked: Asked, origin: &Origin) -> Performed {
         let began = Instant::now();
-        let performed = match self.identify(&asked, origin) {
+        let room = self.room_to_answer(&asked.ask);
+        let known = room.and_then(|()| self.identify(&asked, origin));
+        let performed = match known {
             Ok(known) => {
                 let excuse = asked.ask.excuse();
                 let answered = self.answer(&known, asked, origin.address).await;
@@ -306,6 +332,7 @@ impl Service {
         {
             return Ok(self.known(handle));
         }
+        self.room_to_mint(key)?;
         let random = || self.secrets.random_handle();
         let handle = match key {
             Some(key) if minting(key) == Minting::TooWeak => {
@@ -334,6 +361,30 @@ impl Service {
             from: origin.address,
         };
         Ok(Known { handle, caller })
+    }
+
+    /// Refuses a new participant while memory is short. One with a key may be a repetition, whose
+    /// first attempt is not looked up here.
+    fn room_to_mint(&self, key: Option<&str>) -> Result<(), Refusal> {
+        let earlier = match key {
+            Some(_) => Earlier::Unknown,
+            None => Earlier::Unasked,
+        };
+        let room = self.capacity.memory.check();
+        room.map_err(|refusal| refusal.after(earlier))
+    }
+
+    /// Refuses what shows much while memory is short. A check is answered: it makes room.
+    fn room_to_answer(&self, ask: &Ask) -> Result<(), Refusal> {
+        match ask {
+            Ask::Read(Read::History { .. } | Read::Members { .. }) => self.capacity.memory.check(),
+            Ask::Read(Read::Check { .. } | Read::Mood)
+            | Ask::Mood
+            | Ask::Minting(..)
+            | Ask::Command(_)
+            | Ask::Block(_)
+            | Ask::Report(..) => Ok(()),
+        }
     }
 
     fn request(&self, known: &Known, asked: Asked) -> Request {
@@ -456,6 +507,7 @@ impl Service {
         address: Address,
         after: Option<Seq>,
     ) -> Result<(Response, Facts), Refusal> {
+        self.capacity.memory.check()?;
         let call = Call::Read {
             reader: Reader::ReaderId(self.secrets.reader_hash(reader)),
             read: Read::Check {

@@ -8,6 +8,7 @@ use chat_core::{Config, Span};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use crate::capacity::MemoryLimit;
 use crate::cli::{LogForm, ServeArgs};
 use crate::mcp::{Fixtures, Present};
 use crate::tools::Toolset;
@@ -33,6 +34,8 @@ pub struct Settings {
     pub usernames: Usernames,
     /// How long a stop may take.
     pub grace: Span,
+    /// The memory above which nothing new is taken.
+    pub memory_limit: MemoryLimit,
     /// The limits of the core.
     pub limits: Config,
     /// How the log is written.
@@ -93,6 +96,7 @@ struct File {
     toolsets: Vec<String>,
     trust_usernames: bool,
     grace: Option<Span>,
+    memory_limit: Option<MemoryLimit>,
     limits: Map<String, Value>,
     log: Option<LogForm>,
     log_level: Option<String>,
@@ -132,6 +136,7 @@ impl Settings {
                 false => Usernames::NotTrusted,
             },
             grace: args.grace.or(file.grace).unwrap_or(Span::secs(10)),
+            memory_limit: args.memory_limit.or(file.memory_limit).unwrap_or_default(),
             limits: bossed(limits(file.limits, &args.limits, &malformed)?, args),
             log: args.log.or(file.log).unwrap_or_default(),
             log_level: args
@@ -284,7 +289,7 @@ mod tests {
     #[test]
     fn flags_go_before_the_file_and_the_file_before_defaults() {
         let (_file, mut args) = file(
-            "listen: 127.0.0.1:1\ngrace: 3s\ntoolsets: [room]\n\
+            "listen: 127.0.0.1:1\ngrace: 3s\nmemory_limit: 512MiB\ntoolsets: [room]\n\
              limits: { stick_lease: 60s, turn_limit: none }\n",
         );
         args.listen = Some("127.0.0.1:2".parse().unwrap());
@@ -292,6 +297,7 @@ mod tests {
         let settings = gathered(&args).unwrap();
         assert_eq!(settings.listen.port(), 2);
         assert_eq!(settings.grace, Span::secs(3));
+        assert_eq!(settings.memory_limit.bytes(), Some(512 << 20));
         assert_eq!(settings.toolsets, [Toolset::Room]);
         assert_eq!(settings.limits.stick_lease, Span::secs(5));
         assert_eq!(settings.limits.turn_limit, chat_core::config::Limit::None);

@@ -189,7 +189,7 @@ Usage:
   cargo xtask mutants [--curated] [--only NAME,NAME] [--seeds N] [--jobs N] [--list]
   cargo xtask mutants --generated [--seeds N] [--jobs N]
   cargo xtask bench [--compare | --accept | --growth | --flame]
-  cargo xtask load requests | relay | streams | driver | turmoil [--help]
+  cargo xtask load requests | relay | hostile | streams | driver | turmoil [--help]
   cargo xtask help
 
 Steps, in order:

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use chat_types::Time;
 
 use super::Hub;
-use crate::event::{Event, Who};
+use crate::event::{Event, Most, Who};
 use crate::id::{Address, RoomId, RoomSeq, SecretHash, Seq, UserId};
 use crate::inbox::Page;
 use crate::moderation::{Ban, Measure, Report};
@@ -37,6 +37,8 @@ pub enum Answer {
         room: RoomId,
         /// What was said.
         messages: Vec<Arc<Event>>,
+        /// Whether there are older ones.
+        more: bool,
     },
     /// How the caller is.
     Mood {
@@ -192,7 +194,15 @@ impl Hub {
     pub fn read_inbox(&self, user: UserId, after: Seq, max: usize) -> Result<Page, Reject> {
         let inbox = &self.users.get(&user).ok_or(Reject::UnknownHandle)?.inbox;
         inbox.check_cursor(after)?;
-        Ok(inbox.page(after, max.min(self.config.max_answer as usize)))
+        Ok(inbox.page(after, self.most(max)))
+    }
+
+    /// How much an answer holds for which the caller asked for so many.
+    fn most(&self, max: usize) -> Most {
+        Most {
+            events: max.min(self.config.max_answer as usize),
+            bytes: self.config.max_answer_bytes as usize,
+        }
     }
 
     /// What was said in passing in the participant's rooms, not long before `now`.
@@ -229,7 +239,8 @@ impl Hub {
         })
     }
 
-    /// The room's messages before `before`, at most `limit` of them, newest last. Those between
+    /// The room's messages before `before`, at most `limit` of them and as much as an answer holds,
+    /// newest last. Those between
     /// the reader and somebody blocked are left out.
     ///
     /// # Errors
@@ -247,17 +258,16 @@ impl Hub {
                 && !matches!(&event.body, crate::event::Body::Message { sender, .. }
                     if self.blocked(user, sender.id))
         };
-        let limit = limit.min(self.config.max_answer as usize);
-        let newest = self
-            .room(room)
-            .history()
-            .iter()
-            .rev()
-            .filter(wanted)
-            .take(limit);
-        let mut messages: Vec<_> = newest.cloned().collect();
+        let history = self.room(room).history().iter();
+        let mut newest = history.rev().filter(wanted);
+        let mut messages = self.most(limit).of(newest.clone());
+        let more = newest.nth(messages.len()).is_some();
         messages.reverse();
-        Ok(Answer::History { room, messages })
+        Ok(Answer::History {
+            room,
+            messages,
+            more,
+        })
     }
 
     fn resolve_for(&self, user: UserId, room: Option<RoomId>) -> Result<RoomId, Reject> {

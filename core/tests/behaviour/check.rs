@@ -328,8 +328,15 @@ fn answered(answer: Answer) -> String {
     match answer {
         Answer::Page { page, .. } => render::page(&page),
         Answer::Members { room, members } => format!("{room}: {}", render::members(&members)),
-        Answer::History { room, messages } => {
+        Answer::History {
+            room,
+            messages,
+            more,
+        } => {
             let mut text = room.to_string();
+            if more {
+                text += ", and older ones";
+            }
             for message in &messages {
                 let _ = write!(text, "\n    {}", render::event(message));
             }

@@ -319,3 +319,51 @@ fn the_sender_is_not_told_its_own_words() {
     ann read after=1 ⇒ cursor 1, 0 unread
     ");
 }
+
+#[test]
+fn an_answer_holds_texts_of_so_many_bytes_and_one_of_any_length() {
+    assert_snapshot!(check("
+        config stick=optional max_answer_bytes=6
+        0s ann login
+           ben login
+           ben send 'one'
+           ben send 'éx'
+           ben send 'ten letters'
+           ben send 'two'
+           ann read after=0
+           ann read after=4
+           ann read after=5
+           ann history
+           ann history before=6
+           ann history before=5
+    "), @r#"
+    0s ann login ⇒ user_1 in room_1; next 1m
+        room_1/1 user.joined ann → ann#1
+    ben login ⇒ user_2 in room_1
+        room_1/2 user.joined ben → ann#2 ben#1
+    ben send 'one' ⇒ sent room_1/3 at 0s
+        room_1/3 message.received ben: "one" → ann#3
+    ben send '\u{e9}x' ⇒ sent room_1/4 at 0s
+        room_1/4 message.received ben: "éx" → ann#4
+    ben send 'ten letters' ⇒ sent room_1/5 at 0s
+        room_1/5 message.received ben: "ten letters" → ann#5
+    ben send 'two' ⇒ sent room_1/6 at 0s
+        room_1/6 message.received ben: "two" → ann#6
+    ann read after=0 ⇒ cursor 4, 2 unread
+        #1 room_1/1 user.joined ann
+        #2 room_1/2 user.joined ben
+        #3 room_1/3 message.received ben: "one"
+        #4 room_1/4 message.received ben: "éx"
+    ann read after=4 ⇒ cursor 5, 1 unread
+        #5 room_1/5 message.received ben: "ten letters"
+    ann read after=5 ⇒ cursor 6, 0 unread
+        #6 room_1/6 message.received ben: "two"
+    ann history ⇒ room_1, and older ones
+        room_1/6 message.received ben: "two"
+    ann history before=6 ⇒ room_1, and older ones
+        room_1/5 message.received ben: "ten letters"
+    ann history before=5 ⇒ room_1
+        room_1/3 message.received ben: "one"
+        room_1/4 message.received ben: "éx"
+    "#);
+}

@@ -92,7 +92,7 @@ const REFUSING: [AtTwo; 14] = [
 
 /// Limits at which something else is told than a refusal: a gap, a cut, an end, less history. For
 /// each the text that shows it, and a script whose last line brings it.
-const TELLING: [(&str, &str, &str); 8] = [
+const TELLING: [(&str, &str, &str); 9] = [
     (
         "inbox_limit",
         "gap 1 to 1",
@@ -137,6 +137,11 @@ const TELLING: [(&str, &str, &str); 8] = [
         "max_answer",
         "1 unread",
         "ann login \n ben login \n cat login \n ann read after=0",
+    ),
+    (
+        "max_answer_bytes",
+        "1 unread",
+        "ann enter_queue \n ben enter_queue \n ben send 'x' \n ben send 'xx' \n ann read after=0",
     ),
 ];
 

@@ -159,14 +159,14 @@ fn history_shows_past_messages_newest_last_as_of_when_one_asks() {
         room_1/5 message.received ben: "3"
         room_1/6 message.received ann: "4"
         room_1/7 message.received ann: "5"
-    ben history limit=2 ⇒ room_1
+    ben history limit=2 ⇒ room_1, and older ones
         room_1/6 message.received ann: "4"
         room_1/7 message.received ann: "5"
     ben history before=6 limit=2 ⇒ room_1
         room_1/3 message.received ann: "2"
         room_1/5 message.received ben: "3"
     ben history before=1 ⇒ room_1
-    ben history limit=0 ⇒ room_1
+    ben history limit=0 ⇒ room_1, and older ones
     "#);
 }
 

@@ -125,6 +125,9 @@ pub struct Config {
     pub max_streams: u32,
     /// Events that one answer holds at most; `more` says that there are others.
     pub max_answer: u32,
+    /// Bytes of texts that one answer holds at most, but for one event of any length; `more` says that
+    /// there are others.
+    pub max_answer_bytes: u32,
     /// The longest that a `check` waits.
     pub max_wait: Span,
     /// How many of a hundred breaks make the boss more alert: 0 none, 100 every one.
@@ -179,6 +182,7 @@ impl Default for Config {
             remembered_keys: 128,
             max_streams: 8,
             max_answer: 100,
+            max_answer_bytes: 20_480,
             max_wait: Span::secs(50),
             boss_alertness: 50,
             boss_alertness_cooldown: Span::secs(300),
@@ -271,6 +275,7 @@ impl Config {
             ("remembered_keys", self.remembered_keys, 1, 65_536),
             ("max_streams", self.max_streams, 1, 1_024),
             ("max_answer", self.max_answer, 1, 100_000),
+            ("max_answer_bytes", self.max_answer_bytes, 1, 100_000_000),
             ("boss_alertness", self.boss_alertness, 0, 100),
             ("max_excuse", self.max_excuse, 1, 4_000),
             ("max_held", self.max_held, 1, 10_000_000),

@@ -70,9 +70,18 @@ pub enum Fault {
     /// The body is no JSON object, or says so wrongly.
     #[error("{0}")]
     BodyUnread(String),
-    /// Too many large bodies arrive at once, or too much is asked.
+    /// Too much is asked.
     #[error("the server has too much to do; try again in a moment")]
     Overloaded,
+    /// The body has more values than the server parses.
+    #[error("a body has at most {limit} values here, the names of members among them")]
+    TooManyValues {
+        /// How many.
+        limit: usize,
+    },
+    /// A share of the source, or of all, is used up; or the memory of the process is.
+    #[error("{}", .0.message)]
+    Full(Refusal),
     /// The server stops.
     #[error("the server is shutting down; try again in a moment")]
     ShuttingDown,
@@ -100,7 +109,9 @@ impl Fault {
             | Self::BodyTooSlow { .. }
             | Self::BodyBroken
             | Self::BodyUnread(_)
+            | Self::TooManyValues { .. }
             | Self::Overloaded
+            | Self::Full(_)
             | Self::ShuttingDown
             | Self::NotFound
             | Self::MethodNotAllowed => None,
@@ -121,9 +132,11 @@ impl Fault {
             Self::TokenRequired => (StatusCode::UNAUTHORIZED, "token_required"),
             Self::TokenUnknown => (StatusCode::UNAUTHORIZED, "token_unknown"),
             Self::OperatorRequired => (StatusCode::UNAUTHORIZED, "operator_required"),
-            Self::BodyTooLarge { .. } => (StatusCode::PAYLOAD_TOO_LARGE, "body_too_large"),
+            Self::BodyTooLarge { .. } | Self::TooManyValues { .. } => {
+                (StatusCode::PAYLOAD_TOO_LARGE, "body_too_large")
+            }
             Self::BodyTooSlow { .. } => (StatusCode::REQUEST_TIMEOUT, "body_too_slow"),
-            Self::Overloaded => (StatusCode::SERVICE_UNAVAILABLE, "overloaded"),
+            Self::Overloaded | Self::Full(_) => (StatusCode::SERVICE_UNAVAILABLE, "overloaded"),
             Self::ShuttingDown => (StatusCode::SERVICE_UNAVAILABLE, "shutting_down"),
             Self::NotFound => (StatusCode::NOT_FOUND, "not_found"),
             Self::MethodNotAllowed => (StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed"),
@@ -147,6 +160,9 @@ impl From<Refusal> for Refused {
 
 impl From<Fault> for Refused {
     fn from(fault: Fault) -> Self {
+        if let Fault::Full(refusal) = fault {
+            return refusal.into();
+        }
         let (status, code) = fault.status_and_code();
         let unavailable = status == StatusCode::SERVICE_UNAVAILABLE;
         let retry_after_ms = if let Fault::TooManyTokens { retry_after_ms } = fault {

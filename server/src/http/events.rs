@@ -18,6 +18,7 @@ use tokio::time::timeout;
 use super::call::origin;
 use super::older::{self, Older};
 use super::{Http, frames};
+use crate::capacity::Held;
 use crate::door::Refused;
 use crate::driver::{Delivery, EventStream, Facts, More};
 use crate::identity::{Handle, ReaderId};
@@ -58,14 +59,11 @@ async fn open(http: &Http, request: Request) -> Result<Response, Refused> {
             let why = "a stream of a `username` takes the header Accept: text/event-stream";
             return Err(Refusal::invalid(why.into()).into());
         }
+        let held = http.service.place_for_stream(origin.address)?;
         let older = older::named(http, all, name, origin);
         let (stream, older) = older.events().await?;
-        return Ok(reading(
-            stream,
-            None,
-            http.keep_alive,
-            Telling::Older(older),
-        ));
+        let telling = Telling::Older(older);
+        return Ok(reading(stream, None, (http.keep_alive, held), telling));
     }
     if query.username.is_some() {
         return Err(Refusal::invalid("`username` is no query of /events".into()).into());
@@ -75,6 +73,7 @@ async fn open(http: &Http, request: Request) -> Result<Response, Refused> {
         return Ok(response(Body::empty()));
     }
     let (service, from) = (&http.service, origin.address);
+    let held = service.place_for_stream(from)?;
     let opened = match &whose {
         Whose::Handle(handle) => service.stream_of(handle, from, after).await?,
         Whose::Reader(reader) => service.stream_for(reader, from, after).await?,
@@ -84,7 +83,8 @@ async fn open(http: &Http, request: Request) -> Result<Response, Refused> {
         More::Begins(seq) => Some(seq),
         More::Nothing | More::Queue(_) | More::Members(_) | More::Holder(_) => None,
     };
-    Ok(reading(stream, begins, http.keep_alive, Telling::Plain))
+    let kept = (http.keep_alive, held);
+    Ok(reading(stream, begins, kept, Telling::Plain))
 }
 
 /// Whose inbox it is.
@@ -174,6 +174,8 @@ struct Reading {
     telling: Telling,
     keep_alive: Duration,
     phase: Phase,
+    /// What it takes of the streams that there may be.
+    _held: Held,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -213,7 +215,7 @@ impl Reading {
 fn reading(
     stream: EventStream,
     begins: Option<Seq>,
-    keep_alive: Duration,
+    (keep_alive, held): (Duration, Held),
     telling: Telling,
 ) -> Response {
     let reading = Reading {
@@ -222,6 +224,7 @@ fn reading(
         telling,
         keep_alive,
         phase: Phase::Open,
+        _held: held,
     };
     let frames = stream::unfold(reading, |mut reading| async move {
         let text = reading.next().await?;

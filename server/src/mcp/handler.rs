@@ -31,6 +31,7 @@ use crate::http::HANDLE_HEADER;
 use crate::identity::Handle;
 use crate::service::{Origin, Service};
 use crate::tools::Tool;
+use crate::wire::Refusal;
 
 /// The requests that need parameters. One of these that could not be read had wrong ones; any
 /// other is not known.
@@ -189,6 +190,12 @@ impl std::fmt::Debug for Chat {
     }
 }
 
+/// A refusal of what no tool is asked for.
+fn full(refusal: Refusal) -> ErrorData {
+    let data = serde_json::json!({ "error": refusal });
+    ErrorData::internal_error(refusal.message, Some(data))
+}
+
 type Context = RequestContext<RoleServer>;
 
 impl ServerHandler for Chat {
@@ -319,6 +326,8 @@ impl ServerHandler for Chat {
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
         let request = context.request_context();
+        let source = self.whence(&request.extensions).origin.address;
+        let _held = self.service.place_for_stream(source).map_err(full)?;
         let follows = Arc::new(Follows::default());
         for uri in context.accepted().resource_subscriptions.iter().flatten() {
             let (reader, _) = inbox::at(uri)?;

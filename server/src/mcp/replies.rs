@@ -2,19 +2,22 @@
 
 use std::sync::Arc;
 
+use axum::body::to_bytes;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use serde_json::json;
+use serde_json::{Value, json};
 
+use super::kept::{MAX_OPENING, is_too_large_to_open, kept};
+use super::opening::Opening;
 use super::sessions::Sessions;
-
-/// When a client should come again that found no room for its session.
-const RETRY_SECONDS: &str = "5";
+use crate::door::Paid;
+use crate::wire::Refusal;
 
 /// Answers what is no JSON-RPC as JSON-RPC asks for, and says of a full server that it is full. A
-/// session that was opened with another bearer token is not there.
+/// session that was opened with another bearer token is not there. Of a large request only what is
+/// read reaches the library.
 pub(super) async fn in_words(
     State(sessions): State<Arc<Sessions>>,
     request: Request,
@@ -24,14 +27,28 @@ pub(super) async fn in_words(
     let ends = request.method() == Method::DELETE;
     let (head, body) = request.into_parts();
     let session = head.headers.get("mcp-session-id");
-    let opens = session.is_none();
     if let Some(Ok(id)) = session.map(HeaderValue::to_str)
         && sessions.is_anothers(id, &head)
     {
         return error(StatusCode::NOT_FOUND, -32_001, "there is no such session");
     }
-    let request = Request::from_parts(head, body);
-    let response = next.run(request).await;
+    let opens = session.is_none();
+    let body = match to_bytes(body, sessions.max_body()).await {
+        Ok(body) => kept(body),
+        Err(_) => return too_large(sessions.max_body()),
+    };
+    if opens && is_too_large_to_open(&body) {
+        return too_large(MAX_OPENING);
+    }
+    if let Some(paid) = head.extensions.get::<Paid>() {
+        paid.keep(&body);
+    }
+    let opening = Opening::of(&head, sessions.caller(&head));
+    let request = Request::from_parts(head, body.into());
+    let response = opening.serve(next.run(request)).await;
+    if let Some(refusal) = opening.refused() {
+        return refused(&refusal);
+    }
     match response.status() {
         // The content type was right: so it is the body that cannot be read.
         StatusCode::UNSUPPORTED_MEDIA_TYPE if is_json => error(
@@ -41,15 +58,28 @@ pub(super) async fn in_words(
         ),
         // Some clients take nothing but this for the end of their session.
         StatusCode::ACCEPTED if ends => StatusCode::NO_CONTENT.into_response(),
-        StatusCode::INTERNAL_SERVER_ERROR if opens && sessions.are_full() => {
-            let message = "there are as many sessions as there may be; try again later";
-            let mut response = error(StatusCode::SERVICE_UNAVAILABLE, -32_603, message);
-            let after = HeaderValue::from_static(RETRY_SECONDS);
-            response.headers_mut().insert(header::RETRY_AFTER, after);
-            response
-        }
         _ => response,
     }
+}
+
+fn too_large(limit: usize) -> Response {
+    let told = format!("such a request has at most {limit} bytes here");
+    error(StatusCode::PAYLOAD_TOO_LARGE, -32_600, &told)
+}
+
+/// Says why there is no session, and when to come again.
+fn refused(refusal: &Refusal) -> Response {
+    let status = StatusCode::from_u16(refusal.status()).unwrap_or(StatusCode::BAD_REQUEST);
+    let seconds = refusal.retry_after_ms.unwrap_or_default().div_ceil(1_000);
+    let mut response = said(
+        status,
+        -32_603,
+        &refusal.message,
+        json!({ "error": refusal }),
+    );
+    let headers = response.headers_mut();
+    headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds.max(1)));
+    response
 }
 
 fn has_json(headers: &HeaderMap) -> bool {
@@ -61,11 +91,15 @@ fn has_json(headers: &HeaderMap) -> bool {
 }
 
 fn error(status: StatusCode, code: i32, message: &str) -> Response {
-    let body = json!({
-        "jsonrpc": "2.0",
-        "id": null,
-        "error": { "code": code, "message": message }
-    });
+    said(status, code, message, Value::Null)
+}
+
+fn said(status: StatusCode, code: i32, message: &str, data: Value) -> Response {
+    let mut error = json!({ "code": code, "message": message });
+    if !data.is_null() {
+        error["data"] = data;
+    }
+    let body = json!({ "jsonrpc": "2.0", "id": null, "error": error });
     let json = (header::CONTENT_TYPE, "application/json");
     (status, [json], body.to_string()).into_response()
 }

@@ -9,6 +9,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::follows::Follows;
+use crate::capacity::Held;
 use crate::seat::Seat;
 
 /// A session; on stdio the process is one.
@@ -24,6 +25,8 @@ pub(super) struct Session {
     stream: Mutex<CancellationToken>,
     busy: AtomicUsize,
     idle_since: Mutex<Instant>,
+    /// What it takes of the sessions that there may be, until another takes its place.
+    place: Mutex<Option<Held>>,
 }
 
 impl Session {
@@ -36,7 +39,18 @@ impl Session {
             stream: Mutex::default(),
             busy: AtomicUsize::new(0),
             idle_since: Mutex::new(Instant::now()),
+            place: Mutex::default(),
         })
+    }
+
+    /// It has this place among the sessions.
+    pub(super) fn take_place(&self, place: Held) {
+        *lock(&self.place) = Some(place);
+    }
+
+    /// Its place, which another takes.
+    pub(super) fn give_place(&self) -> Option<Held> {
+        lock(&self.place).take()
     }
 
     /// Somebody uses it, until the guard is dropped.

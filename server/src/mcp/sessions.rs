@@ -4,7 +4,8 @@
 //! stream that a client opens is a [`Listener`]'s, and not the library's, whose queue would wedge
 //! the whole session behind a slow reader and lose what its short memory has not; a request whose
 //! connection closed is told so; and a session ends when nobody has used it for long, however
-//! much goes on in its rooms, and never while its stream is open.
+//! much goes on in its rooms, and never while its stream is open. A source has a share of the
+//! sessions; with its share in use, its session that was idle for longest gives way.
 
 use std::collections::BTreeMap;
 use std::pin::Pin;
@@ -30,10 +31,14 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use super::fixtures::Fixtures;
 use super::listener::{Listener, Sink};
 use super::marks::Marks;
+use super::opening::Opening;
 use super::session::{Busy, Connection, Session};
 use super::{Caller, CallerOf, Options};
+use crate::capacity::Held;
+use crate::door::Paid;
 use crate::seat::Seat;
 use crate::service::Service;
+use crate::wire::Refusal;
 
 /// How many pushes lie between a listener and its connection.
 const IN_FLIGHT: usize = 4;
@@ -49,24 +54,29 @@ pub(super) struct Sessions {
     caller: CallerOf,
     closing: CancellationToken,
     stall: Duration,
-    max: usize,
+    max_body: usize,
     fixtures: Fixtures,
 }
 
-/// A session, who opened it, and from where it was last used.
+/// A session, who opened it and from where, and from where it was last used.
 #[derive(Clone)]
 struct Known {
     session: Arc<Session>,
     /// Where the owner of the bearer token mints, if there was a token.
     owner: Option<Arc<Seat>>,
-    address: Option<Address>,
+    /// From where it was opened.
+    source: Address,
+    /// From where it was last used.
+    address: Address,
+    /// What the request that opened it paid with, of which the session keeps a part.
+    _paid: Option<Paid>,
 }
 
 /// Why a session cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum SessionError {
-    /// There are as many as there may be.
-    #[error("there are as many sessions as there may be; try again later")]
+    /// There are as many as there may be, or there is no memory for one.
+    #[error("no session can be opened; try again later")]
     Full,
     /// There is none of this id.
     #[error("there is no such session; initialize a new one")]
@@ -88,7 +98,7 @@ impl Sessions {
             caller: Arc::clone(&options.caller),
             closing: options.closing.clone(),
             stall: options.stall,
-            max: options.max_sessions,
+            max_body: options.max_body_bytes,
             fixtures: options.fixtures.clone(),
         }
     }
@@ -98,9 +108,43 @@ impl Sessions {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether there are as many as there may be.
-    pub(super) fn are_full(&self) -> bool {
-        self.known().len() >= self.max
+    /// How many bytes a request's body has at most.
+    pub(super) const fn max_body(&self) -> usize {
+        self.max_body
+    }
+
+    /// Who sends a request.
+    pub(super) fn caller(&self, head: &Parts) -> Caller {
+        (self.caller)(head)
+    }
+
+    /// A place for a session of this source: a free one, or that of its session which was idle for
+    /// longest.
+    async fn place(&self, source: Address) -> Result<Held, Refusal> {
+        self.service.capacity().memory.check()?;
+        let full = match self.service.capacity().sessions.take(source, 1) {
+            Ok(place) => return Ok(place),
+            Err(full) => full,
+        };
+        let Some((id, session)) = self.idlest(source) else {
+            return Err(full.into());
+        };
+        let place = session.give_place();
+        if let Err(error) = self.close_session(&id).await {
+            tracing::warn!(%error, "a session did not end");
+        }
+        // None where another took it in the meantime.
+        place.ok_or_else(|| full.into())
+    }
+
+    /// The session of this source that nobody has used for longest, of those that nobody uses.
+    fn idlest(&self, source: Address) -> Option<(SessionId, Arc<Session>)> {
+        let known = self.known();
+        let of_source = known.iter().filter(|(_, one)| one.source == source);
+        let idle = of_source.map(|(id, one)| (one.session.idle(), id, &one.session));
+        let idlest = idle.filter(|(idle, ..)| !idle.is_zero());
+        let (_, id, session) = idlest.max_by_key(|(idle, ..)| *idle)?;
+        Some((Arc::clone(id), Arc::clone(session)))
     }
 
     fn find(&self, id: &SessionId) -> Result<Known, SessionError> {
@@ -110,13 +154,9 @@ impl Sessions {
     /// Whether this session was opened with another bearer token than this request has.
     pub(super) fn is_anothers(&self, id: &str, request: &Parts) -> bool {
         let owner = match self.known().get(id) {
-            Some(Known {
-                owner,
-                address: Some(_),
-                ..
-            }) => owner.clone(),
-            // The library says what becomes of those that are not there, or not yet.
-            Some(Known { address: None, .. }) | None => return false,
+            Some(known) => known.owner.clone(),
+            // The library says what becomes of those that are not there.
+            None => return false,
         };
         match (owner, (self.caller)(request).seat) {
             (Some(owner), Some(caller)) => !Arc::ptr_eq(&owner, &caller),
@@ -146,13 +186,10 @@ impl Sessions {
             && let Some(parts) =
                 rmcp::model::GetExtensions::extensions(&request.request).get::<Parts>()
         {
-            let Caller { address, seat } = (self.caller)(parts);
-            known.address = Some(address);
+            let Caller { address, .. } = (self.caller)(parts);
+            known.address = address;
             if let Some(kept) = self.known().get_mut(id) {
-                if kept.address.is_none() {
-                    kept.owner = seat;
-                }
-                kept.address = Some(address);
+                kept.address = address;
             }
         }
         message.insert_extension(Arc::clone(&known.session));
@@ -164,7 +201,13 @@ impl Sessions {
         let Known {
             session, address, ..
         } = self.find(id)?;
-        let address = address.ok_or(SessionError::Unknown)?;
+        let held = match self.service.place_for_stream(address) {
+            Ok(held) => held,
+            Err(refusal) => {
+                Opening::current().refuse(refusal);
+                return Err(SessionError::Full);
+            }
+        };
         let (sender, receiver) = mpsc::channel(IN_FLIGHT);
         let first = ServerSseMessage::priming(marks.to_string(), RETRY);
         // There is room: nothing else was sent yet.
@@ -188,6 +231,7 @@ impl Sessions {
             inner: Box::pin(ReceiverStream::new(receiver)),
             connection: None,
             _busy: busy,
+            _held: Some(held),
         })
     }
 }
@@ -223,14 +267,24 @@ impl SessionManager for Sessions {
     type Transport = WorkerTransport<LocalSessionWorker>;
 
     async fn create_session(&self) -> Result<(SessionId, Self::Transport), SessionError> {
-        if self.are_full() {
-            return Err(SessionError::Full);
-        }
+        let opening = Opening::current();
+        let Caller { address, seat } = opening.caller.clone();
+        let place = match self.place(address).await {
+            Ok(place) => place,
+            Err(refusal) => {
+                opening.refuse(refusal);
+                return Err(SessionError::Full);
+            }
+        };
         let (id, transport) = self.inner.create_session().await?;
+        let session = Session::at(Arc::new(Seat::with_id(&format!("session {id}"))));
+        session.take_place(place);
         let known = Known {
-            session: Session::at(Arc::new(Seat::with_id(&format!("session {id}")))),
-            owner: None,
-            address: None,
+            session,
+            owner: seat,
+            source: address,
+            address,
+            _paid: opening.paid.clone(),
         };
         self.known().insert(Arc::clone(&id), known);
         Ok((id, transport))
@@ -270,6 +324,7 @@ impl SessionManager for Sessions {
             inner: Box::pin(inner),
             connection: Some(connection.drop_guard()),
             _busy: busy,
+            _held: None,
         })
     }
 
@@ -313,6 +368,7 @@ impl SessionManager for Sessions {
             inner: Box::pin(inner),
             connection: None,
             _busy: busy,
+            _held: None,
         })
     }
 }
@@ -324,6 +380,8 @@ struct Watched {
     inner: Messages,
     connection: Option<DropGuard>,
     _busy: Busy,
+    /// What it takes of the streams that there may be.
+    _held: Option<Held>,
 }
 
 impl Stream for Watched {

@@ -263,7 +263,11 @@ fn own_results(tool: Tool) -> Vec<(&'static str, Value)> {
             ("draft_suffix", string()),
         ],
         Tool::ListUsers => vec![("room_id", string()), ("users", peers())],
-        Tool::History => vec![("room_id", string()), ("messages", peers())],
+        Tool::History => vec![
+            ("room_id", string()),
+            ("messages", peers()),
+            ("more", json!({ "type": "boolean" })),
+        ],
         Tool::LeaveChat | Tool::Typing | Tool::BlockUser | Tool::UnblockUser | Tool::ReportUser => {
             vec![("success", json!({ "type": "boolean" }))]
         }

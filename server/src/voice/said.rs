@@ -68,7 +68,11 @@ impl Voice<'_> {
                 self.members(room_id, users);
                 "check".into()
             }
-            Said::History { room_id, messages } => self.history(room_id, messages),
+            Said::History {
+                room_id,
+                messages,
+                more,
+            } => self.history(room_id, messages, *more),
             // Their texts are exact, and are not put together here.
             Said::OnBreak { .. } | Said::Mood { .. } => "check".into(),
         }
@@ -266,7 +270,7 @@ impl Voice<'_> {
         }
     }
 
-    fn history(&mut self, room_id: &str, messages: &[PastMessage]) -> String {
+    fn history(&mut self, room_id: &str, messages: &[PastMessage], more: bool) -> String {
         self.say(format!(
             "{} of {room_id}:",
             count(messages.len(), "message")
@@ -282,11 +286,11 @@ impl Voice<'_> {
             }
         }
         match messages.first() {
-            Some(first) => format!(
+            Some(first) if more => format!(
                 "history {{\"before\": {}}} for older ones, or check",
                 first.room_seq
             ),
-            None => "check".into(),
+            Some(_) | None => "check".into(),
         }
     }
 }

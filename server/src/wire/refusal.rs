@@ -55,6 +55,25 @@ impl Refusal {
         }
     }
 
+    /// Something is used up for now.
+    #[must_use]
+    pub fn overloaded(message: String, retry_after_ms: u64) -> Self {
+        Self {
+            code: "overloaded",
+            message,
+            retry_after_ms: Some(retry_after_ms),
+            earlier_attempt: None,
+        }
+    }
+
+    /// The same, with what is known of earlier attempts.
+    #[must_use]
+    pub fn after(mut self, earlier: Earlier) -> Self {
+        self.message.push_str(of_earlier(earlier));
+        self.earlier_attempt = earlier.as_str();
+        self
+    }
+
     /// The HTTP status that goes with the code.
     #[must_use]
     pub fn status(&self) -> u16 {

@@ -92,6 +92,7 @@ pub enum Said {
     History {
         room_id: String,
         messages: Vec<PastMessage>,
+        more: bool,
     },
     OnBreak {
         #[serde(flatten)]
@@ -350,7 +351,11 @@ fn read(answer: &Answer, me: UserId, newcomer: Option<Credentials>) -> Said {
             room_id: room.to_string(),
             users: members.iter().map(Member::from).collect(),
         },
-        Answer::History { room, messages } => history(*room, messages, me),
+        Answer::History {
+            room,
+            messages,
+            more,
+        } => history(*room, (messages, *more), me),
         Answer::Mood { stress, boss_alert } => Said::Mood {
             me: newcomer,
             stress_level: *stress,
@@ -359,7 +364,11 @@ fn read(answer: &Answer, me: UserId, newcomer: Option<Credentials>) -> Said {
     }
 }
 
-fn history(room: RoomId, messages: &[std::sync::Arc<chat_core::Event>], me: UserId) -> Said {
+fn history(
+    room: RoomId,
+    (messages, more): (&[std::sync::Arc<chat_core::Event>], bool),
+    me: UserId,
+) -> Said {
     let past = |event: &std::sync::Arc<chat_core::Event>| PastMessage {
         room_seq: event.room_seq.0,
         timestamp: timestamp(event.at),
@@ -368,5 +377,6 @@ fn history(room: RoomId, messages: &[std::sync::Arc<chat_core::Event>], me: User
     Said::History {
         room_id: room.to_string(),
         messages: messages.iter().map(past).collect(),
+        more,
     }
 }

@@ -168,6 +168,14 @@ impl Client {
         line.trim_end().to_owned()
     }
 
+    /// How many bytes come next, of at most so many; none when the server closed.
+    pub(crate) async fn some(&mut self, most: usize) -> Option<usize> {
+        let mut bytes = vec![0; most];
+        // A connection that is cut may end by an error, too.
+        let read = within(self.stream.read(&mut bytes)).await.unwrap_or(0);
+        (read > 0).then_some(read)
+    }
+
     /// All that still comes until the server closes.
     pub(crate) async fn rest(&mut self) -> Vec<u8> {
         let mut rest = Vec::new();

@@ -4,6 +4,7 @@ use std::io::Write as _;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+use server::capacity::Share;
 use server::door::{AllowedHosts, TokenFile};
 use server::http::Admin;
 
@@ -350,7 +351,10 @@ async fn guessed_tokens_are_slowed_down_and_counted_and_a_right_one_is_not() {
     get(&world, "/users", &[("Origin", "https://evil.example")]).await;
     get(&world, "/users", &[("Sec-Fetch-Site", "cross-site")]).await;
     let node = world.service.node();
-    let metrics = node.metrics().render(node.now(), None, 0).unwrap();
+    let metrics = node
+        .metrics()
+        .render(node.now(), None, (0, world.service.capacity()));
+    let metrics = metrics.unwrap();
     for line in [
         "talking_stick_turned_away_total{why=\"wrong_token\"} 200",
         "talking_stick_turned_away_total{why=\"host\"} 1",
@@ -469,7 +473,7 @@ async fn no_cookie_is_made_of_a_token_that_nobody_has() {
 #[tokio::test(flavor = "multi_thread")]
 async fn one_connection_too_many_is_told_so() {
     let mut setup = Setup::default();
-    setup.limits.connections = 2;
+    setup.capacity.connections = Share::of(2, 1);
     let world = World::start(setup).await;
     let (mut one, mut other) = (world.client().await, world.client().await);
     assert_eq!(one.get("/healthz").await.status, 200);

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use server::capacity::Share;
 
 use crate::client::Client;
 use crate::world::{Setup, World};
@@ -389,7 +390,7 @@ async fn thousands_of_half_open_connections_hold_up_nobody_and_end() {
         "the machine allows {files} open files"
     );
     let mut setup = Setup::free();
-    setup.limits.connections = HALF_OPEN + 100;
+    setup.capacity.connections = Share::of(HALF_OPEN as u64 + 100, 1);
     setup.limits.head = Duration::from_secs(5);
     setup.door.body_within = Duration::from_secs(5);
     let world = World::start(setup).await;

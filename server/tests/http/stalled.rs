@@ -1,8 +1,11 @@
-//! Readers that stand still: cut off, told, and nobody's burden but their own.
+//! Readers that stand still, or are too slow: cut off, told, and nobody's burden but their own.
 
 use std::time::Duration;
 
 use chat_core::PresenceView;
+use serde_json::json;
+use server::capacity::Share;
+use server::listener::Pace;
 
 use crate::world::{Setup, World, within};
 
@@ -20,7 +23,7 @@ const MOST_HELD: usize = 2 * 1_024 * 1_024;
 async fn a_reader_that_stands_still_is_cut_and_harms_nobody() {
     let mut setup = Setup::free();
     setup.config.inbox_limit = 500;
-    setup.limits.stall = Duration::from_millis(500);
+    setup.limits.pace.window = Duration::from_millis(500);
     let world = World::start(setup).await;
     let mut ann = world.register("Ann").await;
     let (ben, cid) = (world.register("Ben").await, world.register("Cid").await);
@@ -78,7 +81,7 @@ async fn a_reader_that_stands_still_is_cut_and_harms_nobody() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stop_does_not_wait_for_a_stream_that_nobody_reads() {
     let mut setup = Setup::free();
-    setup.limits.stall = Duration::from_secs(3_600);
+    setup.limits.pace.window = Duration::from_secs(3_600);
     let world = World::start(setup).await;
     let (mut ann, cid) = (world.register("Ann").await, world.register("Cid").await);
     let mut stalled = world.client().await;
@@ -96,4 +99,80 @@ async fn a_stop_does_not_wait_for_a_stream_that_nobody_reads() {
     within(world.running.ended()).await.expect("nothing broke");
     within(world.connections).await.expect("nothing broke");
     assert!(stalled.rest().await.starts_with(b"HTTP/1.1 200"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn readers_that_take_something_now_and_then_are_cut_by_their_rate() {
+    let mut setup = Setup::free();
+    setup.limits.pace = Pace {
+        window: Duration::from_millis(200),
+        // More than anybody takes who asks for something else between two reads.
+        least_rate: 1 << 40,
+    };
+    let world = World::start(setup).await;
+    let (mut ann, cid) = (world.register("Ann").await, world.register("Cid").await);
+    let mut slow = world.client().await;
+    let headers = [("Chat-Handle", &*cid.handle)];
+    let head = slow.head("GET", "/events", &headers, None);
+    slow.write(head.as_bytes()).await;
+    world.until(&cid.user, PresenceView::Present, 1).await;
+    for n in 0..COUNT {
+        ann.say(&format!("{n} {}", "x".repeat(MESSAGE - 10))).await;
+    }
+    let mut taken = 0;
+    while let Some(some) = slow.some(1_024).await {
+        taken += some;
+        // It takes some each time, as fast as the server answers others.
+        assert_eq!(ann.client.get("/healthz").await.status, 200);
+    }
+    assert!(taken < MOST_HELD, "{taken} of {} bytes", COUNT * MESSAGE);
+    world.until(&cid.user, PresenceView::Reconnecting, 0).await;
+    let capacity = world.service.capacity();
+    within(async {
+        while capacity.streams.held() + capacity.answers.held() > 0 {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_source_whose_answers_nobody_reads_makes_no_more_requests() {
+    let mut setup = Setup::free();
+    setup.limits.pace.window = Duration::from_secs(3_600);
+    setup.config.max_answer_bytes = 1 << 20;
+    setup.capacity.answers = Share::of(1 << 20, 4);
+    let world = World::start(setup).await;
+    let mut ann = world.register("Ann").await;
+    let mut unread = world.client().await;
+    for n in 0..100 {
+        ann.say(&format!("{n} {}", "x".repeat(MESSAGE - 10))).await;
+    }
+    // Each of these is answered with as much as the machine's buffers at both ends hold, or more.
+    let body = json!({ "room_id": ann.room, "limit": 100 }).to_string();
+    let length = body.len().to_string();
+    let headers = [
+        ("Chat-Handle", &*ann.handle),
+        ("Content-Type", "application/json"),
+        ("Content-Length", &*length),
+    ];
+    let request = unread.head("POST", "/tools/history", &headers, None) + &body;
+    within(async {
+        while !is_charged(&world) {
+            unread.write(request.as_bytes()).await;
+        }
+    })
+    .await;
+    let refused = ann.client.get("/users").await;
+    assert_eq!((refused.status, refused.code()), (503, "overloaded".into()));
+    assert!(refused.text().contains("answers"), "{}", refused.text());
+    assert_eq!(ann.client.get("/healthz").await.status, 200);
+    drop(unread);
+    within(async { while ann.client.get("/users").await.status != 200 {} }).await;
+}
+
+/// Whether one source has its share of answers.
+fn is_charged(world: &World) -> bool {
+    let answers = &world.service.capacity().answers;
+    answers.most_of_one() >= answers.share().each
 }

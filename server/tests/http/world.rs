@@ -2,11 +2,13 @@
 
 use std::future::Future;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use chat_core::config::{Limit, RateLimit, StickRule};
 use chat_core::{Config, Node, PresenceView};
 use serde_json::{Value, json};
+use server::capacity::{self, Capacity};
 use server::clock::Clock;
 use server::driver::{self, Running};
 use server::identity::Secrets;
@@ -29,6 +31,7 @@ pub(crate) struct Setup {
     pub(crate) http: http::Options,
     pub(crate) door: door::Options,
     pub(crate) limits: listener::Limits,
+    pub(crate) capacity: capacity::Limits,
 }
 
 impl Setup {
@@ -61,15 +64,20 @@ impl World {
     pub(crate) async fn start(setup: Setup) -> Self {
         let node = Node::start(setup.config, 7);
         let journal = Box::new(MemoryJournal::default());
-        let (node, running) =
-            driver::start(node, journal, Clock::start(), std::sync::Arc::default());
-        let service = Service::new(node, Secrets::new(&[1; 32]));
+        let (node, running) = driver::start(node, journal, Clock::start(), Arc::default());
+        let capacity = Arc::new(Capacity::new(&setup.capacity));
+        let service = Service::new(node, Secrets::new(&[1; 32])).within(capacity);
         let app = http::router(service.clone(), &setup.http).merge(web::router());
         let app = door::guard(app, service.clone(), setup.door);
         let socket = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = socket.local_addr().expect("it is bound");
         let closing = setup.http.closing.clone();
-        let connections = listener::serve(socket, app, setup.limits, closing.clone());
+        let connections = listener::serve(
+            socket,
+            app,
+            (service.clone(), setup.limits),
+            closing.clone(),
+        );
         Self {
             address,
             service,

@@ -1,6 +1,7 @@
 //! Both eras on one endpoint, in one room.
 
 use serde_json::json;
+use server::capacity::{Limits, Share};
 
 use crate::http::request;
 use crate::world::{Session, World, text};
@@ -69,8 +70,14 @@ async fn the_newer_era_is_discovered_and_has_no_sessions() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn more_sessions_than_there_may_be_are_refused_for_now() {
-    let world = World::with(|options| options.max_sessions = 2).await;
-    let (_a, b) = (Session::open(&world).await, Session::open(&world).await);
+    let limits = Limits {
+        sessions: Share::of(2, 1),
+        ..Limits::default()
+    };
+    let world = World::within(&limits, 1_000, |_| {}).await;
+    let (a, b) = (Session::open(&world).await, Session::open(&world).await);
+    // Those in use give way to nobody.
+    let _used = (a.stream(None).await, b.stream(None).await);
     let hello = json!({
         "jsonrpc": "2.0", "id": 0, "method": "initialize",
         "params": {

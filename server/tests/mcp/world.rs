@@ -10,6 +10,7 @@ use axum::serve::ListenerExt as _;
 use chat_core::config::{Limit, RateLimit, StickRule};
 use chat_core::{Address, Config, Node};
 use serde_json::{Value, json};
+use server::capacity::{self, Capacity};
 use server::clock::Clock;
 use server::driver::{self, Running};
 use server::identity::Secrets;
@@ -36,6 +37,15 @@ impl World {
 
     /// A server whose inboxes hold so many events.
     pub(crate) async fn of(inbox_limit: u32, change: impl FnOnce(&mut Options)) -> Self {
+        Self::within(&capacity::Limits::default(), inbox_limit, change).await
+    }
+
+    /// The same whose clients may use up so much.
+    pub(crate) async fn within(
+        limits: &capacity::Limits,
+        inbox_limit: u32,
+        change: impl FnOnce(&mut Options),
+    ) -> Self {
         let config = Config {
             inbox_limit,
             rate_limit: RateLimit::None,
@@ -51,6 +61,7 @@ impl World {
             Arc::default(),
         );
         let service = Service::new(client, Secrets::new(&[1; 32]));
+        let service = service.within(Arc::new(Capacity::new(limits)));
         let closing = CancellationToken::new();
         let caller = Arc::new(|_: &Parts| Caller {
             address: Address(1),

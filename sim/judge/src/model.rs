@@ -32,7 +32,7 @@ use sim_model::server::{Caller, Entry, Handle};
 
 pub use deadline::Deadline;
 pub use event::{Event, What};
-pub use inbox::Inbox;
+pub use inbox::{Inbox, Most};
 pub use moderation::Report;
 pub use presence::State;
 pub use room::RoomState;

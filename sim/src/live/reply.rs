@@ -219,6 +219,7 @@ impl Reader<'_> {
             Op::History { room: asked, .. } => Answer::History {
                 room: room().or(*asked)?,
                 messages: self.messages(json),
+                more: json.more.unwrap_or_default(),
             },
             Op::ListUsers { room: asked } => Answer::Members {
                 room: room().or(*asked)?,

@@ -119,9 +119,14 @@ fn read(answer: &chat_core::Answer) -> Answer {
             room: Room(room.0),
             members: members.iter().map(member).collect(),
         },
-        chat_core::Answer::History { room, messages } => Answer::History {
+        chat_core::Answer::History {
+            room,
+            messages,
+            more,
+        } => Answer::History {
             room: Room(room.0),
             messages: messages.iter().filter_map(past_message).collect(),
+            more: *more,
         },
         chat_core::Answer::Mood { stress, boss_alert } => Answer::Mood {
             stress: *stress,

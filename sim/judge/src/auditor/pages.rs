@@ -10,7 +10,7 @@ use super::border::{Call, Stage};
 use super::{Auditor, refusal, unknown_handle};
 use crate::compared::Compared;
 use crate::difference::{Channel, Difference};
-use crate::model::{Event, Inbox};
+use crate::model::{Event, Inbox, Most};
 
 impl Auditor {
     /// A check came to the server (docs/protocol.md, 12.5).
@@ -98,7 +98,7 @@ impl Auditor {
             self.pipeline.reads.deliver(at, user, *cursor);
         }
         self.tally.add(Compared::Page);
-        let most = (self.model.config().max_answer as usize).min(CHECK_MAX);
+        let most = self.most(CHECK_MAX);
         self.compare_page(at, (user, Channel::Check), (start, most), page);
         let mut seen = notices.to_vec();
         // The protocol leaves the order within a room open.
@@ -132,7 +132,7 @@ impl Auditor {
         let (user, cursor) = (stream.user, stream.cursor);
         self.tally.add(Compared::Push);
         self.tally.add(Compared::InTime);
-        let most = (self.model.config().max_answer as usize).min(PUSH_MAX);
+        let most = self.most(PUSH_MAX);
         self.compare_page(at, (user, Channel::Stream), (cursor, most), page);
         let end = self.model.inbox(user).map_or(0, Inbox::end);
         self.border.moved(ticket, page.cursor, end);
@@ -149,11 +149,20 @@ impl Auditor {
         }
     }
 
+    /// How much a page holds for which so many events were asked.
+    fn most(&self, events: usize) -> Most {
+        let config = self.model.config();
+        Most {
+            events: events.min(config.max_answer as usize),
+            bytes: config.max_answer_bytes as usize,
+        }
+    }
+
     fn compare_page(
         &mut self,
         at: Time,
         (reader, channel): (User, Channel),
-        (after, most): (u64, usize),
+        (after, most): (u64, Most),
         seen: &Page<'_>,
     ) {
         let Some(inbox) = self.model.inbox(reader) else {

@@ -54,6 +54,21 @@ pub enum What {
 }
 
 impl Event {
+    /// How many bytes of an answer its text takes, in UTF-8. // 12.4
+    #[must_use]
+    pub fn text_bytes(&self) -> usize {
+        match &self.what {
+            What::Message { text, .. } => text.len(),
+            What::Found { .. }
+            | What::Ended { .. }
+            | What::PartnerAway
+            | What::PartnerBack
+            | What::Member { .. }
+            | What::Stick { .. }
+            | What::Moderation { .. } => 0,
+        }
+    }
+
     /// The event as a reader sees it.
     #[must_use]
     pub fn seen_by(&self, reader: User) -> Saw<'_> {

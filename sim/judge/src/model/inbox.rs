@@ -19,6 +19,15 @@ pub struct Inbox {
     lost: Vec<(u64, Arc<Event>)>,
 }
 
+/// How much a page holds. // 12.4
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Most {
+    /// Events; at most `max_answer`: the caller sees to it.
+    pub events: usize,
+    /// Bytes of texts, but for a first event of any length.
+    pub bytes: usize,
+}
+
 impl Inbox {
     /// The `seq` of the last event; 0 at first.
     #[must_use]
@@ -45,11 +54,22 @@ impl Inbox {
         self.kept.get(usize::try_from(index).ok()?)
     }
 
-    /// The page behind `after`, with at most `max` events. // 12.4
-    ///
-    /// `max` is at most `max_answer`: the caller sees to it.
+    /// How many events a page holds that begins with this one. // 12.4
+    fn count(&self, first: u64, most: Most) -> usize {
+        let (mut count, mut bytes) = (0, 0);
+        for seq in (first..=self.end()).take(most.events) {
+            bytes += self.event(seq).map_or(0, |event| event.text_bytes());
+            if count > 0 && bytes > most.bytes {
+                break;
+            }
+            count += 1;
+        }
+        count
+    }
+
+    /// The page behind `after`. // 12.4
     #[must_use]
-    pub fn page(&self, reader: User, after: u64, max: usize) -> Page<'_> {
+    pub fn page(&self, reader: User, after: u64, most: Most) -> Page<'_> {
         let gap = (after < self.start).then(|| Gap {
             from: after + 1,
             to: self.start,
@@ -57,7 +77,7 @@ impl Inbox {
         });
         let first = after.max(self.start) + 1;
         let events: Vec<_> = (first..=self.end())
-            .take(max)
+            .take(self.count(first, most))
             .filter_map(|seq| {
                 let event = self.event(seq)?;
                 Some((seq, event.at, event.seen_by(reader)))
@@ -74,9 +94,9 @@ impl Inbox {
 
     /// Whether a page without a gap is the one behind `after`.
     #[must_use]
-    pub fn is_page(&self, reader: User, after: u64, max: usize, page: &Page<'_>) -> bool {
-        let owed = (after + 1..=self.end()).take(max);
-        let count = owed.size_hint().0;
+    pub fn is_page(&self, reader: User, after: u64, most: Most, page: &Page<'_>) -> bool {
+        let count = self.count(after + 1, most);
+        let owed = (after + 1..=self.end()).take(count);
         let mut pairs = owed.zip(&page.events);
         after >= self.start
             && page.gap.is_none()

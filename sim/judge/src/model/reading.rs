@@ -35,10 +35,11 @@ impl Model {
     ) -> Outcome {
         let room = self.resolve(reader, room)?;
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-        let messages = self.history(room, reader, before, limit);
+        let (messages, more) = self.history(room, reader, before, limit);
         Ok(Answer::History {
             room,
             messages: messages.into_iter().filter_map(|it| past(it)).collect(),
+            more,
         })
     }
 

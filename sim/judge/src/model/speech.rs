@@ -132,7 +132,8 @@ impl Model {
         notices.filter(move |notice| notice.user != reader && at.since(notice.at) <= FRESH)
     }
 
-    /// What `history` shows a reader: oldest first, the newest `limit` below `before`. // 8.5
+    /// What `history` shows a reader: oldest first, the newest `limit` below `before`, as far as one
+    /// answer holds them; and whether there are older ones. // 8.5
     #[must_use]
     pub fn history(
         &self,
@@ -140,8 +141,9 @@ impl Model {
         reader: User,
         before: Option<u64>,
         limit: usize,
-    ) -> Vec<&Arc<Event>> {
+    ) -> (Vec<&Arc<Event>>, bool) {
         let limit = limit.min(self.config.max_answer as usize);
+        let most_bytes = self.config.max_answer_bytes as usize;
         let place = self.rooms.get(room.0);
         let mut shown: Vec<_> = place
             .into_iter()
@@ -157,9 +159,18 @@ impl Model {
                 | What::Stick { .. }
                 | What::Moderation { .. } => false,
             })
-            .take(limit)
             .collect();
+        let (mut count, mut bytes) = (0, 0);
+        for event in shown.iter().take(limit) {
+            bytes += event.text_bytes();
+            if count > 0 && bytes > most_bytes {
+                break;
+            }
+            count += 1;
+        }
+        let more = shown.len() > count;
+        shown.truncate(count);
         shown.reverse();
-        shown
+        (shown, more)
     }
 }

@@ -10,7 +10,7 @@ use chat_types::{BreakKind, Config, Span, Time};
 use sim_model::protocol::{Answer, LostRange, Membership, Op, Outcome, Room, Shown, User};
 use sim_model::server::{Act, Caller, Entry, Handle};
 
-use super::{Deadline, Model, Owed, State};
+use super::{Deadline, Model, Most, Owed, State};
 
 const DONE: Outcome = Ok(Answer::Done);
 
@@ -112,12 +112,65 @@ impl Script {
     /// The events of an inbox behind a cursor: instant in seconds, room seq, kind.
     fn events(&self, user: u32, after: u64) -> Vec<(u64, u64, &'static str)> {
         let user = User(user);
-        let page = self.model.inbox(user).unwrap().page(user, after, 100);
+        let page = self.model.inbox(user).unwrap().page(user, after, most(100));
         let events = page.events.iter();
         events
             .map(|(_, at, saw)| (at.0 / 1_000_000, saw.place().unwrap().1, saw.kind()))
             .collect()
     }
+}
+
+/// So many events, of texts of any length.
+fn most(events: usize) -> Most {
+    Most {
+        events,
+        bytes: usize::MAX,
+    }
+}
+
+/// In a room of two, four messages: of three bytes each, and one of ten.
+fn texts(config: impl FnOnce(&mut Config)) -> Script {
+    let mut s = Script::new(config);
+    s.call(0, 'a', line(&[])).unwrap();
+    s.call(0, 'b', line(&[])).unwrap();
+    for words in ["one", "\u{e9}x", "ten letters", "two"] {
+        let said = Op::Send {
+            room: None,
+            text: text(words),
+            epoch: None,
+        };
+        s.call(1, 'b', said).unwrap();
+    }
+    s
+}
+
+#[test]
+fn an_answer_holds_texts_of_so_many_bytes_and_one_of_any_length() {
+    let s = texts(|config| config.max_answer_bytes = 6);
+    let inbox = s.model.inbox(User(1)).unwrap();
+    let page = |after| {
+        let most = Most {
+            events: 9,
+            bytes: 6,
+        };
+        let page = inbox.page(User(1), after, most);
+        (page.events.len(), page.cursor, page.more)
+    };
+    assert_eq!(
+        page(0),
+        (3, 3, true),
+        "a match, and two messages of three bytes"
+    );
+    assert_eq!(page(3), (1, 4, true), "one that is too long goes alone");
+    assert_eq!(page(4), (1, 5, false));
+    let history = |before| {
+        let (shown, more) = s.model.history(Room(1), User(1), before, 9);
+        let seqs: Vec<_> = shown.iter().map(|event| event.room_seq).collect();
+        (seqs, more)
+    };
+    assert_eq!(history(None), (vec![5], true));
+    assert_eq!(history(Some(5)), (vec![4], true));
+    assert_eq!(history(Some(4)), (vec![2, 3], false));
 }
 
 #[test]
@@ -388,7 +441,7 @@ fn a_gap_names_the_rooms_in_the_order_of_their_first_loss() {
     s.call(2, 'b', say_in(2, "two")).unwrap();
     s.call(3, 'b', say_in(1, "three")).unwrap();
     let inbox = s.model.inbox(User(1)).unwrap();
-    let page = inbox.page(User(1), 1, 1);
+    let page = inbox.page(User(1), 1, most(1));
     let gap = page.gap.unwrap();
     assert_eq!((gap.from, gap.to), (2, 4));
     // Her own joining lies before the gap; another's, and a message, lie in it.
@@ -420,7 +473,7 @@ fn a_gap_names_the_rooms_in_the_order_of_their_first_loss() {
     s.entry(4, &read(5));
     let inbox = s.model.inbox(User(1)).unwrap();
     assert_eq!((inbox.start(), inbox.delivered(), inbox.end()), (5, 6, 6));
-    assert_eq!(inbox.page(User(1), 0, 9).gap.unwrap().rooms, []);
+    assert_eq!(inbox.page(User(1), 0, most(9)).gap.unwrap().rooms, []);
 }
 
 #[test]
@@ -555,7 +608,7 @@ fn a_block_hides_messages_both_ways_and_leaves_a_hole() {
     assert_eq!(heard(2), [4, 7]);
     assert_eq!(heard(3), [4, 5, 6]);
     let kept = |user| {
-        let history = s.model.history(Room(1), User(user), None, 50);
+        let (history, _) = s.model.history(Room(1), User(user), None, 50);
         history
             .iter()
             .map(|event| event.room_seq)

@@ -77,6 +77,8 @@ pub enum Answer {
     History {
         room: Room,
         messages: Arc<[PastMessage]>,
+        /// Whether there are older ones.
+        more: bool,
     },
     /// The room's members.
     Members { room: Room, members: Arc<[Member]> },

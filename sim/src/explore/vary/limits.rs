@@ -28,6 +28,7 @@ pub(super) fn tighten(server: &mut Config, users: u32, dice: &mut Dice) {
         (&mut server.max_queue, "max_queue", (1, 2)),
         (&mut server.inbox_limit, "inbox_limit", (2, 5)),
         (&mut server.max_answer, "max_answer", (1, 4)),
+        (&mut server.max_answer_bytes, "max_answer_bytes", (1, 9)),
         (&mut server.max_pending, "max_pending", (1, 3)),
         (&mut server.max_message, "max_message", (1, 5)),
         (&mut server.max_append, "max_append", (1, 5)),

@@ -1,0 +1,224 @@
+//! One hostile client: how long others wait for their sends while it does its worst, beside how
+//! long they wait when all is quiet.
+//!
+//! Sends are due at a steady rate and are measured from when they were due, so that a server which
+//! stands still is not measured less often. Quiet rounds lie between the attacks: the machine is
+//! never the same twice.
+
+use std::future::Future;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::time::Duration;
+
+use hdrhistogram::Histogram;
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, MissedTickBehavior, interval};
+
+use crate::Outcome;
+use crate::server::Server;
+use crate::wire::{Connection, modern_call, request};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Others, who send in turns
+    #[arg(long, default_value_t = 16)]
+    others: usize,
+    /// Sends per second of each of them
+    #[arg(long, default_value_t = 20)]
+    rate: u32,
+    /// How long each round takes, in seconds
+    #[arg(long, default_value_t = 5)]
+    seconds: u64,
+    /// Connections on which the hostile client does the same
+    #[arg(long, default_value_t = 2)]
+    connections: usize,
+}
+
+/// What the hostile client does, over and over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Attack {
+    /// Requests as large as they may be, and larger.
+    Bodies,
+    /// Sessions that it never uses.
+    Sessions,
+    /// Answers that it takes a byte at a time.
+    SlowReaders,
+    /// Tokens that are nobody's.
+    WrongTokens,
+}
+
+impl Attack {
+    const ALL: [Self; 4] = [
+        Self::Bodies,
+        Self::Sessions,
+        Self::SlowReaders,
+        Self::WrongTokens,
+    ];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Bodies => "large bodies",
+            Self::Sessions => "idle sessions",
+            Self::SlowReaders => "slow readers",
+            Self::WrongTokens => "wrong tokens",
+        }
+    }
+}
+
+#[expect(clippy::print_stdout, reason = "this is where the program speaks")]
+pub(crate) async fn run(args: &Args) -> Outcome<()> {
+    // With tokens of operators a wrong one is refused, and nobody else needs one.
+    let tokens = std::env::temp_dir().join(format!("tokens-{}", std::process::id()));
+    std::fs::write(&tokens, format!("operator {}\n", "0".repeat(64)))?;
+    let path = tokens.to_str().ok_or("a name in UTF-8")?;
+    let server = Server::start_with(&["--operator-tokens", path]).await;
+    std::fs::remove_file(&tokens)?;
+    let server = server?;
+    let mut others = Vec::new();
+    for n in 0..args.others {
+        others.push(Other::join(server.address, n).await?);
+    }
+    (_, others) = measure(args, others).await?;
+    for attack in Attack::ALL {
+        let quiet;
+        (quiet, others) = measure(args, others).await?;
+        let attackers: Vec<_> = (0..args.connections)
+            .map(|_| tokio::spawn(attacked(server.address, attack)))
+            .collect();
+        let hostile;
+        (hostile, others) = measure(args, others).await?;
+        for attacker in &attackers {
+            attacker.abort();
+        }
+        let p99 = |waits: &Histogram<u64>| waits.value_at_quantile(0.99) as f64 / 1_000.0;
+        let (before, during) = (p99(&quiet), p99(&hostile));
+        println!(
+            "{:<14} p99 of others' send_message: quiet {before:>7.3} ms, attacked {during:>7.3} ms, \
+             ratio {:>5.2}; the server holds {} MiB",
+            attack.name(),
+            during / before,
+            server.resident_kib()? / 1_024
+        );
+    }
+    Ok(())
+}
+
+/// Somebody who sends.
+struct Other {
+    connection: Connection,
+    request: Vec<u8>,
+}
+
+impl Other {
+    async fn join(address: SocketAddr, n: usize) -> Outcome<Self> {
+        let mut connection = Connection::open(address).await?;
+        let who = json!({ "username": format!("other {n}"), "room": format!("room {}", n / 2) });
+        let answer = connection.post("/register", "", &who).await?;
+        let arguments = json!({
+            "handle": answer["handle"], "room_id": answer["room_id"], "message": "x".repeat(154)
+        });
+        Ok(Self {
+            connection,
+            request: modern_call("send_message", arguments),
+        })
+    }
+
+    /// Sends at the rate, and returns how long each send took from when it was due.
+    async fn send(mut self, rate: u32, span: Duration) -> Outcome<(Histogram<u64>, Self)> {
+        let mut waits = Histogram::new(3)?;
+        let mut ticks = interval(Duration::from_secs(1) / rate);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Burst);
+        let ends = Instant::now() + span;
+        loop {
+            let due = ticks.tick().await;
+            if due >= ends {
+                return Ok((waits, self));
+            }
+            let answer = self.connection.exchange(&self.request).await?;
+            if answer.status != 200 {
+                return Err(format!("a send was answered with {}", answer.status).into());
+            }
+            waits.record(u64::try_from(due.elapsed().as_micros())?)?;
+        }
+    }
+}
+
+/// How long the sends of a round took, of all together.
+async fn measure(args: &Args, others: Vec<Other>) -> Outcome<(Histogram<u64>, Vec<Other>)> {
+    let span = Duration::from_secs(args.seconds);
+    let mut sending = JoinSet::new();
+    for other in others {
+        sending.spawn(other.send(args.rate, span));
+    }
+    let (mut waits, mut others) = (Histogram::new(3)?, Vec::new());
+    while let Some(sent) = sending.join_next().await {
+        let (of_one, other) = sent??;
+        waits.add(of_one)?;
+        others.push(other);
+    }
+    Ok((waits, others))
+}
+
+/// Attacks until it is stopped. A connection that is cut is opened again.
+async fn attacked(address: SocketAddr, attack: Attack) {
+    loop {
+        let attacking: Pin<Box<dyn Future<Output = Outcome<()>> + Send>> = match attack {
+            Attack::Bodies => Box::pin(bodies(address)),
+            Attack::Sessions => Box::pin(sessions(address)),
+            Attack::SlowReaders => Box::pin(slow_readers(address)),
+            Attack::WrongTokens => Box::pin(wrong_tokens(address)),
+        };
+        // What it came to is its own affair.
+        let _ = attacking.await;
+        tokio::task::yield_now().await;
+    }
+}
+
+const ACCEPT: (&str, &str) = ("Accept", "application/json, text/event-stream");
+
+fn hello(experimental: &Value) -> Vec<u8> {
+    let body = json!({
+        "jsonrpc": "2.0", "id": 0, "method": "initialize",
+        "params": {
+            "protocolVersion": "2025-11-25", "capabilities": { "experimental": experimental },
+            "clientInfo": { "name": "hostile", "version": "1" }
+        }
+    });
+    request("POST /mcp", &[ACCEPT], &body)
+}
+
+async fn bodies(address: SocketAddr) -> Outcome<()> {
+    let list = vec![json!({ "": [] }); 480];
+    let largest = hello(&json!({ "x": list, "y": "x".repeat(110_000) }));
+    let larger = hello(&Value::Array(vec![json!([]); 300_000]));
+    let mut connection = Connection::open(address).await?;
+    loop {
+        connection.exchange(&largest).await?;
+        connection.exchange(&larger).await?;
+    }
+}
+
+async fn sessions(address: SocketAddr) -> Outcome<()> {
+    let hello = hello(&json!({}));
+    let mut connection = Connection::open(address).await?;
+    loop {
+        connection.exchange(&hello).await?;
+    }
+}
+
+async fn slow_readers(address: SocketAddr) -> Outcome<()> {
+    let mut connection = Connection::open(address).await?;
+    let asked = request("GET /openapi.json", &[], &Value::Null).repeat(64);
+    connection.trickle(&asked).await
+}
+
+async fn wrong_tokens(address: SocketAddr) -> Outcome<()> {
+    let mut connection = Connection::open(address).await?;
+    for n in 0_u64.. {
+        let token = format!("Bearer {n}");
+        let guess = request("GET /users", &[("Authorization", &token)], &Value::Null);
+        connection.exchange(&guess).await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,185 @@
+//! How fast a peer takes what it is sent: one that is slower than it has to be is cut.
+//!
+//! A write that has to wait opens a window. Within each window the peer has to take as many bytes as
+//! the least rate asks for, until all that was to be sent is sent. Progress alone is not enough: a
+//! peer that takes a byte now and then would hold an answer for ever.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::{Instant, Sleep, sleep_until};
+
+/// How fast a peer has to take what waits for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pace {
+    /// Over how long it is measured, and so how long a peer may take nothing.
+    pub window: Duration,
+    /// Bytes per second.
+    pub least_rate: u64,
+}
+
+impl Pace {
+    /// How many bytes have to be taken within a window.
+    fn least(self) -> u128 {
+        u128::from(self.least_rate) * self.window.as_millis() / 1_000
+    }
+}
+
+/// A connection whose peer has to keep pace.
+#[derive(Debug)]
+pub(super) struct Paced<S> {
+    inner: S,
+    pace: Pace,
+    /// While bytes wait for the peer.
+    window: Option<Window>,
+}
+
+#[derive(Debug)]
+struct Window {
+    ends: Pin<Box<Sleep>>,
+    taken: u128,
+}
+
+impl<S> Paced<S> {
+    pub(super) fn new(inner: S, pace: Pace) -> Self {
+        Self {
+            inner,
+            pace,
+            window: None,
+        }
+    }
+
+    /// What a write came to: it counts, or it waits for as long as the peer keeps pace.
+    fn wrote(
+        &mut self,
+        context: &mut Context<'_>,
+        polled: Poll<io::Result<usize>>,
+    ) -> Poll<io::Result<usize>> {
+        match (&polled, &mut self.window) {
+            (Poll::Ready(Ok(taken)), Some(window)) => window.taken += *taken as u128,
+            (Poll::Pending, window) => {
+                let pace = self.pace;
+                let opened = || Window {
+                    ends: Box::pin(sleep_until(Instant::now() + pace.window)),
+                    taken: 0,
+                };
+                let window = window.get_or_insert_with(opened);
+                while window.ends.as_mut().poll(context).is_ready() {
+                    // A peer that takes nothing is slow at any rate.
+                    if window.taken < pace.least().max(1) {
+                        let why = "the peer takes what it is sent too slowly";
+                        return Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, why)));
+                    }
+                    window.taken = 0;
+                    window.ends.as_mut().reset(Instant::now() + pace.window);
+                }
+            }
+            (Poll::Ready(_), _) => {}
+        }
+        polled
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Paced<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        into: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.inner).poll_read(context, into)
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Paced<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let polled = Pin::new(&mut self.inner).poll_write(context, bytes);
+        self.wrote(context, polled)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let polled = Pin::new(&mut self.inner).poll_write_vectored(context, bytes);
+        self.wrote(context, polled)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.inner.is_write_vectored()
+    }
+
+    /// Asked for when nothing is left to write.
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.window = None;
+        Pin::new(&mut self.inner).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.inner).poll_shutdown(context)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream};
+
+    use super::*;
+
+    const PACE: Pace = Pace {
+        window: Duration::from_secs(10),
+        least_rate: 2,
+    };
+
+    /// A peer that takes so many bytes every second, and what became of a write of a hundred.
+    async fn taken_by(
+        mut peer: DuplexStream,
+        server: DuplexStream,
+        bytes: usize,
+    ) -> io::Result<()> {
+        let mut server = Paced::new(server, PACE);
+        let writing = tokio::spawn(async move {
+            server.write_all(&[b'x'; 200]).await?;
+            server.flush().await
+        });
+        let mut taken = vec![0; bytes];
+        while !writing.is_finished() {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            if bytes > 0 && peer.read(&mut taken).await? == 0 {
+                break;
+            }
+        }
+        writing.await?
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_peer_that_takes_less_than_the_least_rate_is_cut() {
+        for (bytes, is_cut) in [(0, true), (1, true), (2, false), (50, false)] {
+            let (server, peer) = tokio::io::duplex(8);
+            let wrote = taken_by(peer, server, bytes).await;
+            let cut = wrote.is_err_and(|error| error.kind() == io::ErrorKind::TimedOut);
+            assert_eq!(cut, is_cut, "{bytes} bytes a second");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_peer_to_whom_nothing_is_sent_has_all_the_time() {
+        let (server, mut peer) = tokio::io::duplex(8);
+        let mut server = Paced::new(server, PACE);
+        for _ in 0..3 {
+            server.write_all(b"12345678").await.unwrap();
+            server.flush().await.unwrap();
+            let mut taken = [0; 8];
+            peer.read_exact(&mut taken).await.unwrap();
+            tokio::time::sleep(PACE.window * 10).await;
+        }
+        assert!(server.window.is_none());
+    }
+}

@@ -1,0 +1,63 @@
+//! A request that may open a session: who sends it, and why it opened none.
+//!
+//! The library opens sessions without saying for whom, and makes one error of every failure. So
+//! both travel beside it, with the task that serves the request.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use axum::http::request::Parts;
+use axum::response::Response;
+use tokio::task_local;
+
+use super::Caller;
+use crate::door::Paid;
+use crate::wire::Refusal;
+
+task_local! {
+    static OPENING: Arc<Opening>;
+}
+
+/// A request that may open a session.
+#[derive(Debug, Default)]
+pub(super) struct Opening {
+    pub(super) caller: Caller,
+    /// What the request paid with, which the session keeps.
+    pub(super) paid: Option<Paid>,
+    refused: Mutex<Option<Refusal>>,
+}
+
+impl Opening {
+    /// That of a request.
+    pub(super) fn of(head: &Parts, caller: Caller) -> Arc<Self> {
+        Arc::new(Self {
+            caller,
+            paid: head.extensions.get().cloned(),
+            refused: Mutex::default(),
+        })
+    }
+
+    /// The one that this task serves. Outside of one, nobody in particular opens.
+    pub(super) fn current() -> Arc<Self> {
+        OPENING.try_with(Arc::clone).unwrap_or_default()
+    }
+
+    /// Serves the request.
+    pub(super) async fn serve(self: &Arc<Self>, work: impl Future<Output = Response>) -> Response {
+        OPENING.scope(Arc::clone(self), work).await
+    }
+
+    /// It opens no session for this reason.
+    pub(super) fn refuse(&self, refusal: Refusal) {
+        *self.slot() = Some(refusal);
+    }
+
+    /// Why it opened none, if it was refused.
+    pub(super) fn refused(&self) -> Option<Refusal> {
+        self.slot().take()
+    }
+
+    fn slot(&self) -> std::sync::MutexGuard<'_, Option<Refusal>> {
+        // Nothing that holds the lock can panic half way.
+        self.refused.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

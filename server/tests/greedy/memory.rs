@@ -1,0 +1,204 @@
+//! Requests that cost the server more than they cost their sender.
+
+use serde_json::{Value, json};
+
+use crate::server::{Connection, Server, hello, modern};
+
+/// How many requests an attacker sends.
+const REQUESTS: usize = 60;
+
+/// What one of them may cost the server, while it is in work or its session is there: its connection
+/// has read buffers, and its session has queues.
+const MOST_EACH: u64 = 512 * 1_024;
+
+/// As many values as fill a request of this size, the most that parsers make of bytes.
+fn dense(bytes: usize) -> Value {
+    Value::Array(vec![json!([]); bytes / 3])
+}
+
+/// As many values as a request may have, and as many bytes.
+fn largest() -> Value {
+    let mut list = vec![json!({ "": [] }); 480];
+    list.push("x".repeat(120_000).into());
+    Value::Array(list)
+}
+
+/// Others talk, whatever the attacker does.
+fn serves(server: &Server) {
+    let mut other = server.connect();
+    let handle = other.register("Other");
+    let said = other.post("/send", &handle, &json!({ "message": "hello" }));
+    assert_eq!(said.status, 200, "{}", said.body);
+    let left = other.post("/unregister", &handle, &json!({}));
+    assert_eq!(left.status, 200, "{}", left.body);
+}
+
+/// Sends a request on many connections, all of which stay open, and returns how much the server
+/// grew by them. It must not end any of them, nor refuse one.
+fn growth(server: &Server, send: impl Fn(&mut Connection)) -> u64 {
+    // What is made once is made by now.
+    serves(server);
+    let before = server.resident();
+    let mut held: Vec<Connection> = Vec::new();
+    for _ in 0..REQUESTS {
+        let mut connection = server.connect();
+        send(&mut connection);
+        held.push(connection);
+    }
+    serves(server);
+    let grown = server.resident().saturating_sub(before);
+    drop(held);
+    grown
+}
+
+const FREE: [&str; 6] = [
+    "--limit",
+    "rate_limit=none",
+    "--limit",
+    "stick=optional",
+    "--memory-limit",
+    "512MiB",
+];
+
+const LISTEN: [(&str, &str); 2] = [
+    ("MCP-Protocol-Version", "2026-07-28"),
+    ("Mcp-Method", "subscriptions/listen"),
+];
+
+const CHECK: [(&str, &str); 3] = [
+    ("MCP-Protocol-Version", "2026-07-28"),
+    ("Mcp-Method", "tools/call"),
+    ("Mcp-Name", "check"),
+];
+
+#[test]
+fn what_is_parsed_is_bounded_before_it_is_parsed() {
+    let server = Server::start(&FREE);
+    let serve = |body: &str, headers: &[(&str, &str)]| {
+        let refused = server.connect().mcp(headers, body);
+        assert_eq!(
+            (refused.status, refused.code()),
+            (413, "body_too_large".into())
+        );
+    };
+    for junk in [dense(1 << 20), dense(100_000), "x".repeat(1 << 20).into()] {
+        serve(&hello(&json!({ "experimental": { "x": junk } })), &[]);
+        let none = json!({ "notifications": {} });
+        serve(&modern("subscriptions/listen", none, junk.clone()), &LISTEN);
+        let check = json!({ "name": "check", "arguments": {} });
+        serve(&modern("tools/call", check, junk), &CHECK);
+    }
+    let deep = format!("{}{}", "[".repeat(100), "]".repeat(100));
+    let refused = server.connect().mcp(&[], &deep);
+    assert_eq!(
+        (refused.status, refused.code()),
+        (400, "invalid_arguments".into())
+    );
+    serves(&server);
+}
+
+#[test]
+fn a_session_keeps_no_experimental_capabilities() {
+    let server = Server::start(&FREE);
+    let hello = hello(&json!({ "experimental": { "x": largest() } }));
+    let grown = growth(&server, |attacker| {
+        let answer = attacker.mcp(&[], &hello);
+        assert_eq!(answer.status, 200, "{}", answer.body);
+    });
+    assert_eq!(
+        server.figure("held{resource=\"sessions\"}"),
+        REQUESTS as u64
+    );
+    assert!(grown < REQUESTS as u64 * MOST_EACH, "{grown}");
+}
+
+#[test]
+fn a_stream_keeps_nothing_of_what_nobody_reads() {
+    let server = Server::start(&FREE);
+    let listen = modern(
+        "subscriptions/listen",
+        json!({ "notifications": {} }),
+        largest(),
+    );
+    let grown = growth(&server, |attacker| {
+        let answer = attacker.mcp(&LISTEN, &listen);
+        assert_eq!(answer.status, 200, "{}", answer.body);
+    });
+    assert!(grown < REQUESTS as u64 * MOST_EACH, "{grown}");
+    // What a request paid with goes back with its stream.
+    server.until("held{resource=\"streams\"}", |held| held == 0);
+    server.until("held{resource=\"request_bytes\"}", |held| held == 0);
+}
+
+#[test]
+fn a_check_that_waits_keeps_nothing_of_what_nobody_reads() {
+    let server = Server::start(&FREE);
+    let mut names = 0..;
+    let checks: Vec<_> = std::iter::repeat_with(|| {
+        let name = format!("Waiter {}", names.next().unwrap());
+        let mut connection = server.connect();
+        let handle = connection.register(&name);
+        // In a room of its own, so that nothing wakes it.
+        connection.post("/tools/leave_chat", &handle, &json!({}));
+        connection.post("/check_event", &handle, &json!({ "delay": 0 }));
+        let arguments = json!({ "wait_seconds": 50, "handle": handle });
+        let params = json!({ "name": "check", "arguments": arguments });
+        modern("tools/call", params, largest())
+    })
+    .take(REQUESTS)
+    .collect();
+    let next = std::cell::Cell::new(0);
+    let grown = growth(&server, |attacker| {
+        attacker.send_mcp(&CHECK, &checks[next.replace(next.get() + 1)]);
+        server.until("waiting_checks", |waiting| waiting == next.get() as u64);
+    });
+    assert!(grown < REQUESTS as u64 * MOST_EACH, "{grown}");
+    server.until("held{resource=\"request_bytes\"}", |held| held == 0);
+}
+
+#[test]
+fn above_the_limit_of_memory_nothing_is_taken_and_what_is_there_goes_on() {
+    let server = Server::start(&[
+        "--memory-limit",
+        "64MiB",
+        "--limit",
+        "max_per_address=10000",
+    ]);
+    let mut ann = server.connect();
+    let handle = ann.register("Ann");
+    let mut attacker = server.connect();
+    let mut opened = 0;
+    let refused = loop {
+        let answer = attacker.initialize();
+        if answer.status != 200 {
+            break answer;
+        }
+        opened += 1;
+        assert!(opened < 10_000, "{} bytes", server.resident());
+    };
+    assert_eq!((refused.status, refused.code()), (503, "overloaded".into()));
+    assert!(refused.body.contains("memory"), "{}", refused.body);
+    assert!(refused.json()["error"]["data"]["error"]["retry_after_ms"].is_u64());
+    assert!(server.figure("resident_bytes") > server.figure("memory_limit_bytes"));
+    for (path, body) in [
+        ("/register", json!({ "username": "Ben" })),
+        ("/tools/enter_queue", json!({})),
+    ] {
+        let answer = server.connect().post(path, "", &body);
+        assert_eq!(
+            (answer.status, answer.code()),
+            (503, "overloaded".into()),
+            "{path}"
+        );
+    }
+    let stream = [("Chat-Handle", &*handle)];
+    let answer = server.connect().exchange("GET /events", &stream, "");
+    assert_eq!((answer.status, answer.code()), (503, "overloaded".into()));
+    let refused = ann.post("/tools/history", &handle, &json!({ "room_id": "room_1" }));
+    assert_eq!((refused.status, refused.code()), (503, "overloaded".into()));
+    let read = ann.post("/check_event", &handle, &json!({ "delay": 0 }));
+    assert_eq!(read.status, 200, "{}", read.body);
+    assert!(server.figure("memory_refused_total") >= 3);
+    let most = 96 << 20;
+    assert!(server.resident() < most, "{}", server.resident());
+}

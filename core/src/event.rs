@@ -192,10 +192,11 @@ pub struct Gap {
     pub rooms_omitted: bool,
 }
 
-/// One room's share of a gap.
+/// What a gap says of one room.
 ///
-/// `from` and `messages` also count events that the reader has read and not acknowledged, for the
-/// inbox keeps one record of a room and not its events. Everything else is of the gap alone.
+/// An inbox keeps one record of what it lost of a room, and not the events. Each part of the record
+/// is told in the gap where its last event was. `from`, `to` and `messages` are of all that was
+/// lost of the room, and not of this gap alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LostRange {
     /// The room.
@@ -204,13 +205,13 @@ pub struct LostRange {
     pub from: RoomSeq,
     /// The last of its events that is gone.
     pub to: RoomSeq,
-    /// At most so many of the events were messages.
+    /// So many of the events were messages; 0 unless the last of them is in this gap.
     pub messages: u64,
-    /// The last of the reader's own comings and goings that is gone.
+    /// The last of the reader's own comings and goings that is gone, if that is in this gap.
     pub you: Option<Membership>,
     /// Whether others came, went, went away or came back.
     pub members_changed: bool,
-    /// The last of the reader's own grants, releases and expiries that is gone.
+    /// The last of the reader's own grants, releases and expiries that is gone, likewise.
     pub stick: Option<StickLoss>,
     /// Whether the stick was granted to others, or others gave it back or lost it.
     pub stick_changed: bool,

@@ -148,19 +148,45 @@ pub(crate) struct Most {
     pub(crate) bytes: usize,
 }
 
+/// An answer that is being filled.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Filling {
+    most: Most,
+    events: usize,
+    bytes: usize,
+}
+
 impl Most {
+    /// An answer without an event.
+    pub(crate) const fn begin(self) -> Filling {
+        Filling {
+            most: self,
+            events: 0,
+            bytes: 0,
+        }
+    }
+
     /// The first of these events that one answer holds.
     pub(crate) fn of<'a>(self, events: impl Iterator<Item = &'a Arc<Event>>) -> Vec<Arc<Event>> {
-        let mut held = Vec::with_capacity(events.size_hint().0.min(self.events));
-        let mut bytes = 0_usize;
-        for event in events.take(self.events) {
-            bytes = bytes.saturating_add(event.bytes());
-            if bytes > self.bytes && !held.is_empty() {
-                break;
-            }
-            held.push(Arc::clone(event));
+        let mut answer = self.begin();
+        events
+            .take_while(|event| answer.takes(event))
+            .cloned()
+            .collect()
+    }
+}
+
+impl Filling {
+    /// Whether the answer holds this event, too. After a refusal it is complete.
+    pub(crate) fn takes(&mut self, event: &Event) -> bool {
+        let bytes = self.bytes.saturating_add(event.bytes());
+        let is_first = self.events == 0;
+        if self.events >= self.most.events || (bytes > self.most.bytes && !is_first) {
+            return false;
         }
-        held
+        self.events += 1;
+        self.bytes = bytes;
+        true
     }
 }
 
@@ -239,10 +265,11 @@ pub struct Gap {
     pub rooms_omitted: bool,
 }
 
-/// One room's share of a gap.
+/// What a gap says of one room.
 ///
-/// `from` and `messages` also count events that the reader has read and not acknowledged, for the
-/// inbox keeps one record of a room and not its events. Everything else is of the gap alone.
+/// An inbox keeps one record of what it lost of a room, and not the events. Each part of the record
+/// is told in the gap where its last event was. `from`, `to` and `messages` are of all that was
+/// lost of the room, and not of this gap alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LostRange {
     /// The room.
@@ -251,13 +278,13 @@ pub struct LostRange {
     pub from: RoomSeq,
     /// The last of its events that is gone.
     pub to: RoomSeq,
-    /// At most so many of the events were messages.
+    /// So many of the events were messages; 0 unless the last of them is in this gap.
     pub messages: u64,
-    /// The last of the reader's own comings and goings that is gone.
+    /// The last of the reader's own comings and goings that is gone, if that is in this gap.
     pub you: Option<Membership>,
     /// Whether others came, went, went away or came back.
     pub members_changed: bool,
-    /// The last of the reader's own grants, releases and expiries that is gone.
+    /// The last of the reader's own grants, releases and expiries that is gone, likewise.
     pub stick: Option<StickLoss>,
     /// Whether the stick was granted to others, or others gave it back or lost it.
     pub stick_changed: bool,

@@ -1,21 +1,21 @@
 //! A participant's inbox: append-only, cursored, bounded. Every push is only a hint that it grew.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use crate::event::{Event, Gap, Most};
 use crate::id::{Seq, UserId};
+use crate::kept::Kept;
 use crate::lost::Lost;
 use crate::reject::Reject;
 
 /// The events that one participant was told and has not acknowledged.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Inbox {
-    /// How many events are gone from the front: the first one kept has the place after that.
-    gone: u64,
-    events: VecDeque<Arc<Event>>,
+    /// The place of the last event ever put here. A place up to here without an event is gone.
+    end: Seq,
+    kept: Kept,
     /// The end of the last answer whose caller was still there: where a bare `check` goes on.
     delivered: Seq,
     /// What the limit took and nobody acknowledged.
@@ -25,122 +25,183 @@ pub(crate) struct Inbox {
 /// What one reading of an inbox gives.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Page {
-    /// What is gone before the first event, if the reading began before what is left.
-    pub gap: Option<Gap>,
-    /// The place of the first event.
-    pub first: Seq,
-    /// The events, in order.
-    pub events: Vec<Arc<Event>>,
-    /// The place of the last event; without events, where the reading began.
+    /// What is gone before and between the events, in order.
+    pub gaps: Vec<Gap>,
+    /// The events, each with its place, in order.
+    pub events: Vec<(Seq, Arc<Event>)>,
+    /// The last place of the page; of an empty one, where the reading began.
     pub cursor: Seq,
-    /// How many events follow.
+    /// How many places follow.
     pub unread: u64,
+}
+
+/// One thing of a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Item<'a> {
+    /// Places that are gone.
+    Gap(&'a Gap),
+    /// An event, and its place.
+    Event(Seq, &'a Arc<Event>),
+}
+
+impl Page {
+    /// Gaps and events, in the order of their places.
+    pub fn items(&self) -> impl Iterator<Item = Item<'_>> {
+        let mut gaps = self.gaps.iter().peekable();
+        let mut events = self.events.iter().peekable();
+        std::iter::from_fn(move || {
+            let next = events.peek().map(|(seq, _)| *seq);
+            let gap = gaps.next_if(|gap| next.is_none_or(|next| gap.to < next));
+            if let Some(gap) = gap {
+                return Some(Item::Gap(gap));
+            }
+            let (seq, event) = events.next()?;
+            Some(Item::Event(*seq, event))
+        })
+    }
+
+    /// The place of the first event; without events, the one behind the page.
+    #[must_use]
+    pub fn first(&self) -> Seq {
+        let first = self.events.first().map(|(seq, _)| *seq);
+        first.unwrap_or_else(|| self.cursor.next())
+    }
+
+    /// Whether there was nothing to read.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.gaps.is_empty() && self.events.is_empty()
+    }
 }
 
 impl Inbox {
     /// The place of the last event ever put here.
-    pub(crate) fn end(&self) -> Seq {
-        Seq(self.gone + self.events.len() as u64)
+    pub(crate) const fn end(&self) -> Seq {
+        self.end
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.events.len()
+        self.kept.len()
     }
 
     pub(crate) const fn delivered(&self) -> Seq {
         self.delivered
     }
 
-    /// Appends an event to the inbox of `reader`. At the limit the oldest goes: those delivered are
-    /// always older than those that are not, so they go first.
+    /// Appends an event to the inbox of `reader`. Beyond the limit one goes: the oldest that was
+    /// delivered, else the oldest of the room that has most, so that no room pushes out another's
+    /// while that one has no more than its share.
     pub(crate) fn push(&mut self, event: Arc<Event>, limit: usize, reader: UserId) {
-        while self.events.len() >= limit
-            && let Some(oldest) = self.events.pop_front()
-        {
-            self.gone += 1;
-            self.lost.add(Seq(self.gone), &oldest, reader);
+        self.end = self.end.next();
+        self.kept.push(self.end, event);
+        while self.kept.len() > limit {
+            let first = self.kept.first();
+            let gone = if first.is_some_and(|first| first <= self.delivered) {
+                self.kept.pop_first()
+            } else {
+                self.kept.pop_largest()
+            };
+            let Some((seq, gone)) = gone else { break };
+            self.lost.add(seq, &gone, reader);
         }
-        self.events.push_back(event);
     }
 
     /// Whether `after` is a place that a reading may begin behind.
     pub(crate) fn check_cursor(&self, after: Seq) -> Result<(), Reject> {
-        if after > self.end() {
-            return Err(Reject::InvalidCursor { end: self.end().0 });
+        if after > self.end {
+            return Err(Reject::InvalidCursor { end: self.end.0 });
         }
         Ok(())
     }
 
     /// Everything up to `after` was received: it goes. A place beyond the end is taken as the end.
     pub(crate) fn acknowledge(&mut self, after: Seq) {
-        let after = after.min(self.end()).0;
-        if after < self.gone {
-            return;
+        let after = after.min(self.end);
+        while self.kept.first().is_some_and(|first| first <= after) {
+            self.kept.pop_first();
         }
-        while self.gone < after {
-            self.events.pop_front();
-            self.gone += 1;
-        }
-        self.lost.clear();
-        self.delivered = self.delivered.max(Seq(after));
-        // An inbox that once overflowed gives its memory back when it is read.
-        if self.events.is_empty() && self.events.capacity() > 16 {
-            self.events.shrink_to(8);
-        }
+        self.kept.shrink();
+        self.lost.acknowledge(after);
+        self.delivered = self.delivered.max(after);
     }
 
     /// An answer up to `seq` went to a caller who was still there.
     pub(crate) fn deliver(&mut self, seq: Seq) {
-        self.delivered = self.delivered.max(seq.min(self.end()));
+        self.delivered = self.delivered.max(seq.min(self.end));
     }
 
-    /// How many events follow `after`.
-    pub(crate) fn unread(&self, after: Seq) -> u64 {
-        self.end().0.saturating_sub(after.0)
+    /// How many places follow `after`.
+    pub(crate) const fn unread(&self, after: Seq) -> u64 {
+        self.end.0.saturating_sub(after.0)
     }
 
-    /// Reads `most` events from behind `after`. The caller has checked the cursor.
+    /// Reads `most` events from behind `after`, and what is gone before and between them. The caller
+    /// has checked the cursor.
     pub(crate) fn page(&self, after: Seq, most: Most) -> Page {
-        let gap = (after.0 < self.gone).then(|| {
-            let (rooms, rooms_omitted) = self.lost.since(after.next());
-            Gap {
-                from: after.next(),
-                to: Seq(self.gone),
-                rooms,
-                rooms_omitted,
+        let left = usize::try_from(self.unread(after)).unwrap_or(usize::MAX);
+        let mut events = Vec::with_capacity(most.events.min(left).min(self.kept.len()));
+        let mut gaps = Vec::new();
+        let (mut cursor, mut answer) = (after, most.begin());
+        let mut is_all = true;
+        for (seq, event) in self.kept.after(after) {
+            if !answer.takes(event) {
+                is_all = false;
+                break;
             }
-        });
-        let start = after.0.max(self.gone);
-        let skip = usize::try_from(start - self.gone).unwrap_or(usize::MAX);
-        let events = most.of(self.events.iter().skip(skip));
-        let cursor = Seq(start + events.len() as u64);
+            gaps.extend(self.gap(cursor, seq));
+            events.push((seq, Arc::clone(event)));
+            cursor = seq;
+        }
+        if is_all && events.len() < most.events {
+            gaps.extend(self.gap(cursor, self.end.next()));
+            cursor = cursor.max(self.end);
+        }
         Page {
-            gap,
-            first: Seq(start + 1),
+            gaps,
             events,
             cursor,
             unread: self.unread(cursor),
         }
     }
 
+    /// The gap between two places, if there are any between them.
+    fn gap(&self, before: Seq, behind: Seq) -> Option<Gap> {
+        let (from, to) = (before.next(), Seq(behind.0 - 1));
+        (from <= to).then(|| {
+            let (rooms, rooms_omitted) = self.lost.within(from, to);
+            Gap {
+                from,
+                to,
+                rooms,
+                rooms_omitted,
+            }
+        })
+    }
+
     /// Every event kept, to share their memory again after a restore.
     pub(crate) fn events_mut(&mut self) -> impl Iterator<Item = &mut Arc<Event>> {
-        self.events.iter_mut()
+        self.kept.events_mut()
     }
 
     /// What must hold of it, whatever happened.
     pub(crate) fn validate(&self) -> Result<(), String> {
-        if self.gone.checked_add(self.events.len() as u64).is_none() {
+        if self.end == Seq(u64::MAX) {
             return Err("has no end".into());
         }
-        if self.delivered > self.end() {
+        if self.delivered > self.end {
             return Err(format!(
                 "delivered up to {}, the end is {}",
-                self.delivered,
-                self.end()
+                self.delivered, self.end
             ));
         }
-        self.lost.validate(Seq(self.gone))
+        self.kept.validate(self.end)?;
+        self.lost.validate(self.end)?;
+        let mut kept = self.kept.iter();
+        // Of a room the oldest goes first.
+        match kept.find(|(seq, event)| self.lost.last_of(event.room) >= *seq) {
+            Some((seq, _)) => Err(format!("keeps {seq}, and lost a later one of its room")),
+            None => Ok(()),
+        }
     }
 }
 
@@ -151,43 +212,112 @@ mod tests {
     use crate::id::{RoomId, RoomSeq, UserId};
     use chat_types::Time;
 
-    fn filled(events: u64) -> Inbox {
-        let mut inbox = Inbox::default();
-        let who = Arc::new(Who {
-            id: UserId(1),
+    const ANN: UserId = UserId(1);
+
+    fn event(room: u32, room_seq: u64) -> Arc<Event> {
+        let who = Who {
+            id: ANN,
             chosen_id: None,
             name: "ann".into(),
-        });
-        for seq in 1..=events {
-            let event = Event {
-                room: RoomId(1),
-                room_seq: RoomSeq(seq),
-                at: Time(seq),
-                body: Body::Away(Arc::clone(&who)),
-            };
-            inbox.push(Arc::new(event), 1_000, UserId(1));
+        };
+        Arc::new(Event {
+            room: RoomId(room),
+            room_seq: RoomSeq(room_seq),
+            at: Time(room_seq),
+            body: Body::Away(Arc::new(who)),
+        })
+    }
+
+    /// An inbox with this limit, after an event of each of these rooms.
+    fn of_rooms(limit: usize, rooms: &[u32]) -> Inbox {
+        let mut inbox = Inbox::default();
+        for (seq, room) in (1..).zip(rooms) {
+            inbox.push(event(*room, seq), limit, ANN);
+            assert_eq!(inbox.validate(), Ok(()));
         }
         inbox
     }
 
+    /// A page as text: gaps in brackets with the rooms that they name, and events.
+    fn page(inbox: &Inbox, after: u64, max: usize) -> String {
+        let page = inbox.page(Seq(after), max);
+        let items = page.items().map(|item| match item {
+            Item::Gap(gap) => {
+                let rooms: Vec<_> = gap.rooms.iter().map(|lost| lost.room.0).collect();
+                format!("[{}-{} {rooms:?}]", gap.from, gap.to)
+            }
+            Item::Event(seq, event) => format!("{seq}:{}", event.room.0),
+        });
+        let items: Vec<_> = items.collect();
+        format!("{} | {} +{}", items.join(" "), page.cursor, page.unread)
+    }
+
+    #[test]
+    fn a_noisy_room_pushes_out_its_own_events_alone() {
+        let mut inbox = of_rooms(4, &[1, 2, 2, 1, 2, 2, 2, 2]);
+        assert_eq!(
+            page(&inbox, 0, 9),
+            "1:1 [2-3 []] 4:1 [5-6 [2]] 7:2 8:2 | 8 +0"
+        );
+        // Of three rooms none has two of the four: both of the others give one.
+        for (room, seq) in [(3, 9), (3, 10), (2, 11)] {
+            inbox.push(event(room, seq), 4, ANN);
+        }
+        let left = "[1-3 [1]] 4:1 [5-8 [2]] 9:3 10:3 11:2 | 11 +0";
+        assert_eq!(page(&inbox, 0, 9), left);
+    }
+
+    #[test]
+    fn what_was_delivered_goes_before_what_was_not() {
+        let mut inbox = of_rooms(4, &[1, 2, 2, 2]);
+        inbox.deliver(Seq(1));
+        inbox.push(event(2, 5), 4, ANN);
+        assert_eq!(page(&inbox, 0, 9), "[1-1 [1]] 2:2 3:2 4:2 5:2 | 5 +0");
+    }
+
+    #[test]
+    fn a_page_begins_and_ends_anywhere_and_has_the_gaps_before_its_events() {
+        let inbox = of_rooms(4, &[1, 2, 2, 1, 2, 2, 2, 2]);
+        assert_eq!(page(&inbox, 0, 1), "1:1 | 1 +7");
+        assert_eq!(page(&inbox, 1, 1), "[2-3 []] 4:1 | 4 +4");
+        assert_eq!(page(&inbox, 2, 1), "[3-3 []] 4:1 | 4 +4");
+        assert_eq!(page(&inbox, 5, 1), "[6-6 [2]] 7:2 | 7 +1");
+        assert_eq!(page(&inbox, 6, 9), "7:2 8:2 | 8 +0");
+        assert_eq!(page(&inbox, 8, 9), " | 8 +0");
+        assert!(inbox.page(Seq(8), 9).is_empty());
+    }
+
+    #[test]
+    fn an_acknowledgement_takes_events_and_rooms_that_were_told() {
+        let mut inbox = of_rooms(4, &[1, 2, 2, 1, 2, 2, 2, 2]);
+        inbox.acknowledge(Seq(4));
+        assert_eq!((inbox.len(), inbox.delivered()), (2, Seq(4)));
+        assert_eq!(page(&inbox, 4, 9), "[5-6 [2]] 7:2 8:2 | 8 +0");
+        inbox.acknowledge(Seq(6));
+        assert_eq!(page(&inbox, 4, 9), "[5-6 []] 7:2 8:2 | 8 +0");
+        inbox.acknowledge(Seq(9));
+        assert_eq!(page(&inbox, 4, 9), "[5-8 []] | 8 +0");
+        assert_eq!(inbox.validate(), Ok(()));
+    }
+
     #[test]
     fn one_that_was_long_gives_its_memory_back_once_it_is_read() {
-        let mut inbox = filled(100);
+        let mut inbox = of_rooms(1_000, &[1; 100]);
         inbox.acknowledge(Seq(90));
-        assert!(inbox.events.capacity() >= 100);
+        assert!(inbox.kept.capacity() >= 100);
         inbox.acknowledge(Seq(100));
-        assert!(inbox.events.capacity() <= 16);
+        assert!(inbox.kept.capacity() <= 16);
         // A short one keeps its own: it will be as long again.
-        let mut inbox = filled(12);
-        let before = inbox.events.capacity();
+        let mut inbox = of_rooms(1_000, &[1; 12]);
+        let before = inbox.kept.capacity();
         assert!((12..=16).contains(&before));
         inbox.acknowledge(Seq(12));
-        assert_eq!(inbox.events.capacity(), before);
+        assert_eq!(inbox.kept.capacity(), before);
     }
 
     #[test]
     fn every_event_can_be_shared_again() {
-        let mut inbox = filled(3);
+        let mut inbox = of_rooms(9, &[1, 2, 1]);
         let places: Vec<_> = inbox.events_mut().map(|event| event.room_seq).collect();
         assert_eq!(places, [1, 2, 3].map(RoomSeq));
     }
@@ -195,18 +325,16 @@ mod tests {
     #[test]
     fn damage_is_seen() {
         let damaged = |change: fn(&mut Inbox)| {
-            let mut inbox = filled(3);
+            let mut inbox = of_rooms(9, &[1, 1, 1]);
             change(&mut inbox);
             inbox.validate()
         };
         let said = |change| damaged(change).expect_err("it is damaged");
         assert_eq!(damaged(|inbox| inbox.delivered = Seq(3)), Ok(()));
         assert!(said(|inbox| inbox.delivered = Seq(4)).contains("the end is 3"));
-        assert_eq!(said(|inbox| inbox.gone = u64::MAX - 2), "has no end");
-        let loses = |inbox: &mut Inbox| {
-            let event = Arc::clone(&inbox.events[0]);
-            inbox.lost.add(Seq(1), &event, UserId(1));
-        };
-        assert!(said(loses).contains("0 are gone"));
+        assert_eq!(said(|inbox| inbox.end = Seq(u64::MAX)), "has no end");
+        assert!(said(|inbox| inbox.end = Seq(2)).contains("places that are none"));
+        let loses = |inbox: &mut Inbox| inbox.lost.add(Seq(2), &event(1, 2), ANN);
+        assert!(said(loses).contains("lost a later one"));
     }
 }

@@ -15,6 +15,7 @@ mod figures;
 mod hub;
 mod id;
 mod inbox;
+mod kept;
 mod lost;
 mod moderation;
 mod name;
@@ -41,7 +42,7 @@ pub use hub::{
 pub use id::{
     Address, Epoch, MessageId, Position, RequestKey, RoomId, RoomSeq, SecretHash, Seq, UserId,
 };
-pub use inbox::Page;
+pub use inbox::{Item, Page};
 pub use moderation::{Ban, Measure, Report};
 pub use node::{Call, Load, Node, Output, Read, Reader, Response, Ticket, VERSION};
 pub use reject::{Accepted, Argument, Earlier, NameFault, Reject};

@@ -1,7 +1,10 @@
 //! What an inbox remembers of events that it dropped: one record of bounded size for each room.
 //!
-//! A record keeps the inbox place of the last event of each kind. A reading that begins behind
-//! that place has read the event, and its gap does not mention it.
+//! Of a room the oldest goes first, so that all that is lost of it lies before all that is kept. A
+//! record keeps the inbox place of the last event of each kind. The gap with this place tells of
+//! it: before what is kept of the room, and not to a reading that begins behind it.
+
+use std::ops::RangeInclusive;
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +14,7 @@ use crate::id::{RoomId, RoomSeq, Seq, UserId};
 /// How many rooms a gap can name. Beyond it the room whose last event went first is dropped.
 const MAX_ROOMS: usize = 256;
 
-/// What was dropped since the last acknowledgement.
+/// What was dropped of rooms, unless the last of it was acknowledged.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Lost {
     rooms: Vec<Record>,
@@ -28,6 +31,7 @@ struct Record {
     messages: u64,
     /// Place 0 stands for never, here and below.
     last: Seq,
+    message: Seq,
     members: Seq,
     stick: Seq,
     own_membership: Option<(Seq, Membership)>,
@@ -36,9 +40,13 @@ struct Record {
 }
 
 impl Lost {
-    /// All was acknowledged.
-    pub(crate) fn clear(&mut self) {
-        *self = Self::default();
+    /// All up to `after` was acknowledged. A room of which a later event is lost stays as it is:
+    /// what is lost of it is told at its last places, which are not acknowledged yet.
+    pub(crate) fn acknowledge(&mut self, after: Seq) {
+        self.rooms.retain(|record| record.last > after);
+        if self.omitted <= after {
+            self.omitted = Seq(0);
+        }
     }
 
     /// `event`, at `seq` of the inbox of `reader`, is dropped.
@@ -64,6 +72,7 @@ impl Lost {
             to: event.room_seq,
             messages: 0,
             last: Seq(0),
+            message: Seq(0),
             members: Seq(0),
             stick: Seq(0),
             own_membership: None,
@@ -73,19 +82,25 @@ impl Lost {
         self.rooms.len() - 1
     }
 
-    /// The rooms of a gap that begins at `from`, and whether there are more.
-    pub(crate) fn since(&self, from: Seq) -> (Vec<LostRange>, bool) {
-        let rooms = self.rooms.iter().filter(|record| record.last >= from);
-        let rooms = rooms.map(|record| record.since(from)).collect();
-        (rooms, self.omitted >= from)
+    /// The rooms of a gap, and whether there are more.
+    pub(crate) fn within(&self, from: Seq, to: Seq) -> (Vec<LostRange>, bool) {
+        let gap = from..=to;
+        let rooms = self.rooms.iter().filter_map(|record| record.within(&gap));
+        (rooms.collect(), self.omitted >= from)
     }
 
-    /// What must hold of it, when `gone` events are gone.
-    pub(crate) fn validate(&self, gone: Seq) -> Result<(), String> {
+    /// The place of the last event that is known to be lost of this room.
+    pub(crate) fn last_of(&self, room: RoomId) -> Seq {
+        let known = self.rooms.iter().find(|record| record.room == room);
+        known.map_or(Seq(0), |record| record.last)
+    }
+
+    /// What must hold of it, when the inbox ends at `end`.
+    pub(crate) fn validate(&self, end: Seq) -> Result<(), String> {
         if self.rooms.len() > MAX_ROOMS {
             return Err(format!("remembers losses of {} rooms", self.rooms.len()));
         }
-        if self.omitted > gone {
+        if self.omitted > end {
             return Err("a room is no longer named for what is not lost yet".into());
         }
         for (place, record) in self.rooms.iter().enumerate() {
@@ -94,7 +109,7 @@ impl Lost {
                 return Err(format!("what is lost of {room} is remembered twice"));
             }
             record
-                .validate(gone)
+                .validate(end)
                 .map_err(|why| format!("what is lost of {room}: {why}"))?;
         }
         Ok(())
@@ -105,7 +120,10 @@ impl Record {
     fn add(&mut self, seq: Seq, body: &Body, reader: UserId) {
         match body {
             Body::Found(_) => self.own_membership = Some((seq, Membership::Matched)),
-            Body::Message { .. } => self.messages += 1,
+            Body::Message { .. } => {
+                self.messages += 1;
+                self.message = seq;
+            }
             Body::PartnerDisconnected(reason) => self.ended = Some((seq, *reason)),
             Body::Closed { .. } => self.ended = Some((seq, EndReason::Closed)),
             Body::Joined(who) if who.id == reader => {
@@ -143,31 +161,41 @@ impl Record {
         }
     }
 
-    fn since(&self, from: Seq) -> LostRange {
-        LostRange {
+    /// What a gap says of the room, if one of the places is in it.
+    fn within(&self, gap: &RangeInclusive<Seq>) -> Option<LostRange> {
+        let has_messages = gap.contains(&self.message);
+        let range = LostRange {
             room: self.room,
             from: self.from,
             to: self.to,
-            // No more messages than places.
-            messages: self.messages.min((self.last.0 - from.0).saturating_add(1)),
-            you: of(self.own_membership, from),
-            members_changed: self.members >= from,
-            stick: of(self.own_stick, from),
-            stick_changed: self.stick >= from,
-            ended: of(self.ended, from),
-        }
+            messages: if has_messages { self.messages } else { 0 },
+            you: within(self.own_membership, gap),
+            members_changed: gap.contains(&self.members),
+            stick: within(self.own_stick, gap),
+            stick_changed: gap.contains(&self.stick),
+            ended: within(self.ended, gap),
+        };
+        let is_named = gap.contains(&self.last)
+            || has_messages
+            || range.members_changed
+            || range.stick_changed
+            || range.you.is_some()
+            || range.stick.is_some()
+            || range.ended.is_some();
+        is_named.then_some(range)
     }
 
-    fn validate(&self, gone: Seq) -> Result<(), String> {
+    fn validate(&self, end: Seq) -> Result<(), String> {
         let places = [
+            Some(self.message),
             Some(self.members),
             Some(self.stick),
             self.own_membership.map(|(seq, _)| seq),
             self.own_stick.map(|(seq, _)| seq),
             self.ended.map(|(seq, _)| seq),
         ];
-        if self.last == Seq(0) || self.last > gone {
-            return Err(format!("its last place is {}, {gone} are gone", self.last));
+        if self.last == Seq(0) || self.last > end {
+            return Err(format!("its last place is {}, the end is {end}", self.last));
         }
         if places.into_iter().flatten().any(|seq| seq > self.last) {
             return Err("one of its events lies behind its last".into());
@@ -179,9 +207,10 @@ impl Record {
     }
 }
 
-/// What happened, unless a reading that begins at `from` has read it.
-fn of<T>(last: Option<(Seq, T)>, from: Seq) -> Option<T> {
-    last.filter(|(seq, _)| *seq >= from).map(|(_, what)| what)
+/// What happened last, if that is in the gap.
+fn within<T>(last: Option<(Seq, T)>, gap: &RangeInclusive<Seq>) -> Option<T> {
+    last.filter(|(seq, _)| gap.contains(seq))
+        .map(|(_, what)| what)
 }
 
 #[cfg(test)]
@@ -254,7 +283,7 @@ mod tests {
             Body::PartnerDisconnected(EndReason::Timeout),
         ]);
         let from = |seq| {
-            let (rooms, omitted) = lost.since(Seq(seq));
+            let (rooms, omitted) = lost.within(Seq(seq), Seq(9));
             assert!(!omitted);
             rooms.into_iter().next()
         };
@@ -279,29 +308,80 @@ mod tests {
         assert_eq!(from(3), Some(all));
         let all = LostRange { stick: None, ..all };
         assert_eq!(from(4), Some(all));
+        let all = LostRange { messages: 0, ..all };
         assert_eq!(from(5), Some(all));
         assert_eq!(from(6), None);
     }
 
     #[test]
-    fn there_are_never_more_messages_than_places() {
-        let lost = lost(vec![message(), message(), message()]);
-        let messages = |from| lost.since(Seq(from)).0[0].messages;
-        assert_eq!([1, 2, 3].map(messages), [3, 2, 1]);
+    fn each_kind_is_told_in_the_gap_where_it_came_last() {
+        let lost = lost(vec![
+            message(),
+            Body::Joined(who(1)),
+            message(),
+            Body::Joined(who(2)),
+            Body::StickClaimed {
+                user: who(2),
+                place: 1,
+            },
+        ]);
+        let within = |from, to| lost.within(Seq(from), Seq(to)).0.into_iter().next();
+        let told = LostRange {
+            room: RoomId(1),
+            from: RoomSeq(1),
+            to: RoomSeq(5),
+            messages: 0,
+            you: None,
+            members_changed: false,
+            stick: None,
+            stick_changed: false,
+            ended: None,
+        };
+        assert_eq!(within(1, 1), None);
+        let you = Some(Membership::Joined);
+        assert_eq!(within(1, 2), Some(LostRange { you, ..told }));
+        assert_eq!(
+            within(3, 3),
+            Some(LostRange {
+                messages: 2,
+                ..told
+            })
+        );
+        let members_changed = LostRange {
+            members_changed: true,
+            ..told
+        };
+        assert_eq!(within(4, 4), Some(members_changed));
+        // That there was more of the room is told at its end.
+        assert_eq!(within(5, 7), Some(told));
+        assert_eq!(within(6, 7), None);
+    }
+
+    #[test]
+    fn what_is_lost_of_a_room_goes_when_the_last_of_it_is_acknowledged() {
+        let mut lost = of_rooms(1..=3);
+        lost.acknowledge(Seq(2));
+        assert_eq!(
+            (lost.last_of(RoomId(2)), lost.last_of(RoomId(3))),
+            (Seq(0), Seq(3))
+        );
+        lost.acknowledge(Seq(3));
+        assert_eq!(lost, Lost::default());
     }
 
     #[test]
     fn beyond_the_limit_the_room_whose_last_event_went_first_is_dropped_and_that_is_said() {
-        assert!(!of_rooms(1..=256).since(Seq(1)).1);
+        let within = |lost: &Lost, from| {
+            let (rooms, omitted) = lost.within(Seq(from), Seq(300));
+            (rooms.len(), rooms[0].room.0, omitted)
+        };
+        assert_eq!(within(&of_rooms(1..=256), 1), (256, 1, false));
         let mut lost = of_rooms(1..=257);
-        let (rooms, omitted) = lost.since(Seq(1));
-        let named = (rooms.len(), rooms[0].room, omitted);
-        assert_eq!(named, (256, RoomId(2), true));
-        let (rooms, omitted) = lost.since(Seq(2));
-        assert_eq!((rooms.len(), omitted), (256, false));
+        assert_eq!(within(&lost, 1), (256, 2, true));
+        assert_eq!(within(&lost, 2), (256, 2, false));
         assert_eq!(lost.validate(Seq(257)), Ok(()));
-        lost.clear();
-        assert_eq!(lost, Lost::default());
+        lost.acknowledge(Seq(1));
+        assert_eq!(within(&lost, 1), (256, 2, false));
     }
 
     #[test]

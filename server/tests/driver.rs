@@ -345,8 +345,8 @@ async fn a_reader_that_takes_nothing_holds_nobody_up_and_misses_nothing_within_i
     let mut count = 0;
     while count < SAID {
         if let Delivery::Page { page, .. } = slow.next().await {
-            assert_eq!(page.gap, None);
-            assert!(next.is_none_or(|next| page.first == next));
+            assert_eq!(page.gaps, []);
+            assert!(next.is_none_or(|next| page.first() == next));
             next = Some(page.cursor.next());
             count += page.events.len() as u64;
         }

@@ -128,7 +128,7 @@ async fn a_stream_gives_every_event_once_and_in_order() {
     while seen.len() < MESSAGES {
         match stream.next().await {
             Delivery::Page { user, page } => {
-                assert_eq!(page.gap, None);
+                assert_eq!(page.gaps, []);
                 for event in wire::events(&page, user) {
                     if let wire::Payload::Message { message, .. } = event.payload {
                         seen.push(message);

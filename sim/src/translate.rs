@@ -6,7 +6,7 @@ mod event;
 mod server;
 
 pub(crate) use answer::{notice, response};
-pub(crate) use event::{event, lost_ranges};
+pub(crate) use event::{event, gap, lost_ranges};
 pub(crate) use server::{ask, batch, entry, judged, outcome, page, user_of};
 
 use std::sync::Arc;

@@ -206,11 +206,11 @@ impl Stage {
                     .expect("a cursor");
                 let name = render::name(&self.hub, *user);
                 gaps.extend(
-                    page.gap
+                    page.gaps
                         .iter()
                         .map(|gap| format!("{name} {}", render::gap(gap))),
                 );
-                for (seq, event) in (page.first.0..).zip(&page.events) {
+                for (seq, event) in &page.events {
                     let key = (event.at, event.room, event.room_seq);
                     let (_, whom) = told
                         .entry(key)

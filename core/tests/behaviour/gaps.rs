@@ -12,6 +12,13 @@ fn gaps(script: &str) -> String {
     wanted.collect::<Vec<_>>().join("\n")
 }
 
+/// What a script tells from the first reading on.
+fn reading(script: &str) -> String {
+    let told = check(script);
+    let first = told.find("ann read").expect("a reading");
+    told[first..].to_owned()
+}
+
 #[test]
 fn a_gap_says_that_the_reader_left_and_whether_it_came_back() {
     let script = |rest: &str| {
@@ -119,7 +126,7 @@ fn a_gap_says_that_a_chat_began_and_that_it_ended() {
     ann read after=1 ⇒ cursor 6, 0 unread
     gap 2 to 4, room_1/1 to 4 (2 said, ended left)
     ann read after=3 ⇒ cursor 6, 0 unread
-    gap 4 to 4, room_1/1 to 4 (1 said, ended left)
+    gap 4 to 4, room_1/1 to 4 (ended left)
     ");
 }
 
@@ -164,6 +171,76 @@ fn a_gap_says_that_others_came_and_went() {
     ann read after=2 ⇒ cursor 7, 0 unread
     gap 3 to 5, room_1/3 to 5 (3 said)
     ");
+}
+
+/// A noisy room, 2, in whose midst come three messages of a quiet one, 1.
+const MIXED: &str = "
+    config stick=optional inbox_limit=6
+    0s ann login one
+       ben login one
+       ann ack 2
+       ann login two
+       ben login two
+       ben send 'quiet 1' room=1
+       ann talking_stick room=2
+       ben send '1' room=2
+       ben send 'quiet 2' room=1
+       ben leave_chat room=2
+       cat login two
+       ben send 'quiet 3' room=1
+       cat send '2' room=2
+       cat send '3' room=2
+       cat send '4' room=2
+       cat send '5' room=2";
+
+#[test]
+fn a_gap_lies_where_the_events_lay_and_each_kind_is_told_where_it_came_last() {
+    assert_snapshot!(reading(&format!("{MIXED}\n ann read after=2")), @r#"
+    ann read after=2 ⇒ cursor 15, 0 unread
+        gap 3 to 4, room_2/1 to 7 (you joined)
+        #5 room_1/3 message.received ben: "quiet 1"
+        gap 6 to 7, room_2/1 to 7 (your stick granted epoch 1)
+        #8 room_1/4 message.received ben: "quiet 2"
+        gap 9 to 10, room_2/1 to 7 (members changed)
+        #11 room_1/5 message.received ben: "quiet 3"
+        gap 12 to 12, room_2/1 to 7 (2 said)
+        #13 room_2/8 message.received cat: "3"
+        #14 room_2/9 message.received cat: "4"
+        #15 room_2/10 message.received cat: "5"
+    "#);
+    // Page by page it is the same: no page tells what another has told.
+    let pages = "\n ann read after=2 max=1\n ann read after=5 max=1\n ann read after=8 max=1";
+    assert_snapshot!(reading(&format!("{MIXED}{pages}")), @r#"
+    ann read after=2 max=1 ⇒ cursor 5, 10 unread
+        gap 3 to 4, room_2/1 to 7 (you joined)
+        #5 room_1/3 message.received ben: "quiet 1"
+    ann read after=5 max=1 ⇒ cursor 8, 7 unread
+        gap 6 to 7, room_2/1 to 7 (your stick granted epoch 1)
+        #8 room_1/4 message.received ben: "quiet 2"
+    ann read after=8 max=1 ⇒ cursor 11, 4 unread
+        gap 9 to 10, room_2/1 to 7 (members changed)
+        #11 room_1/5 message.received ben: "quiet 3"
+    "#);
+}
+
+#[test]
+fn what_is_lost_of_a_room_stays_until_the_last_of_it_is_acknowledged() {
+    let script = |ack: u64| format!("{MIXED}\n ann ack {ack}\n ann read after=8");
+    assert_snapshot!(reading(&script(8)), @r#"
+    ann read after=8 ⇒ cursor 15, 0 unread
+        gap 9 to 10, room_2/1 to 7 (members changed)
+        #11 room_1/5 message.received ben: "quiet 3"
+        gap 12 to 12, room_2/1 to 7 (2 said)
+        #13 room_2/8 message.received cat: "3"
+        #14 room_2/9 message.received cat: "4"
+        #15 room_2/10 message.received cat: "5"
+    "#);
+    assert_snapshot!(reading(&script(13)), @r#"
+    ann read after=8 ⇒ cursor 15, 0 unread
+        gap 9 to 13
+        #14 room_2/9 message.received cat: "4"
+        #15 room_2/10 message.received cat: "5"
+    "#);
 }
 
 #[test]

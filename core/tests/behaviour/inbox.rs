@@ -82,7 +82,7 @@ fn a_bare_check_goes_on_from_the_end_of_the_last_answer_that_arrived() {
 }
 
 #[test]
-fn at_the_limit_the_oldest_go_and_a_gap_names_them() {
+fn at_the_limit_the_oldest_of_the_largest_room_go_and_a_gap_names_them() {
     assert_snapshot!(check("
         config stick=optional inbox_limit=3
         0s ann login lobby
@@ -108,19 +108,125 @@ fn at_the_limit_the_oldest_go_and_a_gap_names_them() {
     ben send '3' ⇒ sent room_2/5 at 0s
         room_2/5 message.received ben: "3" → ann#6
     ann read ⇒ cursor 6, 0 unread
-        gap 1 to 3, room_1/1 to 1 (you joined), room_2/1 to 2 (you joined, members changed)
-        #4 room_2/3 message.received ben: "1"
+        #1 room_1/1 user.joined ann
+        gap 2 to 4, room_2/1 to 3 (1 said, you joined, members changed)
         #5 room_2/4 message.received ben: "2"
         #6 room_2/5 message.received ben: "3"
     ann read after=2 ⇒ cursor 6, 0 unread
-        gap 3 to 3, room_2/1 to 2 (members changed)
-        #4 room_2/3 message.received ben: "1"
+        gap 3 to 4, room_2/1 to 3 (1 said, members changed)
         #5 room_2/4 message.received ben: "2"
         #6 room_2/5 message.received ben: "3"
     ann read after=3 ⇒ cursor 6, 0 unread
-        #4 room_2/3 message.received ben: "1"
+        gap 4 to 4, room_2/1 to 3 (1 said)
         #5 room_2/4 message.received ben: "2"
         #6 room_2/5 message.received ben: "3"
+    "#);
+}
+
+#[test]
+fn a_noisy_room_cannot_push_out_the_message_of_a_quiet_one() {
+    let script = |noise: usize| {
+        let noise: Vec<_> = (0..noise)
+            .map(|n| format!("eve send '{n}' room=2"))
+            .collect();
+        let told = check(&format!(
+            "config stick=optional inbox_limit=6
+             0s ann login quiet
+                ann login noisy
+                ben login quiet
+                eve login noisy
+                ann ack 4
+                ben send 'are you there?'
+                {}
+                ann read",
+            noise.join("\n")
+        ));
+        let read = told.find("ann read").expect("it is the last line");
+        told[read..].replace("    ", "")
+    };
+    assert_snapshot!(script(9), @r#"
+    ann read ⇒ cursor 14, 0 unread
+    #5 room_1/3 message.received ben: "are you there?"
+    gap 6 to 9, room_2/3 to 6 (4 said)
+    #10 room_2/7 message.received eve: "4"
+    #11 room_2/8 message.received eve: "5"
+    #12 room_2/9 message.received eve: "6"
+    #13 room_2/10 message.received eve: "7"
+    #14 room_2/11 message.received eve: "8"
+    "#);
+    // However much is said there.
+    assert_eq!(script(9).lines().nth(1), script(99).lines().nth(1));
+}
+
+#[test]
+fn a_room_gives_what_it_has_beyond_its_share() {
+    assert_snapshot!(check("
+        config stick=optional inbox_limit=4
+        0s ann login one
+           ann login two
+           ben login one
+           ben login two
+           ann ack 4
+           ben send '1' room=1
+           ben send '2' room=1
+           ben send '3' room=1
+           ben send '4' room=1
+        # Of the largest room the oldest goes, until both have two.
+           ben send '5' room=2
+           ben send '6' room=2
+        # Two rooms with as many: the new event makes its own the larger one.
+           ben send '7' room=2
+           ann read
+        # One page ends where the next begins, before, in and behind a gap.
+           ann read after=4 max=1
+           ann read after=6 max=1
+           ann read after=8 max=1
+           ann read after=9 max=2
+    "), @r#"
+    0s ann login one ⇒ user_1 in room_1; next 1m
+        room_1/1 user.joined ann → ann#1
+    ann login two ⇒ user_1 in room_2; next 5m
+        room_2/1 user.joined ann → ann#2
+    ben login one ⇒ user_2 in room_1; next 1m
+        room_1/2 user.joined ben → ann#3 ben#1
+    ben login two ⇒ user_2 in room_2; next 5m
+        room_2/2 user.joined ben → ann#4 ben#2
+    ann ack 4 ⇒ done
+    ben send '1' room=1 ⇒ sent room_1/3 at 0s
+        room_1/3 message.received ben: "1" → ann#5
+    ben send '2' room=1 ⇒ sent room_1/4 at 0s
+        room_1/4 message.received ben: "2" → ann#6
+    ben send '3' room=1 ⇒ sent room_1/5 at 0s
+        room_1/5 message.received ben: "3" → ann#7
+    ben send '4' room=1 ⇒ sent room_1/6 at 0s
+        room_1/6 message.received ben: "4" → ann#8
+    # Of the largest room the oldest goes, until both have two.
+    ben send '5' room=2 ⇒ sent room_2/3 at 0s
+        room_2/3 message.received ben: "5" → ann#9
+    ben send '6' room=2 ⇒ sent room_2/4 at 0s
+        room_2/4 message.received ben: "6" → ann#10
+    # Two rooms with as many: the new event makes its own the larger one.
+    ben send '7' room=2 ⇒ sent room_2/5 at 0s
+        room_2/5 message.received ben: "7" → ann#11
+    ann read ⇒ cursor 11, 0 unread
+        gap 5 to 6, room_1/3 to 4 (2 said)
+        #7 room_1/5 message.received ben: "3"
+        #8 room_1/6 message.received ben: "4"
+        gap 9 to 9, room_2/3 to 3 (1 said)
+        #10 room_2/4 message.received ben: "6"
+        #11 room_2/5 message.received ben: "7"
+    # One page ends where the next begins, before, in and behind a gap.
+    ann read after=4 max=1 ⇒ cursor 7, 4 unread
+        gap 5 to 6, room_1/3 to 4 (2 said)
+        #7 room_1/5 message.received ben: "3"
+    ann read after=6 max=1 ⇒ cursor 7, 4 unread
+        #7 room_1/5 message.received ben: "3"
+    ann read after=8 max=1 ⇒ cursor 10, 1 unread
+        gap 9 to 9, room_2/3 to 3 (1 said)
+        #10 room_2/4 message.received ben: "6"
+    ann read after=9 max=2 ⇒ cursor 11, 0 unread
+        #10 room_2/4 message.received ben: "6"
+        #11 room_2/5 message.received ben: "7"
     "#);
 }
 

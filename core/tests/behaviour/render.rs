@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use chat_core::{
-    Body, Event, Gap, Hub, MemberView, Notice, NoticeKind, Page, PresenceView, Reject, Reply, Seq,
+    Body, Event, Gap, Hub, Item, MemberView, Notice, NoticeKind, Page, PresenceView, Reject, Reply,
     Span, Time, UserId, WasWaiting, Who,
 };
 
@@ -184,11 +184,11 @@ pub(crate) fn gap(gap: &Gap) -> String {
 
 pub(crate) fn page(page: &Page) -> String {
     let mut text = format!("cursor {}, {} unread", page.cursor, page.unread);
-    for lost in page.gap.iter().map(gap) {
-        let _ = write!(text, "\n    {lost}");
-    }
-    for (seq, one) in (page.first.0..).map(Seq).zip(&page.events) {
-        let _ = write!(text, "\n    #{seq} {}", event(one));
+    for item in page.items() {
+        let _ = match item {
+            Item::Gap(lost) => write!(text, "\n    {}", gap(lost)),
+            Item::Event(seq, one) => write!(text, "\n    #{seq} {}", event(one)),
+        };
     }
     text
 }

@@ -59,7 +59,7 @@ impl Reached {
             for user in users() {
                 let page = hub.read_inbox(user, Seq(0), usize::MAX).ok();
                 let events = page.iter().flat_map(|page| &page.events);
-                self.kinds.extend(events.map(|event| event.kind()));
+                self.kinds.extend(events.map(|(_, event)| event.kind()));
             }
             let sizes = hub.sizes();
             let at_limit = sizes.iter().filter(|size| size.size == size.limit);

@@ -3,45 +3,93 @@
 //! What was told is taken from a twin with the same entries, whose inbox never overflows and where
 //! nothing is acknowledged.
 
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use chat_core::{
-    Body, Effect, EndReason, Entry, Event, Hub, Implied, LostRange, Membership, RoomId, Seq,
+    Body, Effect, EndReason, Entry, Event, Hub, Implied, Item, LostRange, Membership, RoomId, Seq,
     StickLoss, UserId,
 };
 use proptest::prelude::*;
 
 use crate::journal::{journal, step, users};
 
+/// One step of a page: what is gone, from its first place to its last, and the event behind it.
+struct Step {
+    gap: Option<(usize, usize)>,
+    event: Option<usize>,
+}
+
 #[derive(Default)]
 struct Model {
     told: Vec<Arc<Event>>,
-    /// How many are gone from the front.
-    gone: usize,
-    /// Those gone that were never acknowledged, each with its place.
+    /// The places that are not gone.
+    kept: Vec<usize>,
+    /// Those gone that were never acknowledged, each with its place, in the order of going.
     lost: Vec<(Seq, Arc<Event>)>,
     delivered: usize,
 }
 
 impl Model {
+    /// The event at a place.
+    fn at(&self, place: usize) -> &Arc<Event> {
+        &self.told[place - 1]
+    }
+
     fn push(&mut self, event: Arc<Event>, limit: usize) {
-        if self.told.len() - self.gone == limit {
-            let event = self.told[self.gone].clone();
-            self.gone += 1;
-            self.lost.push((Seq(self.gone as u64), event));
-        }
         self.told.push(event);
+        self.kept.push(self.told.len());
+        while self.kept.len() > limit {
+            let out = self.next_to_go();
+            self.kept.retain(|place| *place != out);
+            self.lost.push((Seq(out as u64), Arc::clone(self.at(out))));
+        }
+    }
+
+    /// The oldest that was delivered, else the oldest of the room with most.
+    fn next_to_go(&self) -> usize {
+        let oldest = self.kept[0];
+        if oldest <= self.delivered {
+            return oldest;
+        }
+        let size = |place: usize| {
+            let same = |other: &&usize| self.at(**other).room == self.at(place).room;
+            self.kept.iter().filter(same).count()
+        };
+        let most = self.kept.iter().map(|place| size(*place)).max();
+        let mut of_largest = self.kept.iter().filter(|place| Some(size(**place)) == most);
+        *of_largest.next().expect("one is the largest")
     }
 
     fn read(&mut self, acknowledged: Seq, delivered: Seq) {
         let mark = |seq: Seq| usize::try_from(seq.0).map_or(0, |seq| seq.min(self.told.len()));
         let (acknowledged, delivered) = (mark(acknowledged), mark(delivered));
-        if acknowledged >= self.gone {
-            self.gone = acknowledged;
-            self.lost.clear();
-            self.delivered = self.delivered.max(acknowledged);
+        self.kept.retain(|place| *place > acknowledged);
+        let open: Vec<RoomId> = self
+            .lost
+            .iter()
+            .filter(|(seq, _)| seq.0 > acknowledged as u64)
+            .map(|(_, event)| event.room)
+            .collect();
+        self.lost.retain(|(_, event)| open.contains(&event.room));
+        self.delivered = self.delivered.max(acknowledged).max(delivered);
+    }
+
+    /// The steps of a page. The last has no event where the events end before `max`.
+    fn page(&self, after: usize, max: usize) -> Vec<Step> {
+        let ahead = self.kept.iter().filter(|place| **place > after);
+        let mut ends: Vec<_> = ahead.take(max).map(|place| Some(*place)).collect();
+        if ends.len() < max {
+            ends.push(None);
         }
-        self.delivered = self.delivered.max(delivered);
+        let mut next = after + 1;
+        let items = ends.into_iter().map(|end| {
+            let behind = end.unwrap_or(self.told.len() + 1);
+            let gap = (next < behind).then_some((next, behind - 1));
+            next = behind + 1;
+            Step { gap, event: end }
+        });
+        items.collect()
     }
 
     /// Whether the Hub's inbox reads as this model does, from wherever one begins.
@@ -53,18 +101,28 @@ impl Model {
             let page = hub
                 .read_inbox(user, Seq(after as u64), max)
                 .expect("a cursor");
-            let start = after.max(self.gone);
-            let events: Vec<_> = self.told[start..].iter().take(max).cloned().collect();
-            prop_assert_eq!(page.cursor, Seq((start + events.len()) as u64));
-            prop_assert_eq!(page.unread, (self.told.len() - start - events.len()) as u64);
-            prop_assert_eq!(page.first, Seq(start as u64 + 1));
-            prop_assert_eq!(&page.events, &events);
-            let gap = page.gap.as_ref().map(|gap| (gap.from, gap.to));
-            let expected =
-                (after < self.gone).then_some((Seq(after as u64 + 1), Seq(self.gone as u64)));
-            prop_assert_eq!(gap, expected);
-            let rooms = page.gap.map_or(Vec::new(), |gap| gap.rooms);
-            prop_assert_eq!(rooms, self.rooms(user, after as u64));
+            let mut items = page.items();
+            let mut cursor = after;
+            for Step { gap, event } in self.page(after, max) {
+                if let Some((from, to)) = gap {
+                    let expected = chat_core::Gap {
+                        from: Seq(from as u64),
+                        to: Seq(to as u64),
+                        rooms: self.rooms(user, from as u64..=to as u64),
+                        rooms_omitted: false,
+                    };
+                    prop_assert_eq!(items.next(), Some(Item::Gap(&expected)));
+                    cursor = to;
+                }
+                if let Some(place) = event {
+                    let expected = Item::Event(Seq(place as u64), self.at(place));
+                    prop_assert_eq!(items.next(), Some(expected));
+                    cursor = place;
+                }
+            }
+            prop_assert_eq!(items.next(), None);
+            prop_assert_eq!(page.cursor, Seq(cursor as u64));
+            prop_assert_eq!(page.unread, (self.told.len() - cursor) as u64);
         }
         let beyond = hub.read_inbox(user, Seq(self.told.len() as u64 + 1), max);
         prop_assert_eq!(
@@ -74,8 +132,9 @@ impl Model {
         Ok(())
     }
 
-    /// What a gap behind `after` says of each room, in the order of their first losses.
-    fn rooms(&self, reader: UserId, after: u64) -> Vec<LostRange> {
+    /// What a gap says of each room, in the order of their first losses: of each kind of event the
+    /// last that is lost, if the gap has it.
+    fn rooms(&self, reader: UserId, gap: RangeInclusive<u64>) -> Vec<LostRange> {
         let mut rooms: Vec<RoomId> = Vec::new();
         for (_, event) in &self.lost {
             if !rooms.contains(&event.room) {
@@ -83,30 +142,52 @@ impl Model {
             }
         }
         let shares = rooms.iter().filter_map(|room| {
-            let of_room = self.lost.iter().filter(|(_, event)| event.room == *room);
-            let unread = of_room.clone().filter(|(seq, _)| seq.0 > after);
-            let (last, end) = unread.clone().next_back()?;
-            let said = of_room.clone().filter(|(_, event)| is_message(event));
-            let places = last.0 - after;
-            let unread = || unread.clone().map(|(_, event)| &event.body).rev();
-            Some(LostRange {
+            let all = || self.lost.iter().filter(|(_, event)| event.room == *room);
+            let has = |seq: &Seq| gap.contains(&seq.0);
+            let is_told = |wanted: &dyn Fn(&Body) -> bool| {
+                let last = all().rfind(|(_, event)| wanted(&event.body));
+                last.filter(|(seq, _)| has(seq)).is_some()
+            };
+            let (first, last) = (all().next()?, all().next_back()?);
+            let said = all().filter(|(_, event)| is_message(&event.body)).count();
+            let own = |user| user == reader;
+            let range = LostRange {
                 room: *room,
-                from: of_room.clone().next()?.1.room_seq,
-                to: end.room_seq,
-                messages: (said.count() as u64).min(places),
-                you: unread().find_map(|body| membership(body, reader)),
-                members_changed: unread().any(|body| changes_members(body, reader)),
-                stick: unread().find_map(|body| of_stick(body, |user| user == reader)),
-                stick_changed: unread().any(|body| of_stick(body, |user| user != reader).is_some()),
-                ended: unread().find_map(ending),
-            })
+                from: first.1.room_seq,
+                to: last.1.room_seq,
+                messages: if is_told(&is_message) { said as u64 } else { 0 },
+                you: last_of(all(), |body| membership(body, reader))
+                    .filter(|_| is_told(&|body| membership(body, reader).is_some())),
+                members_changed: is_told(&|body| changes_members(body, reader)),
+                stick: last_of(all(), |body| of_stick(body, own))
+                    .filter(|_| is_told(&|body| of_stick(body, own).is_some())),
+                stick_changed: is_told(&|body| of_stick(body, |user| user != reader).is_some()),
+                ended: last_of(all(), ending).filter(|_| is_told(&|body| ending(body).is_some())),
+            };
+            let nothing = LostRange {
+                messages: 0,
+                you: None,
+                members_changed: false,
+                stick: None,
+                stick_changed: false,
+                ended: None,
+                ..range
+            };
+            (has(&last.0) || range != nothing).then_some(range)
         });
         shares.collect()
     }
 }
 
-fn is_message(event: &Event) -> bool {
-    matches!(event.body, Body::Message { .. })
+fn last_of<'a, T>(
+    lost: impl DoubleEndedIterator<Item = &'a (Seq, Arc<Event>)>,
+    wanted: impl Fn(&Body) -> Option<T>,
+) -> Option<T> {
+    lost.rev().find_map(|(_, event)| wanted(&event.body))
+}
+
+fn is_message(body: &Body) -> bool {
+    matches!(body, Body::Message { .. })
 }
 
 fn membership(body: &Body, reader: UserId) -> Option<Membership> {
@@ -186,7 +267,7 @@ proptest! {
                 let model = &mut models[user.0 as usize - 1];
                 let next = Seq(model.told.len() as u64);
                 if let Ok(page) = twin.read_inbox(user, next, 1) {
-                    model.push(page.events[0].clone(), limit);
+                    model.push(page.events[0].1.clone(), limit);
                 }
             }
             if let Some((user, acknowledged, delivered)) = marks {

@@ -147,7 +147,7 @@ impl Shell {
     pub(crate) fn read(&self, ticket: Ticket) -> Option<(Vec<&'static str>, u64)> {
         match self.outcome(ticket)? {
             Ok(Response::Read(Answer::Page { page, .. })) => Some((
-                page.events.iter().map(|e| e.kind()).collect(),
+                page.events.iter().map(|(_, e)| e.kind()).collect(),
                 page.cursor.0,
             )),
             other => panic!("a check was answered {other:?}"),

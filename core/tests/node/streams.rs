@@ -25,7 +25,10 @@ fn streams_are_read_from_their_own_cursor_and_signalled_once() {
     let page = shell.node.read_stream(stream, 2).unwrap();
     assert_eq!((page.events.len(), page.unread), (2, 1));
     let page = shell.node.read_stream(stream, 2).unwrap();
-    assert_eq!((page.first, page.events.len(), page.unread), (Seq(3), 1, 0));
+    assert_eq!(
+        (page.first(), page.events.len(), page.unread),
+        (Seq(3), 1, 0)
+    );
     shell.call(send("ann", "three"));
     shell.commit();
     let ready = shell

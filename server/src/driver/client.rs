@@ -215,7 +215,7 @@ impl EventStream {
         if let Delivery::Page { page, .. } = &delivery {
             self.holds_page = true;
             let now = self.driver.now();
-            for event in &page.events {
+            for (_, event) in &page.events {
                 self.driver.metrics().delivered(event.at, now);
             }
         }

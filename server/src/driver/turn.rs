@@ -311,7 +311,7 @@ impl Turn {
             return;
         };
         open.ready = page.unread > 0;
-        if page.gap.is_none() && page.events.is_empty() {
+        if page.is_empty() {
             return;
         }
         open.has_room = false;

@@ -1,7 +1,8 @@
 //! Events and notices as clients read them.
 
 use chat_core::{
-    Body, EndReason, LostRange, Membership, NoticeKind, Page, RoomId, Seq, StickLoss, UserId,
+    Body, EndReason, Gap, Item, LostRange, Membership, NoticeKind, Page, RoomId, Seq, StickLoss,
+    UserId,
 };
 use serde::Serialize;
 
@@ -79,7 +80,7 @@ pub enum Payload {
     },
 }
 
-/// One room's share of a gap.
+/// What a gap says of one room.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Lost {
     /// Which room.
@@ -88,7 +89,7 @@ pub struct Lost {
     pub from_room_seq: u64,
     /// The last of its events that is gone.
     pub to_room_seq: u64,
-    /// At most so many of them were messages.
+    /// So many of them were messages; 0 unless the last of these is in this gap.
     pub messages: u64,
     /// How the reader's own membership changed last: `joined`, `left` or `kicked`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -125,10 +126,18 @@ pub struct Notice {
     pub waited_seconds: Option<u64>,
 }
 
-/// A page of the inbox of `reader`: the gap before it, if there is one, comes first.
+/// A page of the inbox of `reader`: its events, and a gap wherever some are gone.
 #[must_use]
 pub fn events(page: &Page, reader: UserId) -> Vec<Event> {
-    let gap = page.gap.as_ref().map(|gap| Event {
+    let items = page.items().map(|item| match item {
+        Item::Gap(lost) => gap(lost),
+        Item::Event(seq, event) => one(event, seq, reader),
+    });
+    items.collect()
+}
+
+fn gap(gap: &Gap) -> Event {
+    Event {
         seq: gap.to.0,
         kind: "gap",
         timestamp: None,
@@ -141,12 +150,7 @@ pub fn events(page: &Page, reader: UserId) -> Vec<Event> {
             rooms: gap.rooms.iter().map(lost).collect(),
             rooms_omitted: gap.rooms_omitted,
         },
-    });
-    let seqs = (page.first.0..).map(Seq);
-    let kept = page.events.iter().zip(seqs);
-    gap.into_iter()
-        .chain(kept.map(|(event, seq)| one(event, seq, reader)))
-        .collect()
+    }
 }
 
 fn lost(range: &LostRange) -> Lost {
@@ -258,7 +262,7 @@ pub fn notices(all: &[(RoomId, chat_core::Notice)]) -> Vec<Notice> {
 mod tests {
     use std::sync::Arc;
 
-    use chat_core::{Epoch, Event as CoreEvent, Gap, RoomSeq, Time, Who};
+    use chat_core::{Epoch, Event as CoreEvent, RoomSeq, Time, Who};
     use serde_json::json;
 
     use super::*;
@@ -303,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gap_comes_first_and_says_what_is_gone() {
+    fn a_gap_stands_in_its_place_and_says_what_is_gone() {
         let quiet = LostRange {
             room: RoomId(3),
             from: RoomSeq(1),
@@ -315,8 +319,14 @@ mod tests {
             stick_changed: false,
             ended: None,
         };
+        let left = Arc::new(CoreEvent {
+            room: RoomId(4),
+            room_seq: RoomSeq(8),
+            at: Time(0),
+            body: Body::Left(who(2, "Ben")),
+        });
         let page = Page {
-            gap: Some(Gap {
+            gaps: vec![Gap {
                 from: Seq(4),
                 to: Seq(6),
                 rooms: vec![
@@ -333,14 +343,16 @@ mod tests {
                     },
                 ],
                 rooms_omitted: true,
-            }),
-            first: Seq(7),
-            events: Vec::new(),
-            cursor: Seq(6),
+            }],
+            events: [3, 7].map(|seq| (Seq(seq), Arc::clone(&left))).into(),
+            cursor: Seq(7),
             unread: 0,
         };
-        let shown = serde_json::to_value(events(&page, UserId(1))).unwrap();
-        let expected = json!([{
+        let shown = events(&page, UserId(1));
+        let places: Vec<_> = shown.iter().map(|event| (event.seq, event.kind)).collect();
+        assert_eq!(places, [(3, "user.left"), (6, "gap"), (7, "user.left")]);
+        let shown = serde_json::to_value(&shown[1]).unwrap();
+        let expected = json!({
             "seq": 6, "type": "gap", "from_seq": 4, "to_seq": 6, "lost": 3,
             "rooms": [
                 { "room_id": "room_3", "from_room_seq": 1, "to_room_seq": 3, "messages": 2,
@@ -350,7 +362,7 @@ mod tests {
                   "members_changed": false, "stick_changed": false, "ended": "turn_limit" },
             ],
             "rooms_omitted": true
-        }]);
+        });
         assert_eq!(shown, expected);
     }
 }

@@ -45,7 +45,7 @@ pub enum Difference {
         skipped: bool,
         repeated: bool,
     },
-    /// The gap at the begin of a page.
+    /// The first gap of a page that is not the one that is owed.
     Gap {
         reader: User,
         owed: Option<Gap>,

@@ -241,8 +241,8 @@ pub enum Act {
 /// Events of one inbox that left the server at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Page<'a> {
-    /// The gap before the events, if some were gone.
-    pub gap: Option<Gap>,
+    /// What was gone before and between the events, in order.
+    pub gaps: Vec<Gap>,
     /// The events: place in the inbox, the server's timestamp, what the reader sees.
     pub events: Vec<(u64, Time, Saw<'a>)>,
     /// Where the reading ended.

@@ -7,7 +7,7 @@ mod border;
 #[cfg(test)]
 mod pretend;
 
-use chat_core::{Address, Hub, Node, Response, Seq, Span, Ticket, Time, TimerKind, UserId};
+use chat_core::{Address, Hub, Item, Node, Response, Seq, Span, Ticket, Time, TimerKind, UserId};
 
 use super::action::{Action, Ask};
 use super::client::{Client, Unanswered};
@@ -369,22 +369,19 @@ impl Tiny {
     /// Hands the events of a page to a client, one by one.
     fn deliver(&mut self, user: u8, page: &chat_core::Page, path: Path) {
         let place = usize::from(user);
-        if let Some(gap) = &page.gap {
-            let rooms = translate::lost_ranges(gap);
-            let (from, to) = (gap.from.0, gap.to.0);
-            let saw = Saw::Gap {
-                from,
-                to,
-                lost: to + 1 - from,
-                rooms: &rooms,
-            };
-            self.received(user, (to, self.now), &saw, path);
-        }
         let reader = UserId(self.clients[place].user.unwrap_or_default().0);
-        let Seq(first) = page.first;
-        for (seq, event) in (first..).zip(&page.events) {
-            let saw = translate::event(event, reader);
-            self.received(user, (seq, event.at), &saw, path);
+        for item in page.items() {
+            match item {
+                Item::Gap(gap) => {
+                    let rooms = translate::lost_ranges(gap);
+                    let saw = translate::gap(gap, &rooms);
+                    self.received(user, (gap.to.0, self.now), &saw, path);
+                }
+                Item::Event(seq, event) => {
+                    let saw = translate::event(event, reader);
+                    self.received(user, (seq.0, event.at), &saw, path);
+                }
+            }
         }
     }
 

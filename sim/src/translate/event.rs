@@ -121,6 +121,17 @@ fn reason(reason: CoreReason) -> EndReason {
     }
 }
 
+/// A gap as the reader sees it; `rooms` are its rooms.
+pub(crate) fn gap<'a>(gap: &Gap, rooms: &'a [LostRange]) -> Saw<'a> {
+    let (from, to) = (gap.from.0, gap.to.0);
+    Saw::Gap {
+        from,
+        to,
+        lost: to + 1 - from,
+        rooms,
+    }
+}
+
 /// A gap's rooms as the reader sees them.
 pub(crate) fn lost_ranges(gap: &Gap) -> Vec<LostRange> {
     gap.rooms.iter().map(lost_range).collect()

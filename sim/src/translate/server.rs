@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use chat_core::{
     Call, Caller, Command, Entry, Hub, Implied, Operate, Read, Reader, Reject, Reply, RoomId,
-    SecretHash, Seq, Ticket, UserId,
+    SecretHash, Ticket, UserId,
 };
 use sim_model::server::{self, Act, Ask, Handle};
 
@@ -252,17 +252,17 @@ pub(crate) fn outcome(outcome: &Result<Reply, Reject>) -> Outcome {
 
 /// A page of an inbox as its reader sees it.
 pub(crate) fn page(page: &chat_core::Page, reader: UserId) -> server::Page<'_> {
-    let Seq(first) = page.first;
-    let places = (first..).zip(&page.events);
+    let gap = |gap: &chat_core::Gap| server::Gap {
+        from: gap.from.0,
+        to: gap.to.0,
+        rooms: lost_ranges(gap),
+        rooms_omitted: gap.rooms_omitted,
+    };
+    let events = page.events.iter();
     server::Page {
-        gap: page.gap.as_ref().map(|gap| server::Gap {
-            from: gap.from.0,
-            to: gap.to.0,
-            rooms: lost_ranges(gap),
-            rooms_omitted: gap.rooms_omitted,
-        }),
-        events: places
-            .map(|(seq, sent)| (seq, sent.at, event(sent, reader)))
+        gaps: page.gaps.iter().map(gap).collect(),
+        events: events
+            .map(|(seq, sent)| (seq.0, sent.at, event(sent, reader)))
             .collect(),
         cursor: page.cursor.0,
         more: page.unread > 0,

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use chat_core::{Page, Response, Seq, Span, Time, UserId, mix};
+use chat_core::{Item, Page, Response, Span, Time, UserId, mix};
 
 use super::World;
 use super::agenda::Event;
@@ -12,7 +12,7 @@ use super::streams::CUT_NOTICED;
 use crate::draw::Draw;
 use crate::history::{Observer as _, Path, Wire};
 use crate::plan::{Delivery, Net};
-use crate::protocol::{Agent, Answer, CallId, Saw};
+use crate::protocol::{Agent, Answer, CallId};
 use crate::sometimes::Point;
 use crate::translate;
 use crate::user::{Action, VirtualUser};
@@ -359,27 +359,23 @@ impl World<'_, '_> {
     pub(super) fn deliver(&mut self, agent: u32, page: &Page, path: Path) {
         let now = self.now();
         let client = &mut self.clients[agent as usize];
-        if let Some(gap) = &page.gap {
-            let rooms = translate::lost_ranges(gap);
-            let (from, to) = (gap.from.0, gap.to.0);
-            let saw = Saw::Gap {
-                from,
-                to,
-                lost: to + 1 - from,
-                rooms: &rooms,
+        let reader = UserId(client.user.identity().map_or(0, |user| user.0));
+        for item in page.items() {
+            let rooms;
+            let (seq, sent_at, saw) = match item {
+                Item::Gap(gap) => {
+                    rooms = translate::lost_ranges(gap);
+                    (gap.to, now, translate::gap(gap, &rooms))
+                }
+                Item::Event(seq, event) => {
+                    let word = (seq.0 << 40) ^ event.room_seq.0 ^ event.at.0;
+                    self.hash = mix(self.hash, word);
+                    (seq, event.at, translate::event(event, reader))
+                }
             };
             client
                 .user
-                .handle_event(now, to, now, &saw, path, &mut self.watch);
-        }
-        let reader = UserId(client.user.identity().map_or(0, |user| user.0));
-        let Seq(first) = page.first;
-        for (seq, event) in (first..).zip(&page.events) {
-            self.hash = mix(self.hash, (seq << 40) ^ event.room_seq.0 ^ event.at.0);
-            let saw = translate::event(event, reader);
-            client
-                .user
-                .handle_event(now, seq, event.at, &saw, path, &mut self.watch);
+                .handle_event(now, seq.0, sent_at, &saw, path, &mut self.watch);
         }
     }
 

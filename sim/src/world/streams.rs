@@ -183,7 +183,7 @@ impl World<'_, '_> {
             let Some(page) = node.read_stream(slot.ticket(), PUSH_MAX) else {
                 return;
             };
-            if page.events.is_empty() && page.gap.is_none() {
+            if page.is_empty() {
                 return;
             }
             let more = page.unread > 0;
@@ -202,7 +202,7 @@ impl World<'_, '_> {
             self.watch.observe_wire(&Wire::Pushed {
                 at: now,
                 agent: Agent(agent),
-                first_seq: page.first.0,
+                first_seq: page.first().0,
                 events: u32::try_from(page.events.len()).unwrap_or(u32::MAX),
                 fate,
             });

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use chat_core::{Body, Event, NoticeKind, Page, RoomId, Span, Time, UserId, Who};
+use chat_core::{Body, Event, Item, NoticeKind, Page, RoomId, Span, Time, UserId, Who};
 use serde::Serialize;
 
 use super::Known;
@@ -89,16 +89,18 @@ impl Older {
     }
 
     fn page(&mut self, page: &Page) -> Vec<Line> {
-        let gap = page.gap.as_ref().map(|gap| {
-            let lost = gap.to.0 + 1 - gap.from.0;
-            let first = page.events.first();
-            server(
-                format!("{lost} events came while you were not reading, and are gone"),
-                first.map_or(Time(0), |event| event.at),
-            )
+        let lines = page.items().filter_map(|item| match item {
+            Item::Gap(gap) => {
+                let lost = gap.to.0 + 1 - gap.from.0;
+                let next = page.events.iter().find(|(seq, _)| *seq > gap.to);
+                Some(server(
+                    format!("{lost} events came while you were not reading, and are gone"),
+                    next.map_or(Time(0), |(_, event)| event.at),
+                ))
+            }
+            Item::Event(_, event) => self.line(event),
         });
-        let lines = page.events.iter().filter_map(|event| self.line(event));
-        gap.into_iter().chain(lines).collect()
+        lines.collect()
     }
 
     fn line(&mut self, event: &Event) -> Option<Line> {

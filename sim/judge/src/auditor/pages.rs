@@ -200,9 +200,12 @@ fn differs(
     owed: &Page<'_>,
     seen: &Page<'_>,
 ) -> Difference {
-    if owed.gap != seen.gap {
-        let (owed, seen) = (owed.gap.clone(), seen.gap.clone());
-        return Difference::Gap { reader, owed, seen };
+    for index in 0..owed.gaps.len().max(seen.gaps.len()) {
+        let (owed, seen) = (owed.gaps.get(index), seen.gaps.get(index));
+        if owed != seen {
+            let (owed, seen) = (owed.cloned(), seen.cloned());
+            return Difference::Gap { reader, owed, seen };
+        }
     }
     let start = |page: &Page<'_>| page.events.first().map_or(page.cursor, |event| event.0 - 1);
     let (owed_start, seen_start) = (start(owed), start(seen));
@@ -247,7 +250,7 @@ fn event_differs(inbox: &Inbox, reader: User, seq: u64, seen: Option<Event>) -> 
             .any(|event| alike(event, seen) && event.room_seq == seen.room_seq)
     });
     let repeated = seen.as_ref().is_some_and(|seen| {
-        let before = (1..seq).rev().map_while(|seq| inbox.event(seq));
+        let before = (1..seq).rev().filter_map(|seq| inbox.event(seq));
         before.into_iter().any(|event| alike(event, seen))
     });
     Difference::Event {

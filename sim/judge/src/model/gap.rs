@@ -1,5 +1,6 @@
 //! What a gap says of the events that are gone, room by room. // 12.4
 
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use sim_model::protocol::{
@@ -15,70 +16,115 @@ const MAX_ROOMS: usize = 256;
 /// One lost event, with its place in the inbox.
 type Lost = (u64, Arc<Event>);
 
-/// The gap from `from` on, for a reader whose inbox lost these events since it acknowledged.
-pub(super) fn of(lost: &[Lost], reader: User, from: u64) -> Gap {
-    let mut rooms: Vec<(Room, Vec<&Lost>)> = Vec::new();
-    let mut omitted = 0;
-    for one in lost {
-        let room = one.1.room;
-        if !rooms.iter().any(|(known, _)| *known == room) {
-            if rooms.len() >= MAX_ROOMS {
-                omitted = omitted.max(drop_oldest(&mut rooms));
+/// What an inbox lost, by room: L. // 12.6
+#[derive(Clone, Debug, Default)]
+pub(super) struct Losses {
+    /// In the order in which the first event of each was lost.
+    rooms: Vec<(Room, Vec<Lost>)>,
+    /// The last place of a room that L no longer has.
+    omitted: u64,
+}
+
+impl Losses {
+    pub(super) fn add(&mut self, seq: u64, event: Arc<Event>) {
+        let room = event.room;
+        if !self.rooms.iter().any(|(known, _)| *known == room) {
+            if self.rooms.len() >= MAX_ROOMS {
+                self.drop_oldest();
             }
-            rooms.push((room, Vec::new()));
+            self.rooms.push((room, Vec::new()));
         }
-        if let Some((_, events)) = rooms.iter_mut().find(|(known, _)| *known == room) {
-            events.push(one);
+        for (_, events) in self.rooms.iter_mut().filter(|one| one.0 == room) {
+            events.push((seq, Arc::clone(&event)));
         }
     }
-    let named = rooms.iter().filter(|(_, events)| last(events) >= from);
-    Gap {
-        from,
-        to: lost.last().map_or(0, |one| one.0),
-        rooms: named
-            .map(|(room, events)| range(*room, events, reader, from))
-            .collect(),
-        rooms_omitted: omitted >= from,
+
+    /// The room whose last event has the lowest place is no longer named.
+    fn drop_oldest(&mut self) {
+        let oldest = self.rooms.iter().map(|(_, events)| last(events)).min();
+        self.rooms
+            .retain(|(_, events)| Some(last(events)) != oldest);
+        self.omitted = self.omitted.max(oldest.unwrap_or(0));
+    }
+
+    /// The rooms whose last event is acknowledged go. // 12.3
+    pub(super) fn acknowledge(&mut self, known: u64) {
+        self.rooms.retain(|(_, events)| last(events) > known);
+        if self.omitted <= known {
+            self.omitted = 0;
+        }
+    }
+
+    /// The gap from `from` to `to` of this reader.
+    pub(super) fn gap(&self, reader: User, from: u64, to: u64) -> Gap {
+        let ranges = self.rooms.iter();
+        Gap {
+            from,
+            to,
+            rooms: ranges
+                .filter_map(|(room, events)| range(*room, events, reader, &(from..=to)))
+                .collect(),
+            rooms_omitted: self.omitted >= from,
+        }
     }
 }
 
-/// The room whose last event went first is no longer named: the place of that event.
-fn drop_oldest(rooms: &mut Vec<(Room, Vec<&Lost>)>) -> u64 {
-    let ages = rooms.iter().enumerate();
-    let Some((index, place)) = ages
-        .map(|(index, (_, events))| (index, last(events)))
-        .min_by_key(|(_, place)| *place)
-    else {
-        return 0;
-    };
-    rooms.remove(index);
-    place
-}
-
-fn last(events: &[&Lost]) -> u64 {
+fn last(events: &[Lost]) -> u64 {
     events.last().map_or(0, |one| one.0)
 }
 
-fn range(room: Room, events: &[&Lost], reader: User, from: u64) -> LostRange {
-    let in_gap = || events.iter().rev().filter(|one| one.0 >= from);
-    let newest = |room_seq: Option<&&Lost>| room_seq.map_or(0, |one| one.1.room_seq);
-    let messages = events
-        .iter()
-        .filter(|one| matches!(one.1.what, What::Message { .. }));
-    LostRange {
+/// What the gap says of a room that lost these events: of each kind, what came last, if that is in
+/// the gap. None if nothing of it is.
+fn range(
+    room: Room,
+    events: &[Lost],
+    reader: User,
+    gap: &RangeInclusive<u64>,
+) -> Option<LostRange> {
+    let newest = |one: Option<&Lost>| one.map_or(0, |one| one.1.room_seq);
+    let mut range = LostRange {
         room,
         from: newest(events.first()),
         to: newest(events.last()),
-        // No more messages than places.
-        messages: (messages.count() as u64).min(last(events) + 1 - from),
-        you: in_gap().find_map(|one| membership(&one.1.what, reader)),
-        members_changed: in_gap().any(|one| changes_others(&one.1.what, reader)),
-        stick: in_gap().find_map(|one| stick(&one.1.what, Some(reader))),
-        stick_changed: in_gap().any(|one| {
-            stick(&one.1.what, None).is_some() && stick(&one.1.what, Some(reader)).is_none()
-        }),
-        ended: in_gap().find_map(|one| end(&one.1.what)),
+        ..LostRange::default()
+    };
+    let is_message = |what: &What| matches!(what, What::Message { .. }).then_some(());
+    let mut is_named = gap.contains(&last(events));
+    if told(events, gap, is_message).is_some() {
+        range.messages = events
+            .iter()
+            .filter_map(|one| is_message(&one.1.what))
+            .count() as u64;
+        is_named = true;
     }
+    range.you = told(events, gap, |what| membership(what, reader));
+    range.members_changed = told(events, gap, |what| {
+        changes_others(what, reader).then_some(())
+    })
+    .is_some();
+    range.stick = told(events, gap, |what| stick(what, Some(reader)));
+    range.stick_changed = told(events, gap, |what| {
+        stick(what, None).filter(|_| stick(what, Some(reader)).is_none())
+    })
+    .is_some();
+    range.ended = told(events, gap, end);
+    is_named |= range.you.is_some() || range.stick.is_some() || range.ended.is_some();
+    is_named |= range.members_changed || range.stick_changed;
+    is_named.then_some(range)
+}
+
+/// What the last event of a kind says, if that event is in the gap.
+fn told<T>(
+    events: &[Lost],
+    gap: &RangeInclusive<u64>,
+    kind: impl Fn(&What) -> Option<T>,
+) -> Option<T> {
+    let mut of_kind = events
+        .iter()
+        .rev()
+        .filter_map(|one| Some((one.0, kind(&one.1.what)?)));
+    let (seq, said) = of_kind.next()?;
+    gap.contains(&seq).then_some(said)
 }
 
 /// The reader's own coming or going.

@@ -1,22 +1,23 @@
-//! The inbox: events under `seq`, what is gone from its front, and pages. // 12
+//! The inbox: events under `seq`, what is gone from it, and pages. // 12
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use sim_model::protocol::User;
+use sim_model::protocol::{Room, User};
 use sim_model::server::{Gap, Page};
 
-use super::{Event, gap};
+use super::Event;
+use super::gap::Losses;
 
 /// The events of one participant. // 12.1
 #[derive(Clone, Debug, Default)]
 pub struct Inbox {
-    /// How many events are gone from the front.
-    start: u64,
+    end: u64,
     delivered: u64,
-    kept: VecDeque<Arc<Event>>,
-    /// What the limit took from the front since the last acknowledgement.
-    lost: Vec<(u64, Arc<Event>)>,
+    /// In the order of their places.
+    kept: VecDeque<(u64, Arc<Event>)>,
+    /// What the limit took.
+    lost: Losses,
 }
 
 /// How much a page holds. // 12.4
@@ -31,14 +32,13 @@ pub struct Most {
 impl Inbox {
     /// The `seq` of the last event; 0 at first.
     #[must_use]
-    pub fn end(&self) -> u64 {
-        self.start + self.kept.len() as u64
+    pub const fn end(&self) -> u64 {
+        self.end
     }
 
-    /// How many events are gone from the front.
-    #[must_use]
-    pub const fn start(&self) -> u64 {
-        self.start
+    /// How many events are kept.
+    pub(super) fn len(&self) -> usize {
+        self.kept.len()
     }
 
     /// How far events were delivered, as far as the journal knows.
@@ -50,15 +50,21 @@ impl Inbox {
     /// The event of this `seq`, if it is kept.
     #[must_use]
     pub fn event(&self, seq: u64) -> Option<&Arc<Event>> {
-        let index = seq.checked_sub(self.start + 1)?;
-        self.kept.get(usize::try_from(index).ok()?)
+        let index = self.kept.binary_search_by_key(&seq, |one| one.0).ok()?;
+        self.kept.get(index).map(|(_, event)| event)
     }
 
-    /// How many events a page holds that begins with this one. // 12.4
-    fn count(&self, first: u64, most: Most) -> usize {
+    /// The events that are kept behind a place.
+    fn behind(&self, after: u64) -> impl ExactSizeIterator<Item = &(u64, Arc<Event>)> {
+        let first = self.kept.partition_point(|one| one.0 <= after);
+        self.kept.range(first..)
+    }
+
+    /// How many events a page holds. // 12.4
+    fn count(&self, after: u64, most: Most) -> usize {
         let (mut count, mut bytes) = (0, 0);
-        for seq in (first..=self.end()).take(most.events) {
-            bytes += self.event(seq).map_or(0, |event| event.text_bytes());
+        for (_, event) in self.behind(after).take(most.events) {
+            bytes += event.text_bytes();
             if count > 0 && bytes > most.bytes {
                 break;
             }
@@ -70,68 +76,83 @@ impl Inbox {
     /// The page behind `after`. // 12.4
     #[must_use]
     pub fn page(&self, reader: User, after: u64, most: Most) -> Page<'_> {
-        let gap = (after < self.start).then(|| Gap {
-            from: after + 1,
-            to: self.start,
-            ..gap::of(&self.lost, reader, after + 1)
-        });
-        let first = after.max(self.start) + 1;
-        let events: Vec<_> = (first..=self.end())
-            .take(self.count(first, most))
-            .filter_map(|seq| {
-                let event = self.event(seq)?;
-                Some((seq, event.at, event.seen_by(reader)))
-            })
-            .collect();
-        let cursor = events.last().map_or(first - 1, |(seq, ..)| *seq);
-        Page {
-            gap,
-            events,
-            cursor,
-            more: self.end() > cursor,
+        let mut page = Page {
+            gaps: Vec::new(),
+            events: Vec::new(),
+            cursor: after,
+            more: false,
+        };
+        let count = self.count(after, most);
+        for (seq, event) in self.behind(after).take(count) {
+            page.gaps.extend(self.gap(reader, page.cursor, *seq));
+            page.events.push((*seq, event.at, event.seen_by(reader)));
+            page.cursor = *seq;
         }
+        if count < most.events && count == self.behind(after).len() {
+            page.gaps
+                .extend(self.gap(reader, page.cursor, self.end + 1));
+            page.cursor = self.end;
+        }
+        page.more = self.end > page.cursor;
+        page
+    }
+
+    /// The gap between two places, if there is one between them. // 12.6
+    fn gap(&self, reader: User, before: u64, behind: u64) -> Option<Gap> {
+        let (from, to) = (before + 1, behind - 1);
+        (from <= to).then(|| self.lost.gap(reader, from, to))
     }
 
     /// Whether a page without a gap is the one behind `after`.
     #[must_use]
     pub fn is_page(&self, reader: User, after: u64, most: Most, page: &Page<'_>) -> bool {
-        let count = self.count(after + 1, most);
-        let owed = (after + 1..=self.end()).take(count);
+        let count = self.count(after, most);
+        let owed = (after + 1..=self.end).take(count);
+        let is_cut = count == most.events || count < self.behind(after).len();
         let mut pairs = owed.zip(&page.events);
-        after >= self.start
-            && page.gap.is_none()
+        page.gaps.is_empty()
             && page.events.len() == count
             && page.cursor == after + count as u64
-            && page.more == (self.end() > page.cursor)
+            && (is_cut || page.cursor == self.end)
+            && page.more == (self.end > page.cursor)
             && pairs.all(|(seq, seen)| {
                 let event = self.event(seq);
                 event.is_some_and(|event| (seq, event.at, event.seen_by(reader)) == *seen)
             })
     }
 
-    /// Appends an event; the oldest go until there is room. // 12.2
+    /// Appends an event; beyond the limit one goes, until it is kept. // 12.2
     pub(super) fn append(&mut self, event: Arc<Event>, limit: u32) {
-        while self.kept.len() >= limit as usize {
-            let Some(oldest) = self.kept.pop_front() else {
-                break;
-            };
-            self.start += 1;
-            self.lost.push((self.start, oldest));
+        self.end += 1;
+        self.kept.push_back((self.end, event));
+        while self.kept.len() > limit as usize {
+            let out = self.next_to_go();
+            if let Some((seq, event)) = self.kept.remove(out) {
+                self.lost.add(seq, event);
+            }
         }
-        self.kept.push_back(event);
+    }
+
+    /// The index of the event that goes: the oldest that was delivered, else the oldest of the
+    /// room with most events. // 12.2
+    fn next_to_go(&self) -> usize {
+        if self.kept.front().is_some_and(|one| one.0 <= self.delivered) {
+            return 0;
+        }
+        let mut sizes: BTreeMap<Room, usize> = BTreeMap::new();
+        for (_, event) in &self.kept {
+            *sizes.entry(event.room).or_default() += 1;
+        }
+        let most = sizes.values().max();
+        let is_of_largest = |one: &(u64, Arc<Event>)| sizes.get(&one.1.room) == most;
+        self.kept.iter().position(is_of_largest).unwrap_or(0)
     }
 
     /// The implied *read*. // 12.3
     pub(super) fn read(&mut self, acknowledged: u64, delivered: u64) {
-        let known = acknowledged.min(self.end());
-        if known >= self.start {
-            while self.start < known {
-                self.kept.pop_front();
-                self.start += 1;
-            }
-            self.lost.clear();
-            self.delivered = self.delivered.max(known);
-        }
-        self.delivered = self.delivered.max(delivered.min(self.end()));
+        let known = acknowledged.min(self.end);
+        self.kept.retain(|one| one.0 > known);
+        self.lost.acknowledge(known);
+        self.delivered = self.delivered.max(known).max(delivered.min(self.end));
     }
 }

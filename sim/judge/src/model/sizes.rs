@@ -31,6 +31,7 @@ impl Model {
             }
             "rooms" => self.rooms.len(),
             "queue" => self.line.len(),
+            "inbox" => each_person(|person| person.inbox.len()),
             "remembered_keys" => each_person(|person| person.keys.len()),
             "blocks" => each_person(|person| person.blocked.len()),
             "streams" => each_person(|person| person.presence.streams as usize),

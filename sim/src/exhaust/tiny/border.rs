@@ -118,7 +118,7 @@ impl Tiny {
             return;
         };
         while let Some(page) = self.node.read_stream(stream, PUSH_MAX)
-            && !(page.events.is_empty() && page.gap.is_none())
+            && !page.is_empty()
         {
             let reader = self.node.stream_user(stream).unwrap_or_default();
             let (at, ticket) = (self.now, judged(stream));

@@ -64,7 +64,7 @@ impl Tiny {
             at,
             ticket: judged(stream),
             page: &Page {
-                gap: None,
+                gaps: Vec::new(),
                 events: vec![(cursor, at, saw)],
                 cursor,
                 more: false,

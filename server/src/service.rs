@@ -383,6 +383,7 @@ impl Service {
             | Ask::Minting(..)
             | Ask::Command(_)
             | Ask::Block(_)
+            | Ask::Unblock(_)
             | Ask::Report(..) => Ok(()),
         }
     }

@@ -7,7 +7,7 @@ use chat_types::{Span, Time, config::Limit};
 use serde::{Deserialize, Serialize};
 
 use crate::draft::Draft;
-use crate::event::{EndReason, Event, Who};
+use crate::event::{Body, EndReason, Event, Who};
 use crate::id::{RoomId, RoomSeq, UserId};
 use crate::stick::Stick;
 
@@ -22,6 +22,8 @@ pub(crate) struct Room {
     /// Ordered by user. In an ended room: those who may still name it.
     members: Vec<Member>,
     last_seq: RoomSeq,
+    /// Whose claim of the stick the last event is, if it is one.
+    last_claimant: Option<UserId>,
     /// The last messages, for `history`.
     history: VecDeque<Arc<Event>>,
     /// The latest notice of each sender that may still be fresh.
@@ -82,15 +84,26 @@ impl Room {
             kind,
             members: Vec::new(),
             last_seq: RoomSeq(0),
+            last_claimant: None,
             history: VecDeque::new(),
             notices: Vec::new(),
         }
     }
 
-    /// The next place in the room's order.
-    pub(crate) fn advance(&mut self) -> RoomSeq {
+    /// The next place in the room's order, for an event with this body.
+    pub(crate) fn advance(&mut self, body: &Body) -> RoomSeq {
         self.last_seq = self.last_seq.next();
+        self.last_claimant = if let Body::StickClaimed { user, .. } = body {
+            Some(user.id)
+        } else {
+            None
+        };
         self.last_seq
+    }
+
+    /// Whose claim of the stick the last event is, if it is one.
+    pub(crate) const fn last_claimant(&self) -> Option<UserId> {
+        self.last_claimant
     }
 
     /// The place of the last event in the room's order.

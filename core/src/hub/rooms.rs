@@ -32,7 +32,7 @@ impl Hub {
         let room = rooms
             .get_mut(&room)
             .expect("the caller has looked the room up");
-        let room_seq = room.advance();
+        let room_seq = room.advance(&body);
         let event = Arc::new(Event {
             room: room.id,
             room_seq,

@@ -33,8 +33,11 @@ impl Hub {
             }
             Claim::Queued(place) => {
                 self.figures.count_move(StickMove::Queued);
-                let who = self.who(user);
-                self.post(room, Body::StickClaimed { user: who, place }, None);
+                // A claim that was withdrawn and is made again is news once.
+                if self.room(room).last_claimant() != Some(user) {
+                    let who = self.who(user);
+                    self.post(room, Body::StickClaimed { user: who, place }, None);
+                }
             }
             Claim::Unchanged(_) => {}
         }

@@ -212,6 +212,40 @@ fn reset_withdraws_a_claim_and_the_place_is_gone() {
 }
 
 #[test]
+fn a_claim_that_is_withdrawn_and_made_again_is_told_once() {
+    let told = |script: &str| {
+        let told = check(&format!(
+            "config stick=optional
+             0s ann login
+                ben login
+                ann talking_stick
+                {script}"
+        ));
+        let claims = told.lines().filter(|line| line.contains("stick.claimed"));
+        claims
+            .map(|line| line.trim().to_owned())
+            .collect::<Vec<_>>()
+    };
+    let again = "ben reset\n ben talking_stick\n".repeat(9);
+    let once = told(&format!("ben talking_stick\n {again}"));
+    assert_eq!(once, ["room_1/4 stick.claimed ben place 1 → ann#4 ben#3"]);
+    // Once something else happened in the room, the claim is news.
+    let twice = told(&format!(
+        "ben talking_stick\n {again} ann send 'yes?'\n {again}"
+    ));
+    assert_eq!(
+        twice[1..],
+        ["room_1/6 stick.claimed ben place 1 → ann#5 ben#5"]
+    );
+    // So it is when another claimed meanwhile, and to one that has come since.
+    let other =
+        told("cat login\n ben talking_stick\n cat talking_stick\n ben reset\n ben talking_stick");
+    assert_eq!(other.len(), 3);
+    let later = told("ben talking_stick\n cat login\n ben reset\n ben talking_stick");
+    assert_eq!(later.len(), 2);
+}
+
+#[test]
 fn a_refused_push_keeps_draft_and_stick() {
     assert_snapshot!(check("
         0s ann login

@@ -123,6 +123,34 @@ fn refused_registrations_count_and_calls_by_handle_do_not() {
 }
 
 #[test]
+fn typing_costs_as_much_as_a_message() {
+    let refused_after = |calls: &dyn Fn() -> Command| {
+        let mut shell = Shell::with_pair(Config {
+            rate_limit: RateLimit::Bucket(Bucket {
+                per_second: 2,
+                burst: 5,
+            }),
+            ..Config::default()
+        });
+        // The bucket is full again.
+        shell.now += Span::secs(10);
+        let calls: Vec<_> = (0..9)
+            .map(|_| shell.call(command("ann", calls())))
+            .collect();
+        shell.commit();
+        let codes = calls.map_codes(&shell);
+        codes.iter().filter(|code| code.is_none()).count()
+    };
+    let send = || Command::SendMessage {
+        room: None,
+        text: "hi".into(),
+        epoch: None,
+    };
+    assert_eq!(refused_after(&send), 5);
+    assert_eq!(refused_after(&|| Command::Typing { room: None }), 5);
+}
+
+#[test]
 fn unknown_handles_and_banned_addresses_stop_at_the_door() {
     let mut shell = Shell::with_pair(Config::default());
     let before = shell.journal.len();

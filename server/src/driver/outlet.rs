@@ -19,7 +19,7 @@ pub enum Delivery {
     Page {
         /// Whose inbox it is.
         user: UserId,
-        /// The events, with the gap before them if there is one.
+        /// The events, and a gap wherever some are gone.
         page: Page,
     },
     /// Something was said in passing.

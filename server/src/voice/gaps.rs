@@ -15,10 +15,10 @@ pub(super) fn told(seqs: (u64, u64), rooms: &[Lost], omitted: bool) -> String {
         to + 1 - from
     );
     if rooms.is_empty() && !omitted {
-        text.push_str(". You acknowledged them before.");
+        text.push_str(". What was in them is told in a later gap, or you acknowledged it.");
         return text;
     }
-    text.push_str(", unread:");
+    text.push(':');
     for lost in rooms.iter().take(MAX_ROOMS) {
         text.push_str("\n- ");
         text.push_str(&lost.room_id);
@@ -67,21 +67,31 @@ fn missed(lost: &Lost) -> Vec<String> {
     missed
 }
 
-/// The calls that make up for what was missed: of the first room in which any can.
-pub(super) fn remedy(rooms: &[Lost]) -> Option<String> {
-    rooms.iter().find_map(|lost| {
-        let is_out = matches!(lost.you, Some("left" | "kicked"));
-        if is_out || lost.ended.is_some() {
+/// The calls that make up for what all gaps of a page say: of the first room in which any can.
+pub(super) fn remedy(missed: &[&Lost]) -> Option<String> {
+    missed.iter().find_map(|first| {
+        let room = &first.room_id;
+        let any = |is_so: &dyn Fn(&Lost) -> bool| {
+            let mut of_room = missed.iter().filter(|lost| lost.room_id == *room);
+            of_room.any(|lost| is_so(lost))
+        };
+        let is_out = |lost: &Lost| matches!(lost.you, Some("left" | "kicked"));
+        if any(&is_out) || any(&|lost| lost.ended.is_some()) {
             return None;
         }
         let calls = [
-            ("history", lost.messages > 0),
-            ("list_users", lost.members_changed || lost.you.is_some()),
-            ("talking_stick", lost.stick.is_some() || lost.stick_changed),
+            ("history", any(&|lost| lost.messages > 0)),
+            (
+                "list_users",
+                any(&|lost| lost.members_changed || lost.you.is_some()),
+            ),
+            (
+                "talking_stick",
+                any(&|lost| lost.stick.is_some() || lost.stick_changed),
+            ),
         ];
         let calls: Vec<_> = calls.iter().filter(|(_, is_due)| *is_due).collect();
         let names: Vec<_> = calls.iter().map(|(name, _)| *name).collect();
-        let room = &lost.room_id;
         (!names.is_empty()).then(|| format!("{} {{\"room_id\": \"{room}\"}}", names.join(", ")))
     })
 }
@@ -134,7 +144,7 @@ mod tests {
             quiet(7),
         ];
         insta::assert_snapshot!(told((4, 22), &rooms, false), @"
-        [22] gap: 19 events (4 to 22) are gone from your inbox, unread:
+        [22] gap: 19 events (4 to 22) are gone from your inbox:
         - room_3: up to 7 messages; others came or went; your stick expired (epoch 4)
         - room_4: you left
         - room_5: up to 1 message; you joined; it is over (timeout)
@@ -145,9 +155,9 @@ mod tests {
 
     #[test]
     fn what_was_acknowledged_and_what_is_not_named_is_said() {
-        insta::assert_snapshot!(told((2, 3), &[], false), @"[3] gap: 2 events (2 to 3) are gone from your inbox. You acknowledged them before.");
+        insta::assert_snapshot!(told((2, 3), &[], false), @"[3] gap: 2 events (2 to 3) are gone from your inbox. What was in them is told in a later gap, or you acknowledged it.");
         insta::assert_snapshot!(told((2, 3), &[], true), @"
-        [3] gap: 2 events (2 to 3) are gone from your inbox, unread:
+        [3] gap: 2 events (2 to 3) are gone from your inbox:
         - and more rooms, which are no longer named
         ");
         let many: Vec<_> = (1..=10).map(quiet).collect();
@@ -174,9 +184,22 @@ mod tests {
             stick_changed: true,
             ..quiet(3)
         };
-        let calls = remedy(&[left.clone(), over.clone(), quiet(4), rest]);
+        let calls = remedy(&[&left, &over, &quiet(4), &rest]);
         let expected = "history, list_users, talking_stick {\"room_id\": \"room_3\"}";
         assert_eq!(calls.as_deref(), Some(expected));
-        assert_eq!(remedy(&[left, over, quiet(4)]), None);
+        assert_eq!(remedy(&[&left, &over, &quiet(4)]), None);
+        // What several gaps say of a room makes one call of each kind.
+        let said = Lost {
+            messages: 1,
+            ..quiet(2)
+        };
+        let came = Lost {
+            members_changed: true,
+            ..quiet(2)
+        };
+        let calls = remedy(&[&said, &quiet(1), &came]);
+        let expected = "history, list_users {\"room_id\": \"room_2\"}";
+        assert_eq!(calls.as_deref(), Some(expected));
+        assert_eq!(remedy(&[&said, &came, &over]), None);
     }
 }

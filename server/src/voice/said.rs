@@ -3,7 +3,7 @@
 use super::shown::one_line;
 use super::{Voice, gaps};
 use crate::service::HandleUse;
-use crate::wire::{Event, Member, Notice, PastMessage, Payload, Said, User};
+use crate::wire::{Event, Lost, Member, Notice, PastMessage, Payload, Said, User};
 
 impl Voice<'_> {
     /// What a result says; returns the call to make now.
@@ -202,7 +202,8 @@ impl Voice<'_> {
             });
         }
         let wait = if more { ", \"wait_seconds\": 0" } else { "" };
-        if let Some(calls) = events.iter().find_map(makes_up) {
+        let missed: Vec<_> = events.iter().flat_map(lost).collect();
+        if let Some(calls) = gaps::remedy(&missed) {
             return format!("{calls}, then check {{\"after\": {cursor}{wait}}}");
         }
         match events.iter().rev().find_map(wants_an_answer) {
@@ -308,10 +309,10 @@ fn wants_an_answer(event: &Event) -> Option<&str> {
         .flatten()
 }
 
-/// The calls that make up for a gap, if this event is one.
-fn makes_up(event: &Event) -> Option<String> {
+/// What is gone, by room, if this event is a gap.
+fn lost(event: &Event) -> &[Lost] {
     match &event.payload {
-        Payload::Gap { rooms, .. } => gaps::remedy(rooms),
+        Payload::Gap { rooms, .. } => rooms,
         Payload::Partner { .. }
         | Payload::Message { .. }
         | Payload::Reason { .. }
@@ -319,7 +320,7 @@ fn makes_up(event: &Event) -> Option<String> {
         | Payload::Claimed { .. }
         | Payload::Granted { .. }
         | Payload::Ended { .. }
-        | Payload::Moderated { .. } => None,
+        | Payload::Moderated { .. } => &[],
     }
 }
 

@@ -21,8 +21,8 @@ const LEFT_OUT: [&str; 8] = [
     "seed",
     "recent",
     "history",
-    "gone",
-    "events",
+    "end",
+    "kept",
     "delivered",
 ];
 

@@ -81,7 +81,9 @@ pub(super) fn components() -> Value {
 
 fn gap() -> Value {
     json!({
-        "description": "The event of type `gap`: these places of your inbox are gone.",
+        "description": "The event of type `gap`: these places of your inbox are gone. `rooms` \
+                        names a room where the last of something in it is gone: each loss is \
+                        told once, in the gap where it happened.",
         "type": "object",
         "required": ["seq", "type", "from_seq", "to_seq", "lost", "rooms", "rooms_omitted"],
         "properties": {
@@ -98,8 +100,10 @@ fn gap() -> Value {
 
 fn gap_room() -> Value {
     json!({
-        "description": "What a gap took of one room. `messages` is the most it can be; `you` and \
-                        `stick` are your own last change, absent if there was none.",
+        "description": "What is gone of one room. Both `room_seq` and `messages` count all that \
+                        is gone of it; `messages` is 0 unless the last of them is in this gap. \
+                        `you` and `stick` are your own last change, absent if that is not in \
+                        this gap.",
         "type": "object",
         "required": [
             "room_id", "from_room_seq", "to_room_seq", "messages", "members_changed",

@@ -18,6 +18,8 @@ pub struct RoomState {
     pub(super) kind: Kind,
     pub(super) members: BTreeMap<User, Member>,
     pub(super) last_seq: u64,
+    /// What the last event was.
+    pub(super) last: Option<What>,
     /// The last messages, oldest first.
     pub(super) history: VecDeque<Arc<Event>>,
     /// The latest notice of each sender.
@@ -53,6 +55,7 @@ impl RoomState {
             kind,
             members: BTreeMap::new(),
             last_seq: 0,
+            last: None,
             history: VecDeque::new(),
             notices: BTreeMap::new(),
         }
@@ -149,6 +152,7 @@ impl Model {
         let (rooms, people) = (&mut self.rooms, &mut self.people);
         let place = rooms.get_mut(room.0).expect("events are of live rooms");
         place.last_seq += 1; // 4.3 (1)
+        place.last = Some(what.clone());
         let event = Arc::new(Event {
             room,
             room_seq: place.last_seq,

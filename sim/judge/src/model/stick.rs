@@ -131,8 +131,14 @@ impl Model {
         stick.claims.push_back(user);
         let length = stick.claims.len();
         let place = u32::try_from(length).expect("a room has at most 65536 members");
-        let change = StickChange::Claimed { place };
-        self.post(room, What::Stick { user, change }, None);
+        let is_known = matches!(
+            self.place(room).last,
+            Some(What::Stick { user: claimant, change: StickChange::Claimed { .. } }) if claimant == user
+        );
+        if !is_known {
+            let change = StickChange::Claimed { place };
+            self.post(room, What::Stick { user, change }, None);
+        }
         length
     }
 

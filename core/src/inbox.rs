@@ -239,8 +239,9 @@ mod tests {
     }
 
     /// A page as text: gaps in brackets with the rooms that they name, and events.
-    fn page(inbox: &Inbox, after: u64, max: usize) -> String {
-        let page = inbox.page(Seq(after), max);
+    fn page(inbox: &Inbox, after: u64, events: usize) -> String {
+        let bytes = usize::MAX;
+        let page = inbox.page(Seq(after), Most { events, bytes });
         let items = page.items().map(|item| match item {
             Item::Gap(gap) => {
                 let rooms: Vec<_> = gap.rooms.iter().map(|lost| lost.room.0).collect();
@@ -284,7 +285,8 @@ mod tests {
         assert_eq!(page(&inbox, 5, 1), "[6-6 [2]] 7:2 | 7 +1");
         assert_eq!(page(&inbox, 6, 9), "7:2 8:2 | 8 +0");
         assert_eq!(page(&inbox, 8, 9), " | 8 +0");
-        assert!(inbox.page(Seq(8), 9).is_empty());
+        let (events, bytes) = (9, usize::MAX);
+        assert!(inbox.page(Seq(8), Most { events, bytes }).is_empty());
     }
 
     #[test]

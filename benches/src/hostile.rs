@@ -66,15 +66,20 @@ impl Attack {
     }
 }
 
-#[expect(clippy::print_stdout, reason = "this is where the program speaks")]
 pub(crate) async fn run(args: &Args) -> Outcome<()> {
     // With tokens of operators a wrong one is refused, and nobody else needs one.
     let tokens = std::env::temp_dir().join(format!("tokens-{}", std::process::id()));
     std::fs::write(&tokens, format!("operator {}\n", "0".repeat(64)))?;
     let path = tokens.to_str().ok_or("a name in UTF-8")?;
-    let server = Server::start_with(&["--operator-tokens", path]).await;
+    let shares = ["--limit", "max_per_address=200"];
+    let server = Server::start_with(&["--operator-tokens", path, shares[0], shares[1]]).await?;
+    let measured = measure_all(args, &server).await;
     std::fs::remove_file(&tokens)?;
-    let server = server?;
+    measured
+}
+
+#[expect(clippy::print_stdout, reason = "this is where the program speaks")]
+async fn measure_all(args: &Args, server: &Server) -> Outcome<()> {
     let mut others = Vec::new();
     for n in 0..args.others {
         others.push(Other::join(server.address, n).await?);

@@ -23,7 +23,7 @@ use crate::tools::of_toolsets;
 /// How long a server on the default address may take to say that it is there.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// The most bytes of a line, which is a message: as many as of a request's body over HTTP.
+/// The most bytes of a line, which is a message of this machine's own client.
 const MAX_LINE: usize = 1 << 20;
 
 /// How long calls may take that the client had sent before it left. Then those that still wait, for

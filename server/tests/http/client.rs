@@ -1,9 +1,13 @@
 //! A client of HTTP/1.1 that knows no more of it than the tests need.
 
+#[cfg(target_os = "linux")]
+use std::net::Ipv4Addr;
 use std::net::SocketAddr;
 
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
+#[cfg(target_os = "linux")]
+use tokio::net::TcpSocket;
 use tokio::net::TcpStream;
 
 use crate::world::within;
@@ -54,9 +58,21 @@ impl Answer {
 
 impl Client {
     pub(crate) async fn connect(address: SocketAddr) -> Self {
-        let stream = within(TcpStream::connect(address))
-            .await
-            .expect("it listens");
+        let stream = within(TcpStream::connect(address)).await;
+        Self::over(stream.expect("it listens"), address)
+    }
+
+    /// The same from this address of the machine.
+    #[cfg(target_os = "linux")]
+    pub(crate) async fn connect_from(from: Ipv4Addr, address: SocketAddr) -> Self {
+        let socket = TcpSocket::new_v4().expect("a socket");
+        let bound = socket.bind((from, 0).into());
+        bound.expect("an address of this machine");
+        let stream = within(socket.connect(address)).await;
+        Self::over(stream.expect("it listens"), address)
+    }
+
+    fn over(stream: TcpStream, address: SocketAddr) -> Self {
         stream.set_nodelay(true).expect("a socket");
         Self {
             stream: BufReader::new(stream),

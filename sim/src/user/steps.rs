@@ -6,7 +6,7 @@ use chat_core::{BreakKind, Span, Time};
 
 use crate::history::{Observer, Retry, What};
 use crate::plan::{Argument, Grant, Naming, Step, Text, Verb};
-use crate::protocol::{CallId, Op, ReadBy, Room};
+use crate::protocol::{CallId, Op, ReadBy, Room, User};
 
 use super::calls::{Call, Stage};
 use super::flow::Pace;
@@ -122,30 +122,14 @@ impl VirtualUser {
         o: &mut impl Observer,
     ) -> CallId {
         let secret = self.secret;
-        let who = match op {
-            Op::EnterQueue { .. } | Op::Login { .. } | Op::Break { .. } if self.user.is_none() => {
-                Credential::New { secret }
-            }
-            Op::EnterQueue { .. }
-            | Op::LeaveQueue
-            | Op::Login { .. }
-            | Op::Send { .. }
-            | Op::LeaveChat { .. }
-            | Op::TalkingStick { .. }
-            | Op::Append { .. }
-            | Op::Undo { .. }
-            | Op::Reset { .. }
-            | Op::Push { .. }
-            | Op::Typing { .. }
-            | Op::Block { .. }
-            | Op::Unblock { .. }
-            | Op::Report { .. }
-            | Op::Break { .. }
-            | Op::Mood
-            | Op::Unregister
-            | Op::History { .. }
-            | Op::ListUsers { .. }
-            | Op::Check { .. } => Credential::Handle { secret },
+        let may_register = matches!(
+            op,
+            Op::EnterQueue { .. } | Op::Login { .. } | Op::Break { .. }
+        );
+        let who = if may_register && self.user.is_none() {
+            Credential::New { secret }
+        } else {
+            Credential::Handle { secret }
         };
         let keyed =
             self.keys == Keys::Random && !op.is_read() && !self.leave_out.contains(&Argument::Key);
@@ -254,22 +238,23 @@ impl VirtualUser {
             }
             Verb::LeaveChat => Op::LeaveChat { room: self.room() },
             Verb::Typing => Op::Typing { room: self.room() },
-            Verb::Block => Op::Block {
-                user: self.rooms.somebody()?,
-            },
-            Verb::Unblock => Op::Unblock {
-                user: self.rooms.somebody()?,
-            },
-            Verb::Report { reason } => Op::Report {
-                user: self.rooms.somebody()?,
-                reason: reason.clone(),
-            },
+            Verb::Block => self.about(|user| Op::Block { user })?,
+            Verb::Unblock => self.about(|user| Op::Unblock { user })?,
+            Verb::Report { reason } => {
+                let reason = reason.clone();
+                self.about(|user| Op::Report { user, reason })?
+            }
             Verb::Break { kind, excuse } => Op::Break {
                 kind: kind.unwrap_or_else(|| self.any_break()),
                 excuse: excuse.clone(),
             },
             Verb::Mood => Op::Mood,
         })
+    }
+
+    /// A call about the last partner, or the user that spoke last.
+    fn about(&self, op: impl FnOnce(User) -> Op) -> Option<Op> {
+        self.rooms.somebody().map(op)
     }
 
     /// The name that a call gives: the one that its step writes, or the user's own.

@@ -1,0 +1,84 @@
+//! Scripts for blocks, and for acts of operators.
+
+use super::*;
+
+#[test]
+fn one_mute_keeps_one_name_and_an_unmute_lifts_it_under_any() {
+    let mut s = Script::new(|_| ());
+    let act = |s: &mut Script, act| s.entry(1, &Entry::Operate(act)).outcome.unwrap();
+    s.call(0, 'a', login("ann")).unwrap();
+    let (user, reason) = (User(1), text("noise"));
+    act(&mut s, Act::Mute { user, reason });
+    s.call(2, 'a', Op::Unregister).unwrap();
+    s.call(2, 'a', login("bob")).unwrap();
+    assert_eq!(s.refused(2, 'a', STICK), "muted", "by its handle");
+    s.call(2, 'b', login("ann")).unwrap();
+    assert_eq!(s.refused(2, 'b', STICK), "muted", "by its name");
+    s.call(3, 'b', Op::Unregister).unwrap();
+    act(&mut s, Act::Unmute { user: User(2) });
+    s.call(4, 'b', login("ann")).unwrap();
+    assert_eq!(s.refused(4, 'b', STICK), "");
+}
+
+#[test]
+fn a_muted_address_silences_those_of_it_until_it_is_lifted() {
+    let mut s = Script::new(|_| ());
+    let act = |s: &mut Script, act| s.entry(1, &Entry::Operate(act)).outcome.unwrap();
+    s.call(0, 'a', login("ann")).unwrap();
+    assert_eq!(s.refused(0, 'a', STICK), "");
+    let (address, reason) = (0, text("noise"));
+    act(&mut s, Act::BanAddress { address });
+    assert!(s.model.is_banned(address));
+    act(&mut s, Act::MuteAddress { address, reason });
+    assert!(!s.model.is_banned(address), "in place of the ban");
+    let kinds: Vec<_> = s.events(1, 2).iter().map(|event| event.2).collect();
+    assert_eq!(kinds, ["moderation.muted", "stick.released"]);
+    s.call(2, 'b', login("bob")).unwrap();
+    act(&mut s, Act::Unmute { user: User(1) });
+    assert_eq!(s.refused(2, 'a', STICK), "muted");
+    assert_eq!(s.refused(2, 'b', STICK), "muted");
+    act(&mut s, Act::UnbanAddress { address });
+    assert_eq!(s.refused(3, 'b', STICK), "");
+}
+
+#[test]
+fn a_block_hides_messages_both_ways_and_leaves_a_hole() {
+    let mut s = Script::new(|c| c.stick = chat_types::config::StickRule::Optional);
+    for (handle, name) in [('a', "ann"), ('b', "bob"), ('c', "cec")] {
+        s.call(0, handle, login(name)).unwrap();
+    }
+    s.call(1, 'a', say("before")).unwrap();
+    s.call(2, 'a', Op::Block { user: User(2) }).unwrap();
+    s.call(3, 'a', say("to cec")).unwrap();
+    s.call(4, 'b', say("to cec too")).unwrap();
+    s.call(5, 'c', say("to both")).unwrap();
+    let heard = |user| {
+        let messages = s.events(user, 0).into_iter();
+        messages
+            .filter(|(_, _, kind)| *kind == "message.received")
+            .map(|(_, room_seq, _)| room_seq)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(heard(1), [7]);
+    assert_eq!(heard(2), [4, 7]);
+    assert_eq!(heard(3), [4, 5, 6]);
+    let kept = |user| {
+        let (history, _) = s.model.history(Room(1), User(user), None, 50);
+        history
+            .iter()
+            .map(|event| event.room_seq)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(kept(1), [4, 5, 7]);
+    assert_eq!(kept(2), [6, 7]);
+    assert_eq!(kept(3), [4, 5, 6, 7]);
+    let unblock = |user| Op::Unblock { user };
+    assert_eq!(s.refused(6, 'a', unblock(User(1))), "invalid_arguments");
+    s.call(6, 'a', unblock(User(9))).unwrap();
+    s.call(6, 'a', unblock(User(2))).unwrap();
+    let (history, _) = s.model.history(Room(1), User(1), None, 50);
+    assert_eq!(history.len(), 4, "what only the block hid is shown");
+    s.call(7, 'b', say("again")).unwrap();
+    let end = s.model.inbox(User(1)).unwrap().end();
+    assert_eq!(s.events(1, end - 1), [(7, 8, "message.received")]);
+}

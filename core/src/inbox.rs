@@ -91,9 +91,18 @@ impl Inbox {
     /// Appends an event to the inbox of `reader`. Beyond the limit one goes: the oldest that was
     /// delivered, else the oldest of the room that has most, so that no room pushes out another's
     /// while that one has no more than its share.
+    #[inline]
     pub(crate) fn push(&mut self, event: Arc<Event>, limit: usize, reader: UserId) {
         self.end = self.end.next();
         self.kept.push(self.end, event);
+        if self.kept.slots() > limit {
+            self.overflow(limit, reader);
+        }
+    }
+
+    /// Apart from `push`, which nearly always ends without it.
+    #[inline(never)]
+    fn overflow(&mut self, limit: usize, reader: UserId) {
         while self.kept.len() > limit {
             let first = self.kept.first();
             let gone = if first.is_some_and(|first| first <= self.delivered) {
@@ -117,10 +126,7 @@ impl Inbox {
     /// Everything up to `after` was received: it goes. A place beyond the end is taken as the end.
     pub(crate) fn acknowledge(&mut self, after: Seq) {
         let after = after.min(self.end);
-        while self.kept.first().is_some_and(|first| first <= after) {
-            self.kept.pop_first();
-        }
-        self.kept.shrink();
+        self.kept.drop_up_to(after);
         self.lost.acknowledge(after);
         self.delivered = self.delivered.max(after);
     }

@@ -25,6 +25,11 @@ pub(crate) struct Kept {
 type Slot = (Seq, Option<Arc<Event>>);
 
 impl Kept {
+    /// How many slots there are: no fewer than events.
+    pub(crate) fn slots(&self) -> usize {
+        self.slots.len()
+    }
+
     pub(crate) fn len(&self) -> usize {
         let empty = self.shares.as_ref().map_or(0, |shares| shares.empty_slots);
         self.slots.len() - empty
@@ -36,11 +41,27 @@ impl Kept {
     }
 
     /// Appends an event. Its place is behind all others.
+    #[inline]
     pub(crate) fn push(&mut self, seq: Seq, event: Arc<Event>) {
         if let Some(shares) = &mut self.shares {
             shares.add(event.room, seq);
         }
         self.slots.push_back((seq, Some(event)));
+    }
+
+    /// Drops the events up to `after`.
+    pub(crate) fn drop_up_to(&mut self, after: Seq) {
+        while self.first().is_some_and(|first| first <= after) {
+            if self.shares.is_some() {
+                self.pop_first();
+            } else {
+                self.slots.pop_front();
+            }
+        }
+        // An inbox that once overflowed gives its memory back when it is read.
+        if self.slots.is_empty() && self.slots.capacity() > 16 {
+            self.slots.shrink_to(8);
+        }
     }
 
     /// Takes the oldest event.
@@ -103,14 +124,6 @@ impl Kept {
         self.slots
             .iter_mut()
             .filter_map(|(_, event)| event.as_mut())
-    }
-
-    /// Gives memory back that nothing needs.
-    pub(crate) fn shrink(&mut self) {
-        // An inbox that once overflowed gives its memory back when it is read.
-        if self.slots.is_empty() && self.slots.capacity() > 16 {
-            self.slots.shrink_to(8);
-        }
     }
 
     #[cfg(test)]
@@ -193,6 +206,7 @@ impl Shares {
         slots <= self.made_of / 2
     }
 
+    #[inline(never)]
     fn add(&mut self, room: RoomId, seq: Seq) {
         self.change(room, |places| places.push_back(seq));
     }

@@ -43,6 +43,9 @@ impl Lost {
     /// All up to `after` was acknowledged. A room of which a later event is lost stays as it is:
     /// what is lost of it is told at its last places, which are not acknowledged yet.
     pub(crate) fn acknowledge(&mut self, after: Seq) {
+        if self.rooms.is_empty() {
+            return;
+        }
         self.rooms.retain(|record| record.last > after);
         if self.omitted <= after {
             self.omitted = Seq(0);

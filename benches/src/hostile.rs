@@ -109,7 +109,7 @@ async fn measure_all(args: &Args, server: &Server) -> Outcome<()> {
     Ok(())
 }
 
-/// Somebody who sends.
+/// A client that sends messages while the hostile one attacks.
 struct Other {
     connection: Connection,
     request: Vec<u8>,

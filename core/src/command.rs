@@ -116,7 +116,7 @@ pub enum Command {
     },
     /// Leave a room.
     LeaveChat {
-        /// Which.
+        /// The room that the caller leaves.
         room: Option<RoomId>,
     },
     /// Claim the stick, or ask for one's place in its line.
@@ -161,32 +161,32 @@ pub enum Command {
         /// Where.
         room: Option<RoomId>,
     },
-    /// Neither meet nor hear somebody again.
+    /// Neither meet nor hear a participant again.
     BlockUser {
-        /// Whom.
+        /// The participant to block.
         user: UserId,
     },
     /// Meet and hear a participant again that the caller has blocked.
     UnblockUser {
-        /// Whom.
+        /// The participant to unblock.
         user: UserId,
     },
-    /// Report somebody to the operators.
+    /// Report a participant to the operators.
     ReportUser {
-        /// Whom.
+        /// The participant to report.
         user: UserId,
-        /// Why; at most 500 characters.
+        /// The reason; at most 500 characters.
         reason: Arc<str>,
     },
-    /// Take a break. Registers whoever has no handle, in no room.
+    /// Take a break. A caller without a handle is registered, in no room.
     TakeBreak {
-        /// Which.
+        /// The kind of break.
         kind: BreakKind,
         /// What to say of it in place of the server's own words: one line, of `max_excuse`
         /// characters at most.
         excuse: Option<Arc<str>>,
     },
-    /// Just be here. Registers whoever has no handle, in no room.
+    /// Just be here. A caller without a handle is registered, in no room.
     Arrive,
     /// Leave everything, and be forgotten.
     Unregister,
@@ -206,64 +206,64 @@ pub struct EnterQueue {
 /// What operators do.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Operate {
-    /// Somebody may not speak until unmuted.
+    /// A participant may not speak until it is unmuted.
     Mute {
-        /// Who.
+        /// The participant.
         user: UserId,
-        /// Why; told to their rooms.
+        /// The reason, which the participant's rooms receive.
         reason: Arc<str>,
     },
-    /// May speak again.
+    /// A muted participant may speak again.
     Unmute {
-        /// Who.
+        /// The participant.
         user: UserId,
     },
-    /// Somebody is put out of a room.
+    /// A participant is removed from a room.
     Kick {
-        /// Who.
+        /// The participant.
         user: UserId,
-        /// Out of which room.
+        /// The room that it is removed from.
         room: RoomId,
-        /// Why; told to the room.
+        /// The reason, which the room receives.
         reason: Arc<str>,
     },
     /// A room ends.
     Close {
-        /// Which.
+        /// The room to close.
         room: RoomId,
-        /// Why; told to the room.
+        /// The reason, which the room receives.
         reason: Arc<str>,
     },
-    /// Somebody is put out of the server, and the name may not come back.
+    /// A participant is forgotten, and neither its handle nor its name may be registered again.
     BanUser {
-        /// Who.
+        /// The participant.
         user: UserId,
-        /// Why.
+        /// The reason.
         reason: Arc<str>,
     },
     /// The participants registered from this address may not speak, now and later, until it is
     /// unbanned.
     MuteAddress {
-        /// Which.
+        /// The hash of the address.
         address: Address,
-        /// Why; told to their rooms.
+        /// The reason, which the rooms of these participants receive.
         reason: Arc<str>,
     },
     /// Nothing from this address is admitted any more.
     BanAddress {
-        /// Which.
+        /// The hash of the address.
         address: Address,
-        /// Why.
+        /// The reason.
         reason: Arc<str>,
     },
-    /// The ban is lifted.
+    /// A name is neither muted nor banned any more.
     Unban {
-        /// The banned name, in any spelling.
+        /// The name, in any spelling.
         name: Arc<str>,
     },
     /// The address is neither muted nor banned any more.
     UnbanAddress {
-        /// Which.
+        /// The hash of the address.
         address: Address,
     },
 }

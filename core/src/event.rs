@@ -267,9 +267,9 @@ pub struct Gap {
 
 /// What a gap says of one room.
 ///
-/// An inbox keeps one record of what it lost of a room, and not the events. Each part of the record
-/// is told in the gap where its last event was. `from`, `to` and `messages` are of all that was
-/// lost of the room, and not of this gap alone.
+/// An inbox keeps one record for each room with dropped events, and drops the events themselves. A gap
+/// shows a part of the record if the last event of that part was dropped within the gap. `from`, `to`
+/// and `messages` cover all dropped events of the room, not those within this gap alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LostRange {
     /// The room.

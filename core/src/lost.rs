@@ -1,8 +1,8 @@
 //! What an inbox remembers of events that it dropped: one record of bounded size for each room.
 //!
-//! Of a room the oldest goes first, so that all that is lost of it lies before all that is kept. A
-//! record keeps the inbox place of the last event of each kind. The gap with this place tells of
-//! it: before what is kept of the room, and not to a reading that begins behind it.
+//! An inbox drops the oldest event of a room first, so that all dropped events of a room lie before
+//! all kept ones. A record keeps the inbox place of the last event of each kind. Only the gap that
+//! contains this place shows that event.
 
 use std::ops::RangeInclusive;
 
@@ -40,8 +40,8 @@ struct Record {
 }
 
 impl Lost {
-    /// All up to `after` was acknowledged. A room of which a later event is lost stays as it is:
-    /// what is lost of it is told at its last places, which are not acknowledged yet.
+    /// The reader acknowledged all places up to `after`. A room with a later dropped event keeps its
+    /// record: a gap behind `after` still shows it.
     pub(crate) fn acknowledge(&mut self, after: Seq) {
         if self.rooms.is_empty() {
             return;
@@ -355,7 +355,7 @@ mod tests {
             ..told
         };
         assert_eq!(within(4, 4), Some(members_changed));
-        // That there was more of the room is told at its end.
+        // The gap with the room's last dropped event shows the room.
         assert_eq!(within(5, 7), Some(told));
         assert_eq!(within(6, 7), None);
     }

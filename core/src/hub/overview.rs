@@ -59,7 +59,7 @@ pub enum Muted {
 /// A named room as seen from outside.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RoomView {
-    /// Which.
+    /// The room.
     pub id: RoomId,
     /// Its name.
     pub name: Arc<str>,

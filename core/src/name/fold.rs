@@ -90,8 +90,8 @@ fn folded(text: &str, case: Case) -> String {
     fold_any(text, case)
 }
 
-/// The same of ASCII, which most names are, at a twentieth of the cost: none of it decomposes or
-/// combines, so that each character folds by itself.
+/// Folds an ASCII text as `fold_any` does, at a twentieth of the cost: no ASCII character decomposes
+/// or combines, so each folds by itself.
 fn fold_ascii(text: &str, case: Case) -> String {
     let length = text.bytes().map(|byte| match byte {
         b'"' | b'm' | b'M' => 2,

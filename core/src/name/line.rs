@@ -15,7 +15,7 @@ pub(crate) fn is_line(text: &str, limit: usize) -> bool {
         && !text.contains("  ")
 }
 
-/// The same of ASCII, which most lines are.
+/// Whether an ASCII text is such a line. Most lines are ASCII, where each visible byte is a character.
 fn is_ascii_line(text: &[u8], limit: usize) -> bool {
     (1..=limit).contains(&text.len())
         && text.iter().all(|byte| matches!(byte, b' '..=b'~'))

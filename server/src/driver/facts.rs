@@ -34,9 +34,9 @@ pub struct Me {
 /// A room as its members call it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RoomLabel {
-    /// Which.
+    /// The room.
     pub id: RoomId,
-    /// What kind.
+    /// Its kind.
     pub kind: RoomKind,
 }
 

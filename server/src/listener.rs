@@ -5,7 +5,7 @@
 //! that is too slow is cut off; what it missed is in its inbox.
 
 mod pace;
-mod unread;
+mod waits;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -29,7 +29,6 @@ use crate::service::Service;
 use crate::wire::Refusal;
 
 use pace::Paced;
-use unread::Unread;
 
 pub use pace::Pace;
 
@@ -174,7 +173,7 @@ async fn connection(
     limits: Limits,
     stop: CancellationToken,
 ) {
-    let (stream, unread) = Unread::watch(Paced::new(stream, limits.pace));
+    let (stream, waits) = Paced::new(stream, limits.pace);
     let service = hyper::service::service_fn(move |mut request: hyper::Request<Incoming>| {
         request.extensions_mut().insert(ConnectInfo(peer));
         app.clone().oneshot(request)
@@ -191,7 +190,7 @@ async fn connection(
             connection.as_mut().graceful_shutdown();
             tokio::select! {
                 ended = connection => ended,
-                () = unread.for_long() => {
+                () = waits.for_long() => {
                     tracing::debug!("a connection whose peer takes nothing is cut");
                     return;
                 }

@@ -6,11 +6,14 @@
 
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep_until};
+
+use super::waits::Waits;
 
 /// How fast a peer has to take what waits for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +38,7 @@ pub(super) struct Paced<S> {
     pace: Pace,
     /// While bytes wait for the peer.
     window: Option<Window>,
+    waits: Arc<Waits>,
 }
 
 #[derive(Debug)]
@@ -44,20 +48,25 @@ struct Window {
 }
 
 impl<S> Paced<S> {
-    pub(super) fn new(inner: S, pace: Pace) -> Self {
-        Self {
+    /// The connection, and the count of its writes that wait.
+    pub(super) fn new(inner: S, pace: Pace) -> (Self, Arc<Waits>) {
+        let waits = Arc::<Waits>::default();
+        let paced = Self {
             inner,
             pace,
             window: None,
-        }
+            waits: Arc::clone(&waits),
+        };
+        (paced, waits)
     }
 
-    /// What a write came to: it counts, or it waits for as long as the peer keeps pace.
+    /// Counts the bytes of a write, or lets it wait for as long as the peer keeps pace.
     fn wrote(
         &mut self,
         context: &mut Context<'_>,
         polled: Poll<io::Result<usize>>,
     ) -> Poll<io::Result<usize>> {
+        self.waits.wrote(&polled);
         match (&polled, &mut self.window) {
             (Poll::Ready(Ok(taken)), Some(window)) => window.taken += *taken as u128,
             (Poll::Pending, window) => {
@@ -138,13 +147,13 @@ mod tests {
         least_rate: 2,
     };
 
-    /// A peer that takes so many bytes every second, and what became of a write of a hundred.
+    /// Writes two hundred bytes to a peer that takes so many of them every second.
     async fn taken_by(
         mut peer: DuplexStream,
         server: DuplexStream,
         bytes: usize,
     ) -> io::Result<()> {
-        let mut server = Paced::new(server, PACE);
+        let (mut server, _) = Paced::new(server, PACE);
         let writing = tokio::spawn(async move {
             server.write_all(&[b'x'; 200]).await?;
             server.flush().await
@@ -172,7 +181,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_peer_to_whom_nothing_is_sent_has_all_the_time() {
         let (server, mut peer) = tokio::io::duplex(8);
-        let mut server = Paced::new(server, PACE);
+        let (mut server, _) = Paced::new(server, PACE);
         for _ in 0..3 {
             server.write_all(b"12345678").await.unwrap();
             server.flush().await.unwrap();

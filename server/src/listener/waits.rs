@@ -1,24 +1,12 @@
 //! Whether the peer of a connection takes what it is sent: a server that stops does not wait for one
 //! that takes nothing.
 
-use std::io;
-use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::task::{Context, Poll};
+use std::task::Poll;
 use std::time::Duration;
-
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 /// How long a peer may take nothing of what it is sent, once the server stops.
 const LONG: Duration = Duration::from_secs(1);
-
-/// A connection whose writes are watched.
-#[derive(Debug)]
-pub(super) struct Unread<S> {
-    inner: S,
-    waits: Arc<Waits>,
-}
 
 /// The count of writes that began to wait for the peer, doubled, and one more while one waits.
 #[derive(Debug, Default)]
@@ -42,7 +30,8 @@ impl Waits {
         }
     }
 
-    fn wrote<T>(&self, polled: &Poll<T>) {
+    /// Counts a write that was tried.
+    pub(super) fn wrote<T>(&self, polled: &Poll<T>) {
         let waits = self.current().is_some();
         if waits != polled.is_pending() {
             self.0.fetch_add(1, Ordering::Relaxed);
@@ -50,72 +39,21 @@ impl Waits {
     }
 }
 
-impl<S> Unread<S> {
-    /// Watches the writes of a connection.
-    pub(super) fn watch(inner: S) -> (Self, Arc<Waits>) {
-        let waits = Arc::<Waits>::default();
-        let watched = Self {
-            inner,
-            waits: Arc::clone(&waits),
-        };
-        (watched, waits)
-    }
-}
-
-impl<S: AsyncRead + Unpin> AsyncRead for Unread<S> {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        into: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.inner).poll_read(context, into)
-    }
-}
-
-impl<S: AsyncWrite + Unpin> AsyncWrite for Unread<S> {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        let polled = Pin::new(&mut self.inner).poll_write(context, bytes);
-        self.waits.wrote(&polled);
-        polled
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        let polled = Pin::new(&mut self.inner).poll_write_vectored(context, bytes);
-        self.waits.wrote(&polled);
-        polled
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.inner.is_write_vectored()
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.inner).poll_flush(context)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.inner).poll_shutdown(context)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
+    use super::super::pace::{Pace, Paced};
     use super::*;
 
     #[tokio::test(start_paused = true)]
     async fn only_a_peer_that_takes_nothing_of_what_waits_is_given_up() {
         let (server, mut peer) = tokio::io::duplex(4);
-        let (mut server, waits) = Unread::watch(server);
+        let pace = Pace {
+            window: LONG * 1_000,
+            least_rate: 0,
+        };
+        let (mut server, waits) = Paced::new(server, pace);
         server.write_all(b"1234").await.unwrap();
         assert_eq!(waits.current(), None);
         let given_up = tokio::time::timeout(LONG * 10, waits.for_long());

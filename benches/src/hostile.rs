@@ -8,10 +8,13 @@
 use std::future::Future;
 use std::net::SocketAddr;
 use std::pin::Pin;
+use std::sync::Arc;
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
 use serde_json::{Value, json};
+use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
@@ -31,7 +34,7 @@ pub(crate) struct Args {
     #[arg(long, default_value_t = 5)]
     seconds: u64,
     /// Connections on which the hostile client does the same
-    #[arg(long, default_value_t = 2)]
+    #[arg(long, default_value_t = 32)]
     connections: usize,
 }
 
@@ -88,14 +91,10 @@ async fn measure_all(args: &Args, server: &Server) -> Outcome<()> {
     for attack in Attack::ALL {
         let quiet;
         (quiet, others) = measure(args, others).await?;
-        let attackers: Vec<_> = (0..args.connections)
-            .map(|_| tokio::spawn(attacked(server.address, attack)))
-            .collect();
+        let attacker = Attacker::start(server.address, attack, args.connections)?;
         let hostile;
         (hostile, others) = measure(args, others).await?;
-        for attacker in &attackers {
-            attacker.abort();
-        }
+        attacker.stop()?;
         let p99 = |waits: &Histogram<u64>| waits.value_at_quantile(0.99) as f64 / 1_000.0;
         let (before, during) = (p99(&quiet), p99(&hostile));
         println!(
@@ -165,14 +164,48 @@ async fn measure(args: &Args, others: Vec<Other>) -> Outcome<(Histogram<u64>, Ve
     Ok((waits, others))
 }
 
+/// The hostile client. It has a thread of its own: what it does there delays nobody's measuring.
+struct Attacker {
+    /// Dropped to end it.
+    stop: oneshot::Sender<()>,
+    thread: JoinHandle<()>,
+}
+
+impl Attacker {
+    fn start(address: SocketAddr, attack: Attack, connections: usize) -> Outcome<Self> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?;
+        let (stop, stopped) = oneshot::channel();
+        let requests: Arc<[Vec<u8>]> = requests(attack).into();
+        let thread = std::thread::spawn(move || {
+            runtime.block_on(async {
+                let mut attacking = JoinSet::new();
+                for _ in 0..connections {
+                    attacking.spawn(attacked(address, attack, Arc::clone(&requests)));
+                }
+                // It never comes: the sender is dropped.
+                let _ = stopped.await;
+            });
+        });
+        Ok(Self { stop, thread })
+    }
+
+    fn stop(self) -> Outcome<()> {
+        drop(self.stop);
+        self.thread
+            .join()
+            .map_err(|_| "the hostile client panicked".into())
+    }
+}
+
 /// Attacks until it is stopped. A connection that is cut is opened again.
-async fn attacked(address: SocketAddr, attack: Attack) {
+async fn attacked(address: SocketAddr, attack: Attack, requests: Arc<[Vec<u8>]>) {
     loop {
-        let attacking: Pin<Box<dyn Future<Output = Outcome<()>> + Send>> = match attack {
-            Attack::Bodies => Box::pin(bodies(address)),
-            Attack::Sessions => Box::pin(sessions(address)),
-            Attack::SlowReaders => Box::pin(slow_readers(address)),
+        let attacking: Pin<Box<dyn Future<Output = Outcome<()>> + Send + '_>> = match attack {
+            Attack::SlowReaders => Box::pin(slow_reader(address, &requests)),
             Attack::WrongTokens => Box::pin(wrong_tokens(address)),
+            Attack::Bodies | Attack::Sessions => Box::pin(repeat(address, &requests)),
         };
         // What it came to is its own affair.
         let _ = attacking.await;
@@ -193,29 +226,34 @@ fn hello(experimental: &Value) -> Vec<u8> {
     request("POST /mcp", &[ACCEPT], &body)
 }
 
-async fn bodies(address: SocketAddr) -> Outcome<()> {
-    let list = vec![json!({ "": [] }); 480];
-    let largest = hello(&json!({ "x": list, "y": "x".repeat(110_000) }));
-    let larger = hello(&Value::Array(vec![json!([]); 300_000]));
-    let mut connection = Connection::open(address).await?;
-    loop {
-        connection.exchange(&largest).await?;
-        connection.exchange(&larger).await?;
+/// What a connection of the hostile client sends, over and over.
+fn requests(attack: Attack) -> Vec<Vec<u8>> {
+    match attack {
+        Attack::Bodies => {
+            let list = vec![json!({ "": [] }); 480];
+            let largest = hello(&json!({ "x": list, "y": "x".repeat(110_000) }));
+            let larger = hello(&Value::Array(vec![json!([]); 300_000]));
+            vec![largest, larger]
+        }
+        Attack::Sessions => vec![hello(&json!({}))],
+        Attack::SlowReaders => vec![request("GET /openapi.json", &[], &Value::Null).repeat(64)],
+        // Each token is another.
+        Attack::WrongTokens => Vec::new(),
     }
 }
 
-async fn sessions(address: SocketAddr) -> Outcome<()> {
-    let hello = hello(&json!({}));
+async fn repeat(address: SocketAddr, requests: &[Vec<u8>]) -> Outcome<()> {
     let mut connection = Connection::open(address).await?;
     loop {
-        connection.exchange(&hello).await?;
+        for request in requests {
+            connection.exchange(request).await?;
+        }
     }
 }
 
-async fn slow_readers(address: SocketAddr) -> Outcome<()> {
+async fn slow_reader(address: SocketAddr, requests: &[Vec<u8>]) -> Outcome<()> {
     let mut connection = Connection::open(address).await?;
-    let asked = request("GET /openapi.json", &[], &Value::Null).repeat(64);
-    connection.trickle(&asked).await
+    connection.trickle(&requests.concat()).await
 }
 
 async fn wrong_tokens(address: SocketAddr) -> Outcome<()> {

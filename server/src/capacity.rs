@@ -1,19 +1,21 @@
-//! What clients may use up, and for how long: the memory of the process, and a pool for each
-//! resource.
+//! What clients may use up, and for how long: the memory of the process, a pool for each resource,
+//! and a rate of what costs much time.
 //!
-//! One idea carries all of it. A pool has a size, and a share of it for one source, which is a
+//! One idea carries what is held. A pool has a size, and a share of it for one source, which is a
 //! bearer token or an address. [`Pool::take`] gives a [`Held`], and the amount goes back when the
 //! `Held` is dropped: it lies beside what it paid for, in the session, the stream, the connection
 //! or the request, and so cannot be given back too early. The process as a whole has a watermark,
-//! see [`Memory`].
+//! see [`Memory`]. What is used up once and not held, the time of the processor, has a [`Rate`].
 
 mod memory;
 mod pool;
+mod rate;
 
 use chat_core::Config;
 
 pub use memory::{Memory, MemoryLimit};
 pub use pool::{Full, Held, Pool, Resource, Share};
+pub use rate::{MAX_WAIT, Rate, TooFast};
 
 /// How much of each resource there is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,10 +82,20 @@ impl Limits {
     }
 }
 
+/// How many bytes a second one source may send of large requests. A session that is opened counts
+/// as [`OPENING`].
+const WORK_PER_SECOND: u64 = 4 << 20;
+
+/// How many of these at once.
+pub const WORK_BURST: u64 = 16 << 20;
+
+/// What a new session counts as, in bytes of requests: it takes the processor about as long.
+pub const OPENING: u64 = 16 * 1_024;
+
 /// Files that a server has open besides its connections, generously.
 const OTHER_FILES: u64 = 64;
 
-/// The pools, and the watermark of the process.
+/// The pools, the rate, and the watermark of the process.
 #[derive(Debug)]
 pub struct Capacity {
     /// The memory of the process.
@@ -98,6 +110,8 @@ pub struct Capacity {
     pub bodies: Pool,
     /// Bytes of answers that their readers have not taken.
     pub answers: Pool,
+    /// Large requests and new sessions, by the time that they take.
+    pub work: Rate,
 }
 
 impl Capacity {
@@ -111,6 +125,7 @@ impl Capacity {
             streams: Pool::new(Resource::Streams, limits.streams),
             bodies: Pool::new(Resource::RequestBytes, limits.bodies),
             answers: Pool::new(Resource::AnswerBytes, limits.answers),
+            work: Rate::new(WORK_PER_SECOND, WORK_BURST),
         }
     }
 

@@ -86,6 +86,8 @@ struct Used {
     resident_bytes: Gauge,
     memory_limit_bytes: Gauge,
     refused_for_memory: Counter,
+    waited: Counter,
+    refused_for_rate: Counter,
 }
 
 impl Used {
@@ -125,6 +127,16 @@ impl Used {
             "How often something was refused for want of memory",
             self.refused_for_memory.clone(),
         );
+        registry.register(
+            "large_requests_waited",
+            "How often a source sent large requests, or opened sessions, faster than it may, and waited",
+            self.waited.clone(),
+        );
+        registry.register(
+            "large_requests_refused",
+            "How often it would have had to wait too long",
+            self.refused_for_rate.clone(),
+        );
     }
 
     fn read(&self, capacity: &Capacity) {
@@ -149,6 +161,8 @@ impl Used {
         let limit = memory.limit().unwrap_or(0);
         self.memory_limit_bytes.set(whole(limit));
         raise(&self.refused_for_memory, memory.refused());
+        raise(&self.waited, capacity.work.waited());
+        raise(&self.refused_for_rate, capacity.work.refused());
     }
 }
 

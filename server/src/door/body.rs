@@ -4,6 +4,7 @@
 //! sent of their requests stays bounded: a small body costs its connection alone, what is beyond
 //! takes from a pool in which each source has a share. A body is scanned before it is parsed, and
 //! what its parsed form may take is paid for, too: until nothing of the request is there any more.
+//! What a source sends beyond small bodies has a rate, also where it is read to be thrown away.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -13,12 +14,12 @@ use std::time::Duration;
 use axum::body::{Body, Bytes, HttpBody};
 use axum::http::header::{CONTENT_LENGTH, EXPECT, HeaderMap};
 use chat_core::Address;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout, timeout_at};
 
 use super::held::Paid;
 use super::refused::Fault;
 use super::scan::cost;
-use crate::capacity::{Capacity, Held};
+use crate::capacity::{Capacity, Held, MAX_WAIT, TooFast};
 
 /// What a body, and what is parsed of it, may have without taking from the pool.
 pub(super) const SMALL: usize = 16 * 1_024;
@@ -57,57 +58,72 @@ impl Bodies {
         body: Body,
         source: Address,
     ) -> Result<Read, Fault> {
-        let mut held = self.capacity.bodies.nothing(source);
-        let body = self.whole(headers, body, &mut held).await?;
-        self.pay(&mut held, cost(&body)?)?;
+        let mut reading = Reading {
+            body,
+            source,
+            read: 0,
+            spent: 0,
+            patience: MAX_WAIT,
+            held: self.capacity.bodies.nothing(source),
+        };
+        let body = self.whole(headers, &mut reading).await?;
+        self.pay(&mut reading.held, cost(&body)?)?;
+        let held = reading.held;
         let paid = (held.amount() > 0).then(|| Paid::with(held));
         Ok((body, paid))
     }
 
-    async fn whole(
-        &self,
-        headers: &HeaderMap,
-        mut body: Body,
-        held: &mut Held,
-    ) -> Result<Bytes, Fault> {
-        if body.is_end_stream() {
+    async fn whole(&self, headers: &HeaderMap, reading: &mut Reading) -> Result<Bytes, Fault> {
+        if reading.body.is_end_stream() {
             return Ok(Bytes::new());
         }
         let too_large = Fault::BodyTooLarge { limit: self.limit };
         if declared(headers).is_some_and(|length| length > self.limit) {
             // One that asks first has not begun to send.
             if !headers.contains_key(EXPECT) {
-                self.discard(&mut body).await;
+                self.discard(reading).await;
             }
             return Err(too_large);
         }
-        let read = match timeout(self.within, self.collect(&mut body, held)).await {
-            Ok(read) => read,
-            Err(_) => Err(Fault::BodyTooSlow {
-                seconds: self.within.as_secs(),
-            }),
-        };
+        let read = self.collect(reading).await;
         if read.as_ref() == Err(&too_large) {
-            self.discard(&mut body).await;
+            self.discard(reading).await;
         }
         read
     }
 
-    async fn collect(&self, body: &mut Body, held: &mut Held) -> Result<Bytes, Fault> {
-        let Some(first) = next(body).await? else {
-            return Ok(Bytes::new());
+    async fn collect(&self, reading: &mut Reading) -> Result<Bytes, Fault> {
+        let mut ends = Instant::now() + self.within;
+        let too_slow = Fault::BodyTooSlow {
+            seconds: self.within.as_secs(),
         };
-        self.check(first.len())?;
-        if body.is_end_stream() {
-            return Ok(first);
-        }
-        let mut whole = Vec::from(first);
-        while let Some(more) = next(body).await? {
-            self.check(whole.len() + more.len())?;
-            self.pay(held, whole.len() + more.len())?;
+        let mut whole = Vec::new();
+        loop {
+            let next = timeout_at(ends, reading.next()).await;
+            let Some(more) = next.map_err(|_| too_slow.clone())?? else {
+                return Ok(whole.into());
+            };
+            let length = whole.len() + more.len();
+            if length > self.limit {
+                return Err(Fault::BodyTooLarge { limit: self.limit });
+            }
+            // What comes in one piece is not copied.
+            if whole.is_empty() && reading.body.is_end_stream() {
+                self.turn(reading, &mut ends).await?;
+                return Ok(more);
+            }
+            self.pay(&mut reading.held, length)?;
+            self.turn(reading, &mut ends).await?;
             whole.extend_from_slice(&more);
         }
-        Ok(whole.into())
+    }
+
+    /// Waits until the source may send what was read last. Its own time does not run on.
+    async fn turn(&self, reading: &mut Reading, ends: &mut Instant) -> Result<(), Fault> {
+        let before = reading.patience;
+        let turn = reading.spend(&self.capacity).await;
+        *ends += before - reading.patience;
+        turn.map_err(|too_fast| Fault::Full(too_fast.into()))
     }
 
     /// Pays for so many bytes. Nothing large is taken while memory is short.
@@ -119,27 +135,67 @@ impl Bodies {
         held.grow(beyond).map_err(|full| Fault::Full(full.into()))
     }
 
-    fn check(&self, length: usize) -> Result<(), Fault> {
-        if length > self.limit {
-            return Err(Fault::BodyTooLarge { limit: self.limit });
-        }
-        Ok(())
-    }
-
     /// Reads on and keeps nothing.
-    async fn discard(&self, body: &mut Body) {
+    async fn discard(&self, reading: &mut Reading) {
         let most = self.limit.saturating_mul(PATIENCE);
         let read_on = async {
-            let mut seen = 0;
-            while let Ok(Some(more)) = next(body).await {
-                seen += more.len();
-                if seen > most {
+            while let Ok(Some(_)) = reading.next().await {
+                if reading.read > most || reading.spend(&self.capacity).await.is_err() {
                     break;
                 }
             }
         };
-        // Whoever has not finished by then is cut off.
+        // A client that has not finished by then is cut off.
         let _ = timeout(PATIENCE_TIME, read_on).await;
+    }
+}
+
+/// A body that is being read.
+struct Reading {
+    body: Body,
+    source: Address,
+    /// How much was read of it.
+    read: usize,
+    /// How much of that was spent.
+    spent: usize,
+    /// How long its source may still wait for its turn.
+    patience: Duration,
+    held: Held,
+}
+
+impl Reading {
+    /// The body's next data; none at its end.
+    async fn next(&mut self) -> Result<Option<Bytes>, Fault> {
+        loop {
+            let frame = poll_fn(|cx| Pin::new(&mut self.body).poll_frame(cx)).await;
+            match frame {
+                None => return Ok(None),
+                Some(Err(_)) => return Err(Fault::BodyBroken),
+                Some(Ok(frame)) => {
+                    // Trailers say nothing here.
+                    if let Ok(data) = frame.into_data() {
+                        self.read += data.len();
+                        return Ok(Some(data));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Spends what was read and not spent yet, beyond what is small, when it is the source's turn.
+    async fn spend(&mut self, capacity: &Capacity) -> Result<(), TooFast> {
+        let beyond = self.read.saturating_sub(SMALL);
+        let more = beyond.saturating_sub(self.spent) as u64;
+        self.spent = beyond;
+        match more {
+            0 => Ok(()),
+            more => {
+                capacity
+                    .work
+                    .spend(self.source, more, &mut self.patience)
+                    .await
+            }
+        }
     }
 }
 
@@ -147,29 +203,12 @@ fn declared(headers: &HeaderMap) -> Option<usize> {
     headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
-/// The body's next data; none at its end.
-async fn next(body: &mut Body) -> Result<Option<Bytes>, Fault> {
-    loop {
-        let frame = poll_fn(|cx| Pin::new(&mut *body).poll_frame(cx)).await;
-        match frame {
-            None => return Ok(None),
-            Some(Err(_)) => return Err(Fault::BodyBroken),
-            Some(Ok(frame)) => {
-                // Trailers say nothing here.
-                if let Ok(data) = frame.into_data() {
-                    return Ok(Some(data));
-                }
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use futures_util::stream;
 
     use super::*;
-    use crate::capacity::{Limits, Share};
+    use crate::capacity::{Limits, Share, WORK_BURST};
 
     /// What a body without values takes besides its bytes.
     const VALUE: usize = 256;
@@ -262,5 +301,45 @@ mod tests {
         assert!(read(&bodies, chunks(1, 100), 1).await.is_ok());
         let full = read(&bodies, chunks(2, SMALL), 1).await;
         assert!(matches!(full, Err(Fault::Full(_))), "{full:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_a_source_sends_too_fast_waits_for_its_turn() {
+        let limit = 1 << 20;
+        let bodies = bodies(limit, PLENTY);
+        let work = &bodies.capacity.work;
+        let mut patience = MAX_WAIT;
+        work.spend(Address(1), WORK_BURST, &mut patience)
+            .await
+            .unwrap();
+        let began = Instant::now();
+        assert!(read(&bodies, chunks(2, SMALL / 2), 1).await.is_ok());
+        assert!(read(&bodies, chunks(8, limit / 8), 2).await.is_ok());
+        assert!(began.elapsed().is_zero(), "small ones and others' go on");
+        let at_rate = |bytes: usize| bytes as f64 / work.per_second() as f64;
+        let kept = SMALL + limit / 2;
+        assert!(read(&bodies, chunks(8, kept / 8), 1).await.is_ok());
+        let waited = began.elapsed().as_secs_f64();
+        assert!((waited - at_rate(kept - SMALL)).abs() < 0.01, "{waited}");
+        let began = Instant::now();
+        let thrown_away = SMALL + 3 * limit;
+        let too_large = read(&bodies, chunks(8, thrown_away / 8), 1).await;
+        assert_eq!(too_large.unwrap_err(), Fault::BodyTooLarge { limit });
+        let waited = began.elapsed().as_secs_f64();
+        assert!((waited - at_rate(3 * limit)).abs() < 0.01, "{waited}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_body_that_would_wait_too_long_is_refused() {
+        let bodies = bodies(1 << 20, PLENTY);
+        let mut long = MAX_WAIT * 3;
+        let bytes = WORK_BURST + 2 * MAX_WAIT.as_secs() * bodies.capacity.work.per_second();
+        tokio::select! {
+            biased;
+            _ = bodies.capacity.work.spend(Address(1), bytes, &mut long) => unreachable!("it waits"),
+            read = read(&bodies, chunks(2, SMALL), 1) => {
+                assert!(matches!(read, Err(Fault::Full(_))), "{read:?}");
+            }
+        }
     }
 }

@@ -34,7 +34,7 @@ use super::marks::Marks;
 use super::opening::Opening;
 use super::session::{Busy, Connection, Session};
 use super::{Caller, CallerOf, Options};
-use crate::capacity::Held;
+use crate::capacity::{Held, MAX_WAIT, OPENING};
 use crate::door::Paid;
 use crate::seat::Seat;
 use crate::service::Service;
@@ -121,8 +121,11 @@ impl Sessions {
     /// A place for a session of this source: a free one, or that of its session which was idle for
     /// longest.
     async fn place(&self, source: Address) -> Result<Held, Refusal> {
-        self.service.capacity().memory.check()?;
-        let full = match self.service.capacity().sessions.take(source, 1) {
+        let capacity = self.service.capacity();
+        capacity.memory.check()?;
+        let mut patience = MAX_WAIT;
+        capacity.work.spend(source, OPENING, &mut patience).await?;
+        let full = match capacity.sessions.take(source, 1) {
             Ok(place) => return Ok(place),
             Err(full) => full,
         };

@@ -1,0 +1,211 @@
+//! How fast one source may send requests that cost much: the rest of a request waits its turn.
+//!
+//! The generic cell rate algorithm (ITU-T I.371): what a source has spent is one instant, the one
+//! at which its burst is whole again. Spending moves it on; where it lies further ahead than a
+//! burst, the caller waits for the difference. A source that sends without end is slowed down to
+//! the rate, its connections stand still, and the machine is free for others.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use chat_core::Address;
+use tokio::time::Instant;
+
+use crate::wire::Refusal;
+
+/// How many sources are told apart. At the limit the one that has spent least is forgotten.
+const MAX_SOURCES: usize = 4_096;
+
+/// How long one request may wait for its turn, in all.
+pub const MAX_WAIT: Duration = Duration::from_secs(10);
+
+/// A rate for each source, in bytes.
+#[derive(Debug)]
+pub struct Rate {
+    per_second: u64,
+    burst: u64,
+    /// When the burst of a source is whole again.
+    whole_at: Mutex<BTreeMap<Address, Instant>>,
+    waited: AtomicU64,
+    refused: AtomicU64,
+}
+
+/// A source would have to wait for too long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "one address or token may send {per_second} bytes a second of large requests and new sessions, \
+     and yours sent more; try again later"
+)]
+pub struct TooFast {
+    per_second: u64,
+    /// When there is room for it.
+    pub retry_after: Duration,
+}
+
+impl From<TooFast> for Refusal {
+    fn from(too_fast: TooFast) -> Self {
+        let ms = u64::try_from(too_fast.retry_after.as_millis()).unwrap_or(u64::MAX);
+        Self::overloaded(too_fast.to_string(), ms.max(1))
+    }
+}
+
+impl Rate {
+    /// So many bytes a second, and so many at once.
+    #[must_use]
+    pub const fn new(per_second: u64, burst: u64) -> Self {
+        Self {
+            per_second,
+            burst,
+            whole_at: Mutex::new(BTreeMap::new()),
+            waited: AtomicU64::new(0),
+            refused: AtomicU64::new(0),
+        }
+    }
+
+    /// Bytes a second.
+    #[must_use]
+    pub const fn per_second(&self) -> u64 {
+        self.per_second
+    }
+
+    /// How many times a caller waited for its turn.
+    #[must_use]
+    pub fn waited(&self) -> u64 {
+        self.waited.load(Ordering::Relaxed)
+    }
+
+    /// How many times the wait would have been too long.
+    #[must_use]
+    pub fn refused(&self) -> u64 {
+        self.refused.load(Ordering::Relaxed)
+    }
+
+    /// Spends so many bytes, and waits until it is this source's turn. `patience` is how long the
+    /// request may still wait, and becomes less.
+    ///
+    /// # Errors
+    /// When the wait would be longer. Nothing is spent then.
+    pub async fn spend(
+        &self,
+        source: Address,
+        bytes: u64,
+        patience: &mut Duration,
+    ) -> Result<(), TooFast> {
+        let wait = match self.reserve(source, bytes, *patience) {
+            Ok(Duration::ZERO) => return Ok(()),
+            Ok(wait) => wait,
+            Err(too_fast) => {
+                self.refused.fetch_add(1, Ordering::Relaxed);
+                return Err(too_fast);
+            }
+        };
+        self.waited.fetch_add(1, Ordering::Relaxed);
+        *patience -= wait;
+        tokio::time::sleep(wait).await;
+        Ok(())
+    }
+
+    fn reserve(
+        &self,
+        source: Address,
+        bytes: u64,
+        patience: Duration,
+    ) -> Result<Duration, TooFast> {
+        let now = Instant::now();
+        let mut whole_at = self.whole_at();
+        let spent = whole_at.get(&source).map_or(now, |at| (*at).max(now));
+        let next = spent + self.time(bytes);
+        let wait = next
+            .duration_since(now)
+            .saturating_sub(self.time(self.burst));
+        if wait > patience {
+            return Err(TooFast {
+                per_second: self.per_second,
+                retry_after: wait,
+            });
+        }
+        if whole_at.len() >= MAX_SOURCES && !whole_at.contains_key(&source) {
+            make_room(&mut whole_at, now);
+        }
+        whole_at.insert(source, next);
+        Ok(wait)
+    }
+
+    /// How long the rate takes for so many bytes.
+    fn time(&self, bytes: u64) -> Duration {
+        let micros = u128::from(bytes) * 1_000_000 / u128::from(self.per_second.max(1));
+        Duration::from_micros(u64::try_from(micros).unwrap_or(u64::MAX))
+    }
+
+    fn whole_at(&self) -> MutexGuard<'_, BTreeMap<Address, Instant>> {
+        // Nothing that holds the lock can panic half way.
+        self.whole_at.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Forgets the sources whose bursts are whole, or the one that is nearest to it.
+fn make_room(whole_at: &mut BTreeMap<Address, Instant>, now: Instant) {
+    whole_at.retain(|_, at| *at > now);
+    if whole_at.len() >= MAX_SOURCES {
+        let least = whole_at.iter().min_by_key(|(_, at)| **at);
+        if let Some(source) = least.map(|(source, _)| *source) {
+            whole_at.remove(&source);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ANN: Address = Address(1);
+
+    #[tokio::test(start_paused = true)]
+    async fn a_source_has_its_burst_at_once_and_then_the_rate() {
+        let (rate, began) = (Rate::new(100, 300), Instant::now());
+        let mut patience = MAX_WAIT;
+        rate.spend(ANN, 300, &mut patience).await.unwrap();
+        assert_eq!((began.elapsed(), rate.waited()), (Duration::ZERO, 0));
+        rate.spend(ANN, 200, &mut patience).await.unwrap();
+        assert_eq!(began.elapsed().as_secs(), 2);
+        assert_eq!((rate.waited(), patience.as_secs()), (1, 8));
+        rate.spend(Address(2), 300, &mut patience).await.unwrap();
+        assert_eq!(began.elapsed().as_secs(), 2, "another source does not wait");
+        tokio::time::sleep(Duration::from_secs(3)).await;
+        rate.spend(ANN, 300, &mut patience).await.unwrap();
+        assert_eq!(rate.waited(), 1, "the burst is whole again");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_would_wait_too_long_is_refused_and_spends_nothing() {
+        let rate = Rate::new(100, 100);
+        let mut patience = Duration::from_secs(1);
+        let too_fast = rate.spend(ANN, 500, &mut patience).await.unwrap_err();
+        assert_eq!(too_fast.retry_after.as_secs(), 4);
+        assert_eq!(Refusal::from(too_fast).retry_after_ms, Some(4_000));
+        rate.spend(ANN, 200, &mut patience).await.unwrap();
+        assert_eq!(patience, Duration::ZERO);
+        assert!(rate.spend(ANN, 1, &mut patience).await.is_err());
+        assert_eq!((rate.waited(), rate.refused()), (1, 2));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_table_of_sources_has_an_end() {
+        let rate = Rate::new(1, 100);
+        for source in 0..MAX_SOURCES as u64 + 10 {
+            let mut patience = MAX_WAIT;
+            let bytes = 1 + source % 50;
+            rate.spend(Address(source), bytes, &mut patience)
+                .await
+                .unwrap();
+        }
+        assert_eq!(rate.whole_at().len(), MAX_SOURCES);
+        tokio::time::sleep(Duration::from_secs(100)).await;
+        rate.spend(Address(u64::MAX), 1, &mut MAX_WAIT.clone())
+            .await
+            .unwrap();
+        assert_eq!(rate.whole_at().len(), 1);
+    }
+}

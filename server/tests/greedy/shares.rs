@@ -37,7 +37,10 @@ fn sessions_of_one_token_shut_out_no_other() {
     let held = server.figure_with("held{resource=\"sessions\"}", "modest");
     assert_eq!(held, SHARE as u64 + 1);
     let waited = server.figure_with("large_requests_waited_total", "modest");
-    assert!(waited > 0, "sessions that are opened fast wait for their turn");
+    assert!(
+        waited > 0,
+        "sessions that are opened fast wait for their turn"
+    );
     let mut modest = server.connect_with("modest");
     assert_eq!(modest.initialize().status, 200);
     let list = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" }).to_string();

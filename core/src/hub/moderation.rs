@@ -68,10 +68,9 @@ impl Hub {
             Operate::BanUser { user, reason } => self.ban_user(operator, *user, reason),
             Operate::MuteAddress { address, reason } => {
                 self.keep_address(Measure::Mute, operator, *address, reason)?;
-                for user in self.users.sorted_keys() {
-                    if self.user(user).address == *address {
-                        self.silence(user, reason);
-                    }
+                let silenced: Vec<_> = self.index.away.of_address(*address).collect();
+                for user in silenced {
+                    self.silence(user, reason);
                 }
                 Ok(Reply::Done)
             }

@@ -101,10 +101,15 @@ pub(super) fn absent(server: &mut Config, dice: &mut Dice) {
     ));
 }
 
-/// How many answers to breaks may be held back where all take some.
+/// How many answers to breaks may be held back where all take some, and how many calls may wait for
+/// the journal: a repeated break joins the first one only where it would be refused.
 pub(super) fn rest(server: &mut Config, dice: &mut Dice) {
-    server.max_held = dice.pick(&[1, 2, server.max_held]);
-    dice.say(format!("max_held {}", server.max_held));
+    server.max_held = dice.pick(&[1, 2, server.max_held, server.max_held]);
+    server.max_pending = dice.pick(&[1, 2, server.max_pending, server.max_pending]);
+    dice.say(format!(
+        "max_held {}, max_pending {}",
+        server.max_held, server.max_pending
+    ));
 }
 
 /// What bosses are like: now and then such as see all, or nothing.

@@ -114,6 +114,10 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
         surroundings::network(plan, dice);
         surroundings::draw(plan, dice);
     }
+    if dice.one_in(10) {
+        surroundings::narrow_journal(plan, dice);
+        plan.faults.extend(faults::of_journal());
+    }
 }
 
 fn persona(kind: u32, theme: Theme, server: &Config, dice: &mut Dice) -> Persona {

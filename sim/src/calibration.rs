@@ -37,20 +37,14 @@
 //! of: pushes cost nothing there, and bring the events themselves, where clients of MCP are told
 //! that an inbox grew and come to read it.
 
-mod block;
 mod fit;
-pub mod sides;
 
-use std::sync::Arc;
+use sim_model::outcome::{Away, Block, Spread, Stage, Takes};
 
-use chat_core::Span;
-use serde::Serialize;
+use chat_types::Span;
 
-use crate::draw::{Quantiles, Shape};
-use crate::metrics::distribution::Distribution;
-use crate::plan::Plan;
-use crate::result::MetricResult;
 use fit::fit;
+use sim_judge::metrics::distribution::Distribution;
 
 /// From this share of its threads' time on, the driver may be what holds things up.
 const BUSY_DRIVER: f64 = 0.9;
@@ -60,50 +54,6 @@ const NORMAL_P99: f64 = 2.326_348;
 
 /// Fewer round trips than this say little about a 99th percentile.
 const FEW: u64 = 200;
-
-/// A distribution by two of its quantiles, as scenarios write it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Spread {
-    /// The median.
-    pub p50: Span,
-    /// The 99th percentile.
-    pub p99: Span,
-}
-
-/// How long the server takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Takes {
-    /// For each command, one at a time.
-    pub service: Spread,
-    /// For each batch.
-    pub commit: Spread,
-}
-
-/// How far away it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Away {
-    /// Each way, for each packet.
-    pub latency: Spread,
-}
-
-/// The part of a scenario that was measured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[expect(missing_docs, reason = "these are the scenario's keys")]
-pub struct Block {
-    pub capacity: Takes,
-    pub network: Away,
-}
-
-/// How many reads there were in a second, from so many connections.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Stage {
-    /// Each with one read at a time.
-    pub connections: u32,
-    /// Reads that were answered.
-    pub per_second: f64,
-    /// The share of its threads' time that the driver worked, from 0 to 1.
-    pub driver_busy: f64,
-}
 
 /// What was measured; durations in microseconds.
 #[derive(Clone, Debug)]
@@ -118,54 +68,13 @@ pub(crate) struct Samples {
     pub(crate) stages: Vec<Stage>,
 }
 
-/// Round trips of one kind.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Trips {
-    /// What was asked for.
-    pub request: &'static str,
-    /// How long it took, in milliseconds.
-    pub took: MetricResult,
-}
-
-/// A measured server.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Calibration {
-    /// The server, as the command line named it.
-    pub target: String,
-    /// The protocol that it was spoken to in.
-    pub protocol: &'static str,
-    /// What a scenario takes.
-    #[serde(flatten)]
-    pub block: Block,
-    /// The cheapest request, one at a time on one connection.
-    pub floor: Trips,
-    /// The same for a read.
-    pub read: Trips,
-    /// The same for a command that is journalled.
-    pub committed: Trips,
-    /// Reads from more and more connections.
-    pub stages: Vec<Stage>,
-    /// What a reader of the figures has to know.
-    pub remarks: Vec<String>,
-}
-
-impl Spread {
-    fn of(samples: &Distribution) -> Self {
-        let p50 = whole(samples.percentile(50.0)).max(1);
-        let p99 = whole(samples.percentile(99.0)).max(p50);
-        Self {
-            p50: Span(p50),
-            p99: Span(p99),
-        }
-    }
-
-    /// As the simulator draws from it.
-    #[must_use]
-    pub fn quantiles(self) -> Quantiles {
-        Quantiles::new(Shape::Lognormal {
-            p50: self.p50.0,
-            p99: self.p99.0,
-        })
+/// The median and the 99th percentile of samples.
+fn spread_of(samples: &Distribution) -> Spread {
+    let p50 = whole(samples.percentile(50.0)).max(1);
+    let p99 = whole(samples.percentile(99.0)).max(p50);
+    Spread {
+        p50: Span(p50),
+        p99: Span(p99),
     }
 }
 
@@ -176,15 +85,6 @@ impl Spread {
 )]
 fn whole(value: f64) -> u64 {
     value.max(0.0).round() as u64
-}
-
-impl Block {
-    /// Has the plan's server and network take as long as the measured ones.
-    pub fn apply(&self, plan: &mut Plan) {
-        plan.capacity.service = Arc::new(self.capacity.service.quantiles());
-        plan.capacity.commit = Arc::new(self.capacity.commit.quantiles());
-        plan.network.latency = Arc::new(self.network.latency.quantiles());
-    }
 }
 
 impl Samples {
@@ -212,7 +112,7 @@ impl Samples {
 
     /// The part of a scenario that they come to.
     pub(crate) fn infer(&self) -> Block {
-        let (read, committed) = (Spread::of(&self.read), Spread::of(&self.committed));
+        let (read, committed) = (spread_of(&self.read), spread_of(&self.committed));
         let service = self.service(read);
         let table = service.quantiles();
         let latency = fit(&[&table], 2, read);
@@ -263,7 +163,7 @@ impl Samples {
             ));
         }
         if block.capacity.commit.p50 <= Span(1) {
-            let [read, journalled] = [&self.read, &self.committed].map(|one| Spread::of(one).p50);
+            let [read, journalled] = [&self.read, &self.committed].map(|one| spread_of(one).p50);
             let beyond = Span(journalled.0.saturating_sub(read.0));
             remarks.push(match beyond {
                 Span(0) => "a command that is journalled took no longer than a read, so that \

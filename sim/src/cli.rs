@@ -12,12 +12,12 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use chat_core::Span;
+use chat_types::Span;
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory as _, Parser, Subcommand};
 
-use crate::recipe::Recipe;
 use crate::trace::Follow;
+use sim_model::recipe::Recipe;
 
 pub use calibrate::CalibrateArgs;
 pub use compare::{CompareArgs, Percent};

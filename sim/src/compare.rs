@@ -12,7 +12,7 @@ use serde::Serialize;
 pub use self::figures::{Amount, Unit};
 use self::figures::{Direction, Figure, figures};
 pub use self::read::{Run, Unreadable, read};
-use crate::result::Class;
+use sim_model::outcome::Class;
 
 /// Whether something is better or worse than before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

@@ -15,11 +15,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use serde::Serialize;
 
-use crate::engine::Engine;
-use crate::history::Observer;
-use crate::plan::Plan;
-use crate::result::Violation;
-use crate::runner::{Measured, Progress};
+use sim_model::history::Observer;
+use sim_model::outcome::{START, Violation};
+use sim_model::plan::Plan;
 
 use cast::CastObserver;
 use recorder::Recorder;
@@ -190,21 +188,24 @@ pub struct Rule {
     pub label: String,
 }
 
-/// Draws the run of one seed of a plan in which this violation showed. None when it cannot be
-/// found again: the run has nobody who did anything.
+/// Runs a plan's seed again, to be observed.
+pub type RunAgain<'r> = &'r dyn Fn(&Plan, u64, &mut dyn Observer);
+
+/// Draws the run of one seed of a plan in which this violation showed. `run` runs it again. None
+/// when it cannot be found again: the run has nobody who did anything.
 #[must_use]
-pub fn diagram<M: Measured>(
+pub fn diagram(
     plan: &Plan,
     seed: u64,
     violation: &Violation,
     of: Shown,
-    engine: &Engine<M>,
+    run: RunAgain<'_>,
 ) -> Option<Diagram> {
-    let mut observer = CastObserver::new(engine.start, violation);
-    run_again(plan, seed, engine, &mut observer);
+    let mut observer = CastObserver::new(START, violation);
+    run_again(plan, seed, run, &mut observer);
     let cast = observer.choose(plan)?;
-    let mut recorder = Recorder::new(plan, engine.start, &cast);
-    run_again(plan, seed, engine, &mut recorder);
+    let mut recorder = Recorder::new(plan, START, &cast);
+    run_again(plan, seed, run, &mut recorder);
     let mut diagram = recorder.into_diagram(&cast);
     diagram.of = of;
     diagram.seed = seed;
@@ -214,10 +215,7 @@ pub fn diagram<M: Measured>(
 }
 
 /// A run that panics has told what there is to tell until then.
-fn run_again<M: Measured>(plan: &Plan, seed: u64, engine: &Engine<M>, observer: &mut dyn Observer) {
-    let again = catch_unwind(AssertUnwindSafe(|| {
-        let progress = Progress::default();
-        (engine.run)(plan, seed, &progress, Some(observer));
-    }));
+fn run_again(plan: &Plan, seed: u64, run: RunAgain<'_>, observer: &mut dyn Observer) {
+    let again = catch_unwind(AssertUnwindSafe(|| run(plan, seed, observer)));
     drop(again);
 }

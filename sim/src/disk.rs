@@ -1,7 +1,8 @@
 //! The simulated journal: it commits after a while, may be slow, fail, or lose in a crash what
 //! was not yet committed.
 
-use chat_core::{Config, Entry, Hub, Node, Position, Reject, Reply, Time};
+use chat_core::{Entry, Hub, Node, Position, Reject, Reply};
+use chat_types::{Config, Time};
 
 /// What survives a crash.
 #[derive(Clone, Debug)]

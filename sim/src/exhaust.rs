@@ -47,12 +47,10 @@
 //! states two are taken for one with a chance of one in thirty million. And depth is what it says:
 //! a violation that needs one step more is not found.
 
-mod action;
 mod client;
 mod print;
 mod script;
 mod search;
-mod tally;
 mod tiny;
 mod worlds;
 
@@ -60,17 +58,13 @@ use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
-use serde::{Serialize, Serializer};
-
-pub use self::action::{Action, Ask};
-pub use self::tally::Tally;
 use self::tiny::Tiny;
-pub use self::worlds::World;
-use crate::plan::Plan;
-use crate::protocol::{Answer, Outcome};
-use crate::result::{Verdict, Violation};
-use crate::runner::PANIC;
-use crate::scenario::Notes;
+use sim_model::outcome::{
+    Action, Counterexample, Exhausted, Judged, Notes, PathStep, Searched, TinyWorld, Verdict,
+    Watched,
+};
+use sim_model::plan::Plan;
+use sim_model::protocol::{Answer, Outcome};
 
 /// What to search.
 #[derive(Clone, Debug)]
@@ -85,133 +79,42 @@ pub struct Options {
     pub jobs: NonZeroUsize,
 }
 
-/// How far a search is.
-#[derive(Clone, Copy, Debug)]
-pub struct Watched {
-    /// Which world.
-    pub world: World,
-    /// Steps of the paths that are gone on from.
-    pub depth: u32,
-    /// States known.
-    pub states: u64,
-}
-
-/// What the search of one world came to.
-#[derive(Clone, Debug, Serialize)]
-pub struct Searched {
-    /// Which world.
-    pub world: World,
-    /// With how many users.
-    pub users: u8,
-    /// To which depth.
-    pub depth: u32,
-    /// With how many things gone wrong at most.
-    pub faults: u8,
-    /// Different states.
-    pub states: u64,
-    /// Of them, those first reached by so many steps.
-    pub by_depth: Vec<u64>,
-    /// Steps tried.
-    pub transitions: u64,
-    /// Steps that led to a state that was known.
-    pub merged: u64,
-    /// Steps that changed nothing.
-    pub unchanged: u64,
-    /// How often each property was judged, and whether it held.
-    pub tally: Tally,
-    /// The first violation, by one of the shortest paths.
-    pub counterexample: Option<Counterexample>,
-    /// Real time, in milliseconds.
-    pub wall_ms: f64,
-}
-
-/// What the searches of one command came to: the object that its JSON file shows.
-#[derive(Clone, Debug, Serialize)]
-pub struct Exhausted {
-    /// How many users each world had.
-    pub users: u8,
-    /// To which depth.
-    pub depth: u32,
-    /// With how many things gone wrong at most.
-    pub faults: u8,
-    /// What it comes to.
-    pub verdict: Verdict,
-    /// The exit code that says so.
-    pub exit_code: u8,
-    /// Real time, in milliseconds.
-    pub wall_ms: f64,
-    /// World by world.
-    pub worlds: Vec<Searched>,
-}
-
-impl Exhausted {
-    /// Puts worlds together that were searched within this time.
-    #[must_use]
-    pub fn new(options: &Options, worlds: Vec<Searched>, took: Duration) -> Self {
-        let broken = worlds.iter().any(|world| world.counterexample.is_some());
-        let (verdict, exit_code) = if broken {
-            (Verdict::Safety, 1)
-        } else {
-            (Verdict::Pass, 0)
-        };
-        Self {
-            users: options.users,
-            depth: options.depth,
-            faults: options.faults,
-            verdict,
-            exit_code,
-            wall_ms: took.as_secs_f64() * 1_000.0,
-            worlds,
-        }
+/// Puts worlds together that were searched within this time.
+#[must_use]
+pub fn together(options: &Options, worlds: Vec<Searched>, took: Duration) -> Exhausted {
+    let broken = worlds.iter().any(|world| world.counterexample.is_some());
+    let (verdict, exit_code) = if broken {
+        (Verdict::Safety, 1)
+    } else {
+        (Verdict::Pass, 0)
+    };
+    Exhausted {
+        users: options.users,
+        depth: options.depth,
+        faults: options.faults,
+        verdict,
+        exit_code,
+        wall_ms: took.as_secs_f64() * 1_000.0,
+        worlds,
     }
 }
 
-impl Searched {
-    const fn new(world: World, options: &Options) -> Self {
-        Self {
-            world,
-            users: options.users,
-            depth: options.depth,
-            faults: options.faults,
-            states: 1,
-            by_depth: Vec::new(),
-            transitions: 0,
-            merged: 0,
-            unchanged: 0,
-            tally: Tally::new(),
-            counterexample: None,
-            wall_ms: 0.0,
-        }
+/// A search that has only its first state.
+fn begun(world: TinyWorld, options: &Options) -> Searched {
+    Searched {
+        world,
+        users: options.users,
+        depth: options.depth,
+        faults: options.faults,
+        states: 1,
+        by_depth: Vec::new(),
+        transitions: 0,
+        merged: 0,
+        unchanged: 0,
+        tally: Judged::default(),
+        counterexample: None,
+        wall_ms: 0.0,
     }
-}
-
-/// A path that breaks a property.
-#[derive(Clone, Debug, Serialize)]
-pub struct Counterexample {
-    /// What happens, step by step.
-    pub steps: Vec<PathStep>,
-    /// What is violated, the first first; empty when the server panicked instead.
-    pub violations: Vec<Violation>,
-    /// Who each user is to the server, in the order of their letters: `user_1`, or nobody.
-    pub users: Vec<Option<String>>,
-    /// Whether all is well until the inboxes are drained at the end.
-    pub shows_at_drain: bool,
-    /// The file in which the path is written as a scenario, if the simulator then shows the same.
-    pub scenario: Option<String>,
-}
-
-/// One step of a path.
-#[derive(Clone, Debug, Serialize)]
-pub struct PathStep {
-    /// What happens.
-    #[serde(serialize_with = "as_words")]
-    pub action: Action,
-    /// What its client is answered, in words; none when it is not a call that is answered.
-    pub answer: Option<String>,
-}
-
-fn as_words<S: Serializer>(action: &Action, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_str(action)
 }
 
 /// What a client is answered, in words.
@@ -245,78 +148,60 @@ fn words(outcome: &Outcome) -> String {
     }
 }
 
-impl Counterexample {
-    /// Runs a path again, and looks at what it says.
-    fn look(root: &Tiny, path: &[Action]) -> Self {
-        let mut found = Self {
-            steps: Vec::new(),
-            violations: Vec::new(),
-            users: root
-                .users()
-                .into_iter()
-                .map(|user| user.map(|user| format!("user_{}", user.0)))
-                .collect(),
-            shows_at_drain: false,
-            scenario: None,
-        };
-        let _panicked = catch_unwind(AssertUnwindSafe(|| {
-            let mut tiny = root.clone();
-            for &action in path {
-                found.steps.push(PathStep {
-                    action,
-                    answer: None,
-                });
-                let outcome = tiny.apply(action);
-                if let Some(step) = found.steps.last_mut() {
-                    step.answer = outcome.as_ref().map(words);
-                }
+/// Runs a path again, and looks at what it says.
+fn look(root: &Tiny, path: &[Action]) -> Counterexample {
+    let mut found = Counterexample {
+        steps: Vec::new(),
+        violations: Vec::new(),
+        users: root
+            .users()
+            .into_iter()
+            .map(|user| user.map(|user| format!("user_{}", user.0)))
+            .collect(),
+        shows_at_drain: false,
+        scenario: None,
+    };
+    let _panicked = catch_unwind(AssertUnwindSafe(|| {
+        let mut tiny = root.clone();
+        for &action in path {
+            found.steps.push(PathStep {
+                action,
+                answer: None,
+            });
+            let outcome = tiny.apply(action);
+            if let Some(step) = found.steps.last_mut() {
+                step.answer = outcome.as_ref().map(words);
             }
-            found.shows_at_drain = !tiny.violated();
-            found.violations = tiny.finish().judgement.violations;
-        }));
-        found
-    }
+        }
+        found.shows_at_drain = !tiny.violated();
+        found.violations = tiny.finish().judgement.violations;
+    }));
+    found
+}
 
-    /// The property that is violated.
-    #[must_use]
-    pub fn property(&self) -> &str {
-        self.violations
-            .first()
-            .map_or(PANIC, |violation| &violation.property)
-    }
-
-    /// The path as a scenario in the steps form, and what its comments say. What it comes to there
-    /// is for a run to tell.
-    #[must_use]
-    pub fn to_plan(&self, world: World) -> (Plan, Notes) {
-        let path: Vec<Action> = self.steps.iter().map(|step| step.action).collect();
-        let users = u8::try_from(self.users.len()).unwrap_or(u8::MAX);
-        let name = format!("exhaust_{world}_{}", self.property());
-        let mut plan = script::script(world, users, &path, &name);
-        self.sentence().clone_into(&mut plan.about);
-        let notes = Notes {
-            head: vec![
-                format!("{}: {}", self.property(), self.sentence()),
-                "One of the shortest paths of `sim exhaust` that show it.".to_owned(),
-            ],
-            ..Notes::default()
-        };
-        (plan, notes)
-    }
-
-    /// The sentence that says what is wrong.
-    #[must_use]
-    pub fn sentence(&self) -> &str {
-        self.violations
-            .first()
-            .map_or("the server panicked", |violation| &violation.detail)
-    }
+/// The path as a scenario in the steps form, and what its comments say. What it comes to there
+/// is for a run to tell.
+#[must_use]
+pub fn to_plan(found: &Counterexample, world: TinyWorld) -> (Plan, Notes) {
+    let path: Vec<Action> = found.steps.iter().map(|step| step.action).collect();
+    let users = u8::try_from(found.users.len()).unwrap_or(u8::MAX);
+    let name = format!("exhaust_{world}_{}", found.property());
+    let mut plan = script::script(world, users, &path, &name);
+    found.sentence().clone_into(&mut plan.about);
+    let notes = Notes {
+        head: vec![
+            format!("{}: {}", found.property(), found.sentence()),
+            "One of the shortest paths of `sim exhaust` that show it.".to_owned(),
+        ],
+        ..Notes::default()
+    };
+    (plan, notes)
 }
 
 /// Searches one world, and tells now and then how far it is. The counts are the same with any
 /// number of jobs.
 #[must_use]
-pub fn search(world: World, options: &Options, watch: &mut dyn FnMut(Watched)) -> Searched {
+pub fn search(world: TinyWorld, options: &Options, watch: &mut dyn FnMut(Watched)) -> Searched {
     search::search(world, options, watch)
 }
 

@@ -13,23 +13,27 @@ mod vary;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 
-use serde::Serialize;
+use sim_judge::SeedOutcome;
+use sim_model::outcome::{
+    Class, Effort, ExplorationResult, FailureResult, HuntResult, Mix, PANIC, Point, Progress, Seek,
+    Tally, Trial, Violation, Worst, WorstTrial,
+};
+use sim_model::plan::Plan;
+use sim_model::recipe::Recipe;
 
-use crate::engine::Engine;
-use crate::plan::Plan;
-use crate::recipe::Recipe;
-use crate::result::{Class, Violation};
-use crate::runner::{Ended, Measured, PANIC, Progress, SeedOutcome, Seek, Worst, in_order};
-use crate::sometimes::{Point, Tally};
+use crate::runner::{Ended, RunSeed, in_order};
 
 pub use cause::cause;
 pub use found::{Failure, Failures};
-pub use guided::{Corpus, Entry, FLAT};
+pub use guided::{Corpus, Entry};
 pub use hunt::{Guide, Hunted};
-pub use vary::{EVERYDAY, Mix, Varied, blank, vary};
+pub use vary::{EVERYDAY, Varied, blank, vary};
+
+/// Adds what else is wrong with a run, of which its recipe is known: rules beside the properties.
+pub type AlsoJudge<'r> = &'r (dyn Fn(&Recipe, &mut SeedOutcome) + Sync);
 
 /// What to explore.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Explored<'a> {
     /// The scenarios, taken in turn.
     pub plans: &'a [Plan],
@@ -53,6 +57,8 @@ pub struct Explored<'a> {
     pub recipe: Recipe,
     /// What is known before, if runs split where they reach something new.
     pub guided: Option<Corpus>,
+    /// What else every run is judged by; nothing outside of tests.
+    pub also_judge: Option<AlsoJudge<'a>>,
 }
 
 /// Whether a failure ends the exploration.
@@ -62,21 +68,6 @@ pub enum Patience {
     FirstFailure,
     /// It goes on, and tells of all failures at the end.
     KeepGoing,
-}
-
-/// One run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Trial {
-    /// How many came before it.
-    pub index: u64,
-    /// Which scenario.
-    pub scenario: usize,
-    /// What its configuration is drawn from.
-    pub draw: u64,
-    /// What all else is drawn from.
-    pub seed: u64,
-    /// Where it leaves the history of its seed.
-    pub recipe: Recipe,
 }
 
 /// What an exploration came to.
@@ -98,27 +89,6 @@ pub struct Exploration {
     pub first_failure: Option<Effort>,
     /// What was interesting, if it was guided.
     pub guided: Option<Corpus>,
-}
-
-/// What exploring cost up to some moment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Effort {
-    /// Trials, or families.
-    pub seeds: u64,
-    /// Runs, branches among them.
-    pub runs: u64,
-    /// Events of the virtual worlds handled.
-    pub steps: u64,
-}
-
-impl Effort {
-    const fn of(so_far: &Exploration) -> Self {
-        Self {
-            seeds: so_far.tried,
-            runs: so_far.runs,
-            steps: so_far.steps,
-        }
-    }
 }
 
 /// What one trial came to, as far as it is kept.
@@ -183,7 +153,7 @@ impl Explored<'_> {
     }
 
     /// What a run violated that counts.
-    fn violations<M>(&self, outcome: &SeedOutcome<M>) -> Vec<(Class, Violation)> {
+    fn violations(&self, outcome: &SeedOutcome) -> Vec<(Class, Violation)> {
         let class_of = |violation: &Violation| {
             let property = outcome.properties.get(violation.property.as_str());
             property.map_or(Class::Safety, |property| property.class)
@@ -193,14 +163,12 @@ impl Explored<'_> {
         violations.map(|one| (class_of(one), one.clone())).collect()
     }
 
-    fn attempt<M: Measured>(
-        &self,
-        trial: &Trial,
-        engine: &Engine<M>,
-        progress: &Progress,
-    ) -> Tried {
+    fn attempt(&self, trial: &Trial, run: RunSeed<'_>, progress: &Progress) -> Tried {
         let plan = self.varied(trial).plan;
-        let outcome = (engine.run)(&plan, trial.seed, progress, None);
+        let mut outcome = run(&plan, trial.seed, progress, None);
+        if let Some(also_judge) = self.also_judge {
+            also_judge(&plan.recipe, &mut outcome);
+        }
         let seek = self.seek.map_or(Seek::QueueWait, |(seek, _)| seek);
         Tried {
             steps: outcome.steps,
@@ -212,14 +180,10 @@ impl Explored<'_> {
     }
 }
 
-/// Explores.
-pub fn explore<M: Measured>(
-    what: &Explored<'_>,
-    engine: &Engine<M>,
-    listener: &mut dyn Listener,
-) -> Exploration {
+/// Explores; guided, by runs that split, and else by those of `run`.
+pub fn explore(what: &Explored<'_>, run: RunSeed<'_>, listener: &mut dyn Listener) -> Exploration {
     if let Some(corpus) = &what.guided {
-        return guided::explore(what, corpus.clone(), engine, listener);
+        return guided::explore(what, corpus.clone(), listener);
     }
     let mut all = Exploration {
         hunted: what.seek.map(|(seek, guide)| Hunted::new(seek, guide)),
@@ -242,7 +206,7 @@ pub fn explore<M: Measured>(
             round.len() as u64
         };
         let attempt =
-            |index: u64, progress: &Progress| what.attempt(&trial_of(index), engine, progress);
+            |index: u64, progress: &Progress| what.attempt(&trial_of(index), run, progress);
         let mut flow = ControlFlow::Continue(());
         let mut take = |index: u64, ended: Ended<Tried>| {
             let trial = trial_of(index);
@@ -286,7 +250,7 @@ impl Exploration {
             }
         };
         if failed && self.first_failure.is_none() {
-            self.first_failure = Some(Effort::of(self));
+            self.first_failure = Some(self.effort());
         }
         failed
     }
@@ -308,6 +272,56 @@ impl Exploration {
         let never = |point: &&Point| self.tally.count(**point) == 0;
         let points = Point::ALL.iter().filter(never);
         points.map(|point| point.name()).collect()
+    }
+
+    /// What it cost so far.
+    const fn effort(&self) -> Effort {
+        Effort {
+            seeds: self.tried,
+            runs: self.runs,
+            steps: self.steps,
+        }
+    }
+
+    /// What reports show of it: of this exploration of `what`.
+    #[must_use]
+    pub fn result(&self, what: &Explored<'_>) -> ExplorationResult {
+        let drew = |trial: &Trial| what.varied(trial).drew;
+        let failures = self.failures.iter().map(|failure| FailureResult {
+            property: failure.property.clone(),
+            class: failure.class,
+            cause: failure.cause.clone(),
+            detail: failure.detail.clone(),
+            trial: failure.trial.clone(),
+            drew: drew(&failure.trial),
+            trace_hash: failure.trace_hash,
+            trials: failure.trials,
+        });
+        let hunt = |hunted: &Hunted| {
+            let worst = hunted.worst().iter().map(|(trial, worst)| WorstTrial {
+                trial: trial.clone(),
+                drew: drew(trial),
+                worst: *worst,
+            });
+            HuntResult {
+                seek: hunted.seek,
+                worst: worst.collect(),
+            }
+        };
+        ExplorationResult {
+            first: what.first,
+            mix: what.mix,
+            scenarios: what.plans.iter().map(|plan| plan.name.clone()).collect(),
+            tried: self.tried,
+            runs: self.runs,
+            steps: self.steps,
+            failures: failures.collect(),
+            hunt: self.hunted.as_ref().map(hunt),
+            unreached: self.unreached(),
+            first_failure: self.first_failure,
+            covered: self.guided.as_ref().map(Corpus::covered),
+            exit_code: self.exit_code(),
+        }
     }
 
     /// 1 if a safety property was violated, else 3 if a liveness property was, else 0.

@@ -38,18 +38,16 @@ mod survey;
 mod target;
 mod wire;
 
+use sim_model::outcome::{Ran, RanUser};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use chat_core::{Config, Time};
+use chat_types::{Config, Time};
 
-use crate::history::Observer;
-use crate::metrics::Metrics;
-use crate::plan::{Plan, Workload};
-use crate::result::LiveResult;
-use crate::runner::{Progress, SeedOutcome};
-use crate::stuck;
-use crate::world::START;
+use sim_judge::SeedOutcome;
+use sim_model::history::Observer;
+use sim_model::outcome::{LiveResult, Progress};
+use sim_model::plan::{Plan, Workload};
 
 use clock::Clock;
 use crowd::Crowd;
@@ -121,20 +119,12 @@ pub struct Ready {
 
 /// One run of it.
 #[derive(Debug)]
-pub struct LiveOutcome<M> {
+pub struct LiveOutcome {
     /// What its users saw, judged.
-    pub outcome: SeedOutcome<M>,
+    pub outcome: SeedOutcome,
     /// What there is to say besides.
     pub live: LiveResult,
 }
-
-/// Runs what is ready with one seed.
-pub type RunLive<M> = fn(
-    &Ready,
-    u64,
-    &Progress,
-    Option<&mut (dyn Observer + '_)>,
-) -> Result<LiveOutcome<M>, LiveError>;
 
 impl Ready {
     /// The scenario as it is run.
@@ -202,7 +192,7 @@ pub fn run(
     seed: u64,
     progress: &Progress,
     also: Option<&mut (dyn Observer + '_)>,
-) -> Result<LiveOutcome<Metrics>, LiveError> {
+) -> Result<LiveOutcome, LiveError> {
     let plan = &ready.prepared.plan;
     let files = most_files();
     let (pool, clock) = pool(&ready.options)?;
@@ -279,35 +269,24 @@ fn remarks(live: &LiveResult, failure: Option<&str>) -> Vec<String> {
     remarks
 }
 
-fn outcome(plan: &Plan, seed: u64, crowd: Crowd<'_, '_>, now: Time) -> SeedOutcome<Metrics> {
-    let Crowd {
-        clients,
-        gauge,
-        by_persona,
-        timeline,
-        steps,
-        hash,
-        ..
-    } = crowd;
-    let (judgement, mut metrics, tally) = gauge.watch.finish(now);
-    let stuck = stuck::stuck(clients.iter().map(|client| &client.user), &metrics, seed);
-    metrics.add_overtaken(judgement.overtaken);
-    let name = |index: usize| clients[index].user.given_name().to_owned();
-    metrics.keep_waits(seed, now, &judgement.overtaken_users, &name);
-    SeedOutcome {
-        thresholds: metrics.thresholds(plan, &judgement.counts, stuck.len() as u64),
+/// What the run was, and what its observers make of it.
+fn outcome(plan: &Plan, seed: u64, crowd: Crowd<'_, '_>, now: Time) -> SeedOutcome {
+    let users = crowd.clients.iter().map(|client| RanUser {
+        name: Arc::clone(client.user.given_name()),
+        waiting: client.user.stuck().or_else(|| client.user.pending()),
+    });
+    let users = users.collect();
+    let (jury, tally) = crowd.gauge.finish();
+    let ran = Ran {
         seed,
-        trace_hash: hash,
-        virtual_span: now.since(START),
-        users: clients.len() as u64,
-        by_persona,
-        steps,
-        properties: judgement.properties,
-        violations: judgement.violations,
-        counts: judgement.counts,
-        metrics,
+        trace_hash: crowd.hash,
+        ended_at: now,
+        users,
+        by_persona: crowd.by_persona,
+        left_out: 0,
+        steps: crowd.steps,
         tally,
-        stuck,
-        timeline,
-    }
+        timeline: crowd.timeline,
+    };
+    jury.finish(plan, ran)
 }

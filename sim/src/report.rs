@@ -2,6 +2,7 @@
 
 mod accounts;
 mod aftermath;
+mod block;
 mod calibrated;
 mod checks;
 mod claim;
@@ -24,16 +25,17 @@ mod numbers;
 pub(crate) mod samples;
 mod shell;
 mod shrunk;
+pub mod sides;
 mod tail;
 mod timeline;
 
 use crate::diagram::Diagram;
-use crate::plan::Plan;
-use crate::result::{Class, RunResult, Verdict, Violation};
-use crate::runner::{Summary, unreached};
 use crate::trace::SawLine;
+use sim_model::outcome::{Class, RunResult, Summary, Verdict, Violation, unreached};
+use sim_model::plan::Plan;
 
-pub use calibrated::{Calibrated, calibrated_json, sides};
+pub use block::calibration_yaml;
+pub use calibrated::{Calibrated, calibrated_json, calibrated_page};
 pub use compared::compared;
 pub use exhausted::exhausted;
 pub use exploration::{Exploring, Kept, exploration, exploration_json, exploring_line};
@@ -46,7 +48,6 @@ pub use live_line::{exhausting, live_line};
 pub use shell::{repeat_command, run_command};
 pub use shrunk::{ShrunkRun, page as shrunk_page};
 pub use tail::{closing, verdict_line};
-pub use timeline::{Mark, Timeline};
 
 use line::Line;
 
@@ -135,7 +136,7 @@ impl FinishedRun {
             Verdict::Pass | Verdict::Unjudged | Verdict::Threshold => return None,
         };
         let is_of_class = |violation: &&Violation| {
-            crate::runner::class_of(&result.properties, &violation.property) == class
+            sim_model::outcome::class_of(&result.properties, &violation.property) == class
         };
         result.violations.iter().find(is_of_class)
     }
@@ -207,7 +208,7 @@ fn violated(run: &FinishedRun, view: &View<'_>) -> Vec<Block> {
 
 fn middle(run: &FinishedRun, view: &View<'_>) -> Vec<Block> {
     vec![
-        run.summary.timeline.strip(),
+        timeline::strip(&run.summary.timeline),
         checks::checks(run.result(), view.detail),
         figures::figures(run, view.detail),
         figures::all_metrics(run.result(), view.detail),

@@ -28,23 +28,23 @@ mod yaml;
 use std::io::Read as _;
 use std::path::Path;
 
-use chat_core::{Config, Span};
+use chat_types::{Config, Span};
 
 pub use error::{Look, ScenarioError};
 pub use schema::schema;
 pub(crate) use surroundings::{USUAL_CLIENT, usual_capacity, usual_network};
-pub use write::{Notes, to_yaml};
+pub use write::{annotated, to_yaml};
 
-use crate::draw::Ratio;
-use crate::names::PROPERTIES;
-use crate::plan::{Fault, Plan, Schedule, Workload};
-use crate::recipe::Recipe;
 use ends::End;
 use error::{Problem, Read};
 use fields::Fields;
 use forms::{name, ratio, some_time, text, whole};
 use node::{Node, Place, Value};
 use script::Users;
+use sim_model::draw::Ratio;
+use sim_model::names::PROPERTIES;
+use sim_model::plan::{Fault, Plan, Schedule, Workload};
+use sim_model::recipe::Recipe;
 use tables::Tables;
 
 /// The keys of a scenario.

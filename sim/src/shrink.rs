@@ -17,63 +17,20 @@ mod simpler;
 mod sooner;
 mod ways;
 
+use sim_model::outcome::{START, Shrunk, Size};
 use std::sync::Arc;
 
-use chat_core::Time;
-
 use crate::caught::caught;
-use crate::draw::{Quantiles, Shape};
-use crate::engine::RunSeed;
-use crate::plan::{Plan, Workload};
-use crate::result::Violation;
-use crate::runner::{Measured, PANIC, Progress};
-use crate::scenario::Notes;
+use crate::runner::RunSeed;
 use lab::{Lab, Seen};
 use record::Scribe;
+use sim_model::draw::{Quantiles, Shape};
+use sim_model::outcome::{PANIC, Progress};
+use sim_model::plan::{Plan, Workload};
 use ways::TrueTo;
 
 /// How often everything is tried again at most; the second time mostly finds nothing.
 const ROUNDS: usize = 4;
-
-/// A run's size.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Size {
-    /// Users who came.
-    pub users: u64,
-    /// Steps of the steps form; of a scenario with phases, events of the virtual world.
-    pub steps: u64,
-    /// Faults of the plan.
-    pub faults: u64,
-}
-
-/// What shrinking came to.
-#[derive(Clone, Debug)]
-pub struct Shrunk {
-    /// The smallest plan found, in the steps form; run with its own seed.
-    pub plan: Plan,
-    /// What its file says in comments.
-    pub notes: Notes,
-    /// What it violates.
-    pub violation: Violation,
-    /// Its hash; none if its run breaks off.
-    pub trace_hash: Option<u64>,
-    /// The size of what was shrunk.
-    pub before: Size,
-    /// The size of what is left.
-    pub after: Size,
-    /// How many candidates were run.
-    pub runs: u64,
-    /// Whether the time was up before nothing helped any more.
-    pub cut_short: bool,
-}
-
-impl Shrunk {
-    /// The scenario, as a file.
-    #[must_use]
-    pub fn to_yaml(&self) -> String {
-        self.notes.to_yaml(&self.plan)
-    }
-}
 
 /// Why nothing was shrunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -98,11 +55,9 @@ pub struct Failure<'a> {
 }
 
 /// What shrinking needs of its surroundings.
-pub struct Means<'a, M: Measured> {
+pub struct Means<'a> {
     /// Runs one seed.
-    pub run: RunSeed<M>,
-    /// When every virtual world begins.
-    pub start: Time,
+    pub run: RunSeed<'a>,
     /// Whether there is time for more.
     pub time_left: &'a dyn Fn() -> bool,
     /// Told how many candidates were run, and how many steps the smallest plan has.
@@ -113,19 +68,19 @@ pub struct Means<'a, M: Measured> {
 ///
 /// # Errors
 /// When there is nothing to shrink, or it cannot be written down as steps.
-pub fn shrink<M: Measured>(failure: &Failure<'_>, means: Means<'_, M>) -> Result<Shrunk, Unshrunk> {
+pub fn shrink(failure: &Failure<'_>, means: Means<'_>) -> Result<Shrunk, Unshrunk> {
     let Failure {
         plan,
         seed,
         property,
     } = *failure;
-    let (run, start, time_left) = (means.run, means.start, means.time_left);
+    let (run, time_left) = (means.run, means.time_left);
     let mut lab = Lab::new(run, seed, property, time_left, means.tell);
     let seen = lab.look(plan).ok_or(Unshrunk::Holds)?;
     let before = size(plan, &seen);
     let mut in_steps_of = |property| {
         lab.property = property;
-        in_steps(plan, &mut lab, start)
+        in_steps(plan, &mut lab)
     };
     // In a short script the core's invariants are asked so often that they may speak first.
     let mut smallest = in_steps_of(property)
@@ -157,7 +112,7 @@ pub fn shrink<M: Measured>(failure: &Failure<'_>, means: Means<'_, M>) -> Result
         seen.violation.detail, plan.name
     );
     Ok(Shrunk {
-        notes: notes::of(&smallest, &seen.violation, run, start),
+        notes: notes::of(&smallest, &seen.violation, run),
         before,
         after: size(&smallest, &seen),
         violation: seen.violation,
@@ -184,11 +139,11 @@ fn size(plan: &Plan, seen: &Seen) -> Size {
 type Variant<'a> = (TrueTo, &'a dyn Fn(&mut Plan));
 
 /// The failing run as steps; none if, written so, it does not fail.
-fn in_steps<M: Measured>(plan: &Plan, lab: &mut Lab<'_, M>, start: Time) -> Option<Plan> {
+fn in_steps(plan: &Plan, lab: &mut Lab<'_>) -> Option<Plan> {
     if matches!(plan.workload, Workload::Steps { .. }) {
         return Some(plan.clone());
     }
-    let mut scribe = Scribe::new(start);
+    let mut scribe = Scribe::new(START);
     let (run, seed) = (lab.run, lab.seed);
     // A run that breaks off has been written down as far as it came, and that is enough.
     let _ = caught(|| run(plan, seed, &Progress::default(), Some(&mut scribe)));

@@ -8,12 +8,12 @@ pub(crate) mod words;
 use std::io::{self, Write};
 use std::str::FromStr;
 
-use chat_core::Time;
+use chat_types::Time;
 use rustc_hash::FxHashMap;
 
-use crate::history::{Observer, Record, What, WorldRecord};
-use crate::protocol::{Agent, CallId, Op, Room, User};
 use line::Line;
+use sim_model::history::{Observer, Record, What, WorldRecord};
+use sim_model::protocol::{Agent, CallId, Op, Room, User};
 
 pub use recorder::{Recorder, SawLine};
 pub(crate) use words::answered;

@@ -16,8 +16,8 @@ use chat_core::{
     SecretHash, Seq, UserId, Who,
 };
 
-use crate::protocol::{CHECK_MAX, Op, ReadBy, Room, Shown};
 use crate::user::Credential;
+use sim_model::protocol::{CHECK_MAX, Op, ReadBy, Room, Shown};
 
 /// The hash of the handle that a virtual user makes from its secret.
 fn handle(secret: u64) -> SecretHash {

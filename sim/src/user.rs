@@ -24,6 +24,7 @@
 
 mod action;
 mod answers;
+pub mod arrivals;
 mod awaiting;
 mod backoff;
 mod calls;
@@ -45,12 +46,12 @@ mod waiting;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use chat_core::Time;
+use chat_types::Time;
 
-use crate::draw::{Actor, Draw};
-use crate::history::{Observer, Path, Record, What};
-use crate::plan::{Argument, Client, Habits, Manner, Persona, Step};
-use crate::protocol::{Agent, CallId, Outcome, ReadBy, Refusal, Room, Saw, User};
+use sim_model::draw::{Actor, Draw};
+use sim_model::history::{Observer, Path, Record, What};
+use sim_model::plan::{Argument, Client, Habits, Manner, Persona, Step};
+use sim_model::protocol::{Agent, CallId, Outcome, ReadBy, Refusal, Room, Saw, User};
 
 pub use action::{Action, Credential};
 use awaiting::Awaiting;
@@ -62,7 +63,6 @@ use inbox::Inbox;
 use link::{Link, Opened, Was};
 use rooms::Rooms;
 use steps::Patience;
-pub use waiting::Waiting;
 
 /// What a user does.
 #[derive(Clone, Debug)]
@@ -478,7 +478,7 @@ impl VirtualUser {
 
     /// The name it was given, whatever it calls itself now.
     #[must_use]
-    pub fn given_name(&self) -> &str {
+    pub fn given_name(&self) -> &Arc<str> {
         &self.given_name
     }
 

@@ -3,15 +3,13 @@
 //! Everything that happens is an event of the agenda, ordered by time and then by the order in which
 //! events were scheduled. One event handled is one step. Nothing else moves time.
 //!
-//! `agenda.rs` is the clock and the agenda, `arrivals.rs` says when users come, `clients.rs` is their
-//! side, `network.rs` and `streams.rs` are what lies between, `race.rs` perturbs the order of what is
+//! `agenda.rs` is the clock and the agenda, `clients.rs` is the users' side, `network.rs` and `streams.rs` are what lies between, `race.rs` perturbs the order of what is
 //! under way, `server.rs` is the Node with its disk and the time it takes, `faults.rs` makes things
 //! go wrong, `mishaps.rs` some more behind turns of a recipe, `script.rs` performs the steps form, `watch.rs` is told of it all, and `branch.rs`
 //! draws chance anew.
 
 pub mod abstraction;
 mod agenda;
-pub(crate) mod arrivals;
 mod branch;
 mod clients;
 mod faults;
@@ -25,34 +23,29 @@ mod slots;
 mod split;
 mod streams;
 pub(crate) mod watch;
+mod worked;
 
 use std::sync::Arc;
 
-use chat_core::{Span, Time, mix};
+use chat_types::{Span, Time, mix};
 
-use crate::draw::{Actor, Draw};
-use crate::history::{Observer, WorldRecord};
-use crate::metrics::Metrics;
-use crate::plan::{Fault, Plan, Workload};
-use crate::report::Timeline;
-use crate::runner::{Progress, SeedOutcome};
-use crate::sometimes::Point;
-use crate::stuck;
+use crate::user::arrivals::{Arrival, arrivals};
 use crate::user::{Script, VirtualUser};
+use sim_model::draw::{Actor, Draw};
+use sim_model::history::{Observer, WorldRecord};
+use sim_model::outcome::{Point, Progress, Ran, RanUser, START, Timeline};
+use sim_model::plan::{Fault, Plan, Workload};
 
 use agenda::{Agenda, Event};
-use arrivals::Arrival;
 use branch::Chance;
 use clients::Client;
 use faults::Weather;
 use race::Racing;
 use server::Server;
 use slots::Slots;
-pub use split::begin;
+pub use split::Split;
+pub use watch::Onlooker;
 use watch::Watch;
-
-/// The instant at which every virtual world begins.
-pub const START: Time = Time(0);
 
 /// How many steps pass before the live line hears of them.
 const PROGRESS_STEPS: u64 = 8_192;
@@ -136,21 +129,15 @@ enum Phase {
 /// One in so many seeds is run twice at once, and compared step by step.
 const TWIN_EVERY: u64 = 16;
 
-/// Runs one seed of a plan to its end. `also` is told of everything, and changes nothing.
+/// Runs one seed of a plan to its end, and tells the observer of everything. It changes nothing.
 ///
 /// # Panics
 /// When an invariant of the core is broken, or when one seed has two histories: bugs, both, which
 /// the runner reports as violations.
-pub fn run(
-    plan: &Plan,
-    seed: u64,
-    progress: &Progress,
-    also: Option<&mut (dyn Observer + '_)>,
-) -> SeedOutcome<Metrics> {
-    let mut world = World::new(plan, seed, Watch::new(plan, also), Actor::Swaps);
+pub fn run(plan: &Plan, seed: u64, progress: &Progress, observer: Option<Onlooker<'_>>) -> Ran {
+    let mut world = World::new(plan, seed, Watch::new(observer), Actor::Swaps);
     let sampled = mix(0, seed).is_multiple_of(TWIN_EVERY);
-    let mut twin =
-        sampled.then(|| World::new(plan, seed, Watch::new(plan, None), Actor::TwinSwaps));
+    let mut twin = sampled.then(|| World::new(plan, seed, Watch::new(None), Actor::TwinSwaps));
     world.begin();
     if let Some(twin) = &mut twin {
         twin.begin();
@@ -175,12 +162,12 @@ pub fn run(
         users - told_users,
         world.steps - told_steps,
     );
-    world.outcome()
+    world.ran()
 }
 
 impl<'a, 'o> World<'a, 'o> {
     fn new(plan: &'a Plan, seed: u64, watch: Watch<'o>, swaps: Actor) -> Self {
-        let arrivals = arrivals::plan(plan, &mut Draw::new(seed, Actor::Arrivals));
+        let arrivals = arrivals(plan, &mut Draw::new(seed, Actor::Arrivals));
         let bucket = Span((plan.duration.0 / BUCKETS).max(1));
         let personas = match &plan.workload {
             Workload::Phases { personas, .. } => personas.len(),
@@ -332,7 +319,7 @@ impl<'a, 'o> World<'a, 'o> {
         let now = self.now();
         let agent = u32::try_from(self.clients.len()).expect("the plan limits users");
         self.timeline.arrive(now.since(START));
-        let agent_id = crate::protocol::Agent(agent);
+        let agent_id = sim_model::protocol::Agent(agent);
         let link = Draw::new(self.chance.key(), Actor::Link(agent));
         let user = VirtualUser::new(agent_id, script, self.plan.client, self.chance.key(), name);
         self.clients.push(Client::new(user, link));
@@ -452,33 +439,22 @@ impl<'a, 'o> World<'a, 'o> {
         self.watch.observe_world(&WorldRecord::Ended { at: now });
     }
 
-    fn outcome(self) -> SeedOutcome<Metrics> {
-        let now = self.now();
-        let users = self.clients.len() as u64;
-        let (mut judgement, mut metrics, tally) = self.watch.finish(now);
+    /// What the run was, which is over.
+    fn ran(self) -> Ran {
+        let users = self.clients.iter().map(|client| RanUser {
+            name: Arc::clone(client.user.given_name()),
+            waiting: client.user.stuck().or_else(|| client.user.pending()),
+        });
         let left_out = self.clients.iter().map(|client| client.user.left_out());
-        judgement.counts.left_out = left_out.sum();
-        let everybody = self.clients.iter().map(|client| &client.user);
-        let stuck = stuck::stuck(everybody, &metrics, self.seed);
-        metrics.add_overtaken(judgement.overtaken);
-        let clients = &self.clients;
-        let name = |index: usize| clients[index].user.given_name().to_owned();
-        metrics.keep_waits(self.seed, now, &judgement.overtaken_users, &name);
-        let thresholds = metrics.thresholds(self.plan, &judgement.counts, stuck.len() as u64);
-        SeedOutcome {
-            thresholds,
+        Ran {
             seed: self.seed,
             trace_hash: self.hash,
-            virtual_span: now.since(START),
-            users,
+            ended_at: self.agenda.now(),
+            users: users.collect(),
             by_persona: self.by_persona,
+            left_out: left_out.sum(),
             steps: self.steps,
-            properties: judgement.properties,
-            violations: judgement.violations,
-            counts: judgement.counts,
-            metrics,
-            tally,
-            stuck,
+            tally: self.watch.finish(),
             timeline: self.timeline,
         }
     }

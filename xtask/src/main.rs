@@ -62,7 +62,7 @@ fn main() -> ExitCode {
     let cargo = Cargo::new(root());
     let mut out = io::stdout();
     let done = run::all(&steps, &mut out, |step| step.run(&cargo))
-        .and_then(|report| report.write(&mut out, run::Strictness::from_environment()));
+        .and_then(|report| report.write(&mut out, outcome::Strictness::from_environment()));
     match done {
         Ok(run::Verdict::Good) => ExitCode::SUCCESS,
         Ok(run::Verdict::Bad) => ExitCode::FAILURE,

@@ -1,9 +1,9 @@
 //! One part of a sum, from the other parts and the quantiles of the whole.
 
-use chat_core::Span;
+use chat_types::Span;
 
-use super::Spread;
-use crate::draw::Quantiles;
+use sim_model::draw::Quantiles;
+use sim_model::outcome::Spread;
 
 /// Points at which a sum is looked at.
 const POINTS: u64 = 1 << 14;

@@ -1,6 +1,10 @@
 use super::*;
-use crate::draw::{Actor, Draw};
+use crate::report::calibration_yaml;
 use crate::scenario;
+use sim_model::draw::Quantiles;
+use sim_model::draw::{Actor, Draw};
+use sim_model::outcome::Calibration;
+use sim_model::outcome::Trips;
 
 /// Draws from these parts, added up, so many times.
 fn trips(parts: &[Spread], times: u64) -> Distribution {
@@ -62,7 +66,7 @@ fn a_server_is_found_again_by_what_it_shows() {
     }
     // Its tail is that of a whole read, and its mean that of the best stage.
     let tail = block.capacity.service;
-    let read = Spread::of(&trips(&[latency, service, latency], 10_000));
+    let read = spread_of(&trips(&[latency, service, latency], 10_000));
     let ratio = |of: Spread| of.p99.0 as f64 / of.p50.0 as f64;
     assert!((ratio(tail) / ratio(read) - 1.0).abs() < 0.05, "{tail:?}");
 }
@@ -79,7 +83,7 @@ fn the_sums_are_those_that_were_measured() {
             &samples.committed,
         ),
     ] {
-        let (again, wanted) = (Spread::of(&trips(&parts, 20_000)), Spread::of(measured));
+        let (again, wanted) = (spread_of(&trips(&parts, 20_000)), spread_of(measured));
         assert!(
             near(again.p50, wanted.p50) && near(again.p99, wanted.p99),
             "{again:?} for {wanted:?}"
@@ -176,7 +180,7 @@ fn calibration() -> Calibration {
 #[test]
 fn a_scenario_takes_the_block_as_it_is() {
     let measured = calibration();
-    let block = measured.to_yaml("0.1.0");
+    let block = calibration_yaml(&measured, "0.1.0");
     let text = format!(
         "name: s\nduration: 1s\nphases: [{{ name: a, duration: 1s, arrival_count: 1 }}]\n\
          scenarios: [{{ name: p, flow: [login, check] }}]\n{block}"
@@ -216,5 +220,5 @@ fn a_scenario_takes_the_block_as_it_is() {
 
 #[test]
 fn the_block_says_where_it_comes_from() {
-    insta::assert_snapshot!(calibration().to_yaml("0.1.0"));
+    insta::assert_snapshot!(calibration_yaml(&calibration(), "0.1.0"));
 }

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use chat_core::Config;
+use chat_types::Config;
 use clap::Args;
 use serde_json::Value;
 

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::read::Run;
-use crate::result::Class;
+use sim_model::outcome::Class;
 
 /// What a figure amounts to.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -1,7 +1,7 @@
 //! What was asked, in words and facts, and where an answer says that it stands.
 
-use crate::protocol::{Answer, Op, Room};
 use crate::trace::{room_of, words};
+use sim_model::protocol::{Answer, Op, Room};
 
 /// A call as its first attempt was made.
 #[derive(Debug)]

@@ -3,13 +3,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use chat_core::{Span, Time};
+use chat_types::{Span, Time};
 
 use super::{Lane, Role};
-use crate::history::{Observer, Record, What, WorldRecord};
-use crate::plan::{Plan, Workload};
-use crate::protocol::{Agent, Answer, Op, Room, User};
-use crate::result::Violation;
+use sim_model::history::{Observer, Record, What, WorldRecord};
+use sim_model::outcome::Violation;
+use sim_model::plan::{Plan, Workload};
+use sim_model::protocol::{Agent, Answer, Op, Room, User};
 
 /// Lanes of participants: more do not fit side by side.
 const LANES: usize = 7;

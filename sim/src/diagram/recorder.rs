@@ -2,17 +2,17 @@
 
 use std::collections::VecDeque;
 
-use chat_core::{Span, Time};
+use chat_types::{Span, Time};
 use rustc_hash::FxHashMap;
 
 use super::asked::{Asked, asked, place_of, several};
 use super::cast::Cast;
 use super::window::{self, Window};
 use super::{Band, Diagram, Event, Fate, Kind, Lane, Role, Rule, Shown};
-use crate::history::{Observer, Path, Record, What, Wire, WorldRecord};
-use crate::plan::{Delivery, Plan};
-use crate::protocol::{Agent, CallId, Op, Outcome, Room, Saw};
 use crate::trace::words;
+use sim_model::history::{Observer, Path, Record, What, Wire, WorldRecord};
+use sim_model::plan::{Delivery, Plan};
+use sim_model::protocol::{Agent, CallId, Op, Outcome, Room, Saw};
 
 /// Events kept of a run, however long it is.
 const KEPT: usize = 200_000;

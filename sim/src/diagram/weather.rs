@@ -1,11 +1,11 @@
 //! What was wrong with a lane for a while, as bands.
 
-use chat_core::Span;
+use chat_types::Span;
 
 use super::Band;
 use super::recorder::Recorder;
-use crate::plan::{Fault, FaultKind};
-use crate::protocol::Agent;
+use sim_model::plan::{Fault, FaultKind};
+use sim_model::protocol::Agent;
 
 impl Recorder<'_> {
     pub(super) fn band(

@@ -1,6 +1,6 @@
 //! The stretch of a run that a diagram shows: as much of what came before as a person can follow.
 
-use chat_core::Span;
+use chat_types::Span;
 
 use super::{Diagram, Event};
 

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use chat_core::{Ticket, Time};
+use chat_core::Ticket;
+use chat_types::Time;
 
-use super::action::Ask;
 use super::print::{Base, Reader, print_shown};
-use crate::protocol::{Answer, CallId, Op, Outcome, ReadBy, Room, Saw, StickChange, User};
+use sim_model::outcome::Ask;
+use sim_model::protocol::{Answer, CallId, Op, Outcome, ReadBy, Room, Saw, StickChange, User};
 
 /// A call whose answer was lost.
 #[derive(Clone, Debug)]
@@ -103,7 +104,7 @@ impl Client {
             },
             Ask::Check => Op::Check {
                 after: Some(self.cursor),
-                wait: chat_core::Span::ZERO,
+                wait: chat_types::Span::ZERO,
                 by: ReadBy::Handle,
             },
         }
@@ -228,7 +229,7 @@ impl Client {
 
 /// The name of a user to the server.
 fn given_name(number: u8) -> Arc<str> {
-    super::action::name(number).to_string().into()
+    sim_model::outcome::user_letter(number).to_string().into()
 }
 
 /// A call: its verb, the room, the grant it names, or whom it is about.

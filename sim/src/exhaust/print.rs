@@ -11,7 +11,7 @@
 use std::collections::BTreeMap;
 use std::fmt::{self, Display, Write};
 
-use chat_core::{mix, mix_bytes};
+use chat_types::{mix, mix_bytes};
 use serde::ser::{self, Serialize};
 
 /// Fields of the server's state that are left out, wherever they are.

@@ -12,18 +12,17 @@
 
 use std::sync::Arc;
 
-use chat_core::Span;
+use chat_types::Span;
 
-use super::Action;
-use super::action::{Ask, name};
 use super::tiny::Tiny;
-use super::worlds::{World, plan};
+use super::worlds::{begin, plan};
 use crate::caught::caught;
-use crate::plan::{
+use sim_model::outcome::{Action, Ask, TinyWorld, user_letter};
+use sim_model::plan::{
     Argument, Client, Delivery, Fault, FaultKind, Grant, Need, Net, Outage, Plan, ScriptStep,
     ScriptUser, Step, Text, Verb, Workload,
 };
-use crate::protocol::ReadBy;
+use sim_model::protocol::ReadBy;
 
 /// How long each step of a path takes.
 const STEP: Span = Span::millis(10);
@@ -36,19 +35,19 @@ const LATER: Span = Span::millis(200);
 const DOWN: Span = Span::millis(1);
 
 /// The path as a scenario of this name, as far as it can be said.
-pub(super) fn script(world: World, users: u8, path: &[Action], called: &str) -> Plan {
+pub(super) fn script(world: TinyWorld, users: u8, path: &[Action], called: &str) -> Plan {
     let mut writer = Writer::new(users);
     for user in 0..users {
         match world {
-            World::Line => {
+            TinyWorld::Line => {
                 writer.call(user, Ask::Enter);
                 writer.call(user, Ask::LeaveQueue);
             }
-            World::Room => writer.call(user, Ask::Login),
+            TinyWorld::Room => writer.call(user, Ask::Login),
         }
     }
     let base = plan();
-    let mut tiny = world.begin(&base, users);
+    let mut tiny = begin(world, &base, users);
     for action in path {
         let before = tiny.now();
         // The last step of a path may be one at which the server panics.
@@ -59,7 +58,7 @@ pub(super) fn script(world: World, users: u8, path: &[Action], called: &str) -> 
     writer.into_plan(base, called)
 }
 
-fn apply(tiny: &mut Tiny, action: Action) -> chat_core::Time {
+fn apply(tiny: &mut Tiny, action: Action) -> chat_types::Time {
     tiny.apply(action);
     tiny.now()
 }
@@ -81,7 +80,7 @@ struct Writer {
 impl Writer {
     fn new(users: u8) -> Self {
         let user = |number| ScriptUser {
-            name: name(number).to_string(),
+            name: user_letter(number).to_string(),
             stream: true,
             stream_by: ReadBy::Handle,
             opens: Vec::new(),

@@ -10,11 +10,11 @@ use std::thread;
 
 use rustc_hash::FxHashMap;
 
-use super::action::Action;
-use super::tally::Tally;
 use super::tiny::Tiny;
-use super::worlds::{World, plan};
-use super::{Counterexample, Options, Searched, Watched};
+use super::worlds::{actions, begin, plan};
+use super::{Options, begun, look};
+use sim_judge::Judgement;
+use sim_model::outcome::{Action, Class, Judged, Searched, TinyWorld, Watched};
 
 /// How many states are gone on from before what was found is put together.
 const BATCH: usize = 2_048;
@@ -41,19 +41,31 @@ struct Expansion {
     children: Vec<Child>,
     /// Actions that changed nothing.
     unchanged: u64,
-    tally: Tally,
+    tally: Judged,
     /// The path's last action, none if the path as it stands shows it once it is drained.
     broken: Option<Option<Action>>,
 }
 
+/// Counts what a path was judged to be. It has no thresholds.
+fn tell(tally: &mut Judged, judgement: &Judgement) {
+    let judged = judgement.properties.iter();
+    for (name, result) in judged.filter(|(_, result)| result.class != Class::Threshold) {
+        tally.add(name, result);
+    }
+}
+
 /// Searches one world.
-pub(super) fn search(world: World, options: &Options, watch: &mut dyn FnMut(Watched)) -> Searched {
-    search_from(world, world.begin(&plan(), options.users), options, watch)
+pub(super) fn search(
+    world: TinyWorld,
+    options: &Options,
+    watch: &mut dyn FnMut(Watched),
+) -> Searched {
+    search_from(world, begin(world, &plan(), options.users), options, watch)
 }
 
 /// Searches a world from this state on.
 pub(super) fn search_from(
-    world: World,
+    world: TinyWorld,
     root: Tiny,
     options: &Options,
     watch: &mut dyn FnMut(Watched),
@@ -63,7 +75,7 @@ pub(super) fn search_from(
         options,
         links: Vec::new(),
         known: FxHashMap::default(),
-        found: Searched::new(world, options),
+        found: begun(world, options),
         root,
     };
     let end = search.root.clone().finish();
@@ -89,7 +101,7 @@ enum Layer {
 }
 
 struct Search<'o> {
-    world: World,
+    world: TinyWorld,
     options: &'o Options,
     root: Tiny,
     links: Vec<Link>,
@@ -170,19 +182,19 @@ impl Search<'_> {
         let here = run(&self.root, &self.path(state));
         let end = here.clone().finish();
         if depth == 0 {
-            expansion.tally.add(&end.judgement);
+            tell(&mut expansion.tally, &end.judgement);
         }
         if !end.judgement.violations.is_empty() {
             expansion.broken = Some(None);
             return;
         }
         let before = here.key(&end);
-        for action in self.world.actions(&here, self.options.faults) {
+        for action in actions(self.world, &here, self.options.faults) {
             *tried = Some(action);
             let mut there = here.clone();
             there.apply(action);
             let end = there.clone().finish();
-            expansion.tally.add(&end.judgement);
+            tell(&mut expansion.tally, &end.judgement);
             if !end.judgement.violations.is_empty() {
                 expansion.broken = Some(Some(action));
                 return;
@@ -228,7 +240,7 @@ impl Search<'_> {
         if let Some(last) = expansion.broken {
             let mut path = self.path(state);
             path.extend(last);
-            let found = Counterexample::look(&self.root, &path);
+            let found = look(&self.root, &path);
             self.found.tally.broken(&found);
             self.found.counterexample = Some(found);
         }

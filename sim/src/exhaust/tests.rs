@@ -1,15 +1,14 @@
 use std::num::NonZeroUsize;
 
-use chat_core::Time;
+use chat_types::Time;
 
-use super::action::{Action, Ask};
 use super::search::search_from;
-use super::worlds::plan;
+use super::worlds::{actions, begin, plan};
 use super::*;
-use crate::history::{Observer, Record, What, WorldRecord};
-use crate::runner::Progress;
 use crate::scenario::{parse, to_yaml};
-use crate::world;
+use crate::seed::run_seed;
+use sim_model::history::{Observer, Record, What, WorldRecord};
+use sim_model::outcome::{Action, Ask, Progress};
 
 fn options(depth: u32) -> Options {
     Options {
@@ -24,16 +23,16 @@ fn key(tiny: &Tiny) -> u64 {
     tiny.key(&tiny.clone().finish())
 }
 
-fn after(world: World, path: &[Action]) -> Tiny {
-    search::run(&world.begin(&plan(), 3), path)
+fn after(world: TinyWorld, path: &[Action]) -> Tiny {
+    search::run(&begin(world, &plan(), 3), path)
 }
 
 #[test]
 fn a_message_that_the_server_never_had_is_found_at_once() {
     // The judge sees an answer that accepts a message, and the journal has no entry for it.
-    let mut tampered = World::Room.begin(&plan(), 3);
+    let mut tampered = begin(TinyWorld::Room, &plan(), 3);
     tampered.pretend_accepted(0);
-    let found = search_from(World::Room, tampered, &options(2), &mut |_| {});
+    let found = search_from(TinyWorld::Room, tampered, &options(2), &mut |_| {});
     let path = found.counterexample.unwrap();
     assert_eq!(path.steps.len(), 0);
     assert!(
@@ -52,7 +51,7 @@ fn a_message_that_the_server_never_had_is_found_at_once() {
 
 #[test]
 fn a_message_that_is_told_twice_is_found_at_the_step_that_tells_it() {
-    let mut tampered = World::Room.begin(&plan(), 3);
+    let mut tampered = begin(TinyWorld::Room, &plan(), 3);
     for ask in [Ask::Claim, Ask::Send] {
         tampered.apply(Action::Call(0, ask));
     }
@@ -62,23 +61,23 @@ fn a_message_that_is_told_twice_is_found_at_the_step_that_tells_it() {
 
 #[test]
 fn what_is_over_and_known_to_all_makes_no_difference() {
-    let fresh = after(World::Room, &[]);
+    let fresh = after(TinyWorld::Room, &[]);
     let spoken = [
         Action::Call(1, Ask::Claim),
         Action::Call(1, Ask::Send),
         Action::Call(1, Ask::Reset),
     ];
-    let spoken = after(World::Room, &spoken);
+    let spoken = after(TinyWorld::Room, &spoken);
     assert_ne!(key(&fresh), key(&spoken), "b knows a grant that is over");
     let again = [Action::Call(1, Ask::Claim), Action::Call(1, Ask::Reset)];
-    assert_eq!(key(&spoken), key(&after(World::Room, &again)));
+    assert_eq!(key(&spoken), key(&after(TinyWorld::Room, &again)));
 }
 
 #[test]
 fn what_commutes_leads_to_one_state_and_what_does_not_to_two() {
     let one = [Action::Disconnect(0), Action::Call(1, Ask::Claim)];
     let other = [Action::Call(1, Ask::Claim), Action::Disconnect(0)];
-    let (one, other) = (after(World::Room, &one), after(World::Room, &other));
+    let (one, other) = (after(TinyWorld::Room, &one), after(TinyWorld::Room, &other));
     assert_ne!(
         key(&one),
         key(&other),
@@ -87,8 +86,8 @@ fn what_commutes_leads_to_one_state_and_what_does_not_to_two() {
     let one = [Action::Call(1, Ask::Append), Action::Call(0, Ask::Claim)];
     let other = [Action::Call(0, Ask::Claim), Action::Call(1, Ask::Append)];
     assert_eq!(
-        key(&after(World::Room, &one)),
-        key(&after(World::Room, &other)),
+        key(&after(TinyWorld::Room, &one)),
+        key(&after(TinyWorld::Room, &other)),
         "both appends are refused"
     );
     let claims = |first, second| {
@@ -97,7 +96,7 @@ fn what_commutes_leads_to_one_state_and_what_does_not_to_two() {
             Action::Call(first, Ask::Claim),
             Action::Call(second, Ask::Claim),
         ];
-        key(&after(World::Room, &path))
+        key(&after(TinyWorld::Room, &path))
     };
     assert_ne!(claims(1, 2), claims(2, 1), "who waits longer matters");
 }
@@ -135,10 +134,10 @@ fn what_is_right_is_not_blamed() {
         call(1, Ask::Enter),
     ];
     for (world, path) in [
-        (World::Room, &left_and_back_before_reading_of_it[..]),
-        (World::Room, &read_of_the_first_stay_in_the_second),
-        (World::Room, &refused_from_memory_after_a_crash),
-        (World::Line, &away_in_line_and_back_by_a_stream),
+        (TinyWorld::Room, &left_and_back_before_reading_of_it[..]),
+        (TinyWorld::Room, &read_of_the_first_stay_in_the_second),
+        (TinyWorld::Room, &refused_from_memory_after_a_crash),
+        (TinyWorld::Line, &away_in_line_and_back_by_a_stream),
     ] {
         let blamed = after(world, path).finish().judgement.violations;
         assert!(blamed.is_empty(), "{path:?}: {blamed:?}");
@@ -147,9 +146,9 @@ fn what_is_right_is_not_blamed() {
 
 #[test]
 fn time_passes_by_a_step_of_its_own() {
-    let claimed = after(World::Room, &[Action::Call(0, Ask::Claim)]);
+    let claimed = after(TinyWorld::Room, &[Action::Call(0, Ask::Claim)]);
     let expired = after(
-        World::Room,
+        TinyWorld::Room,
         &[Action::Call(0, Ask::Claim), Action::Deadline],
     );
     assert_ne!(key(&claimed), key(&expired));
@@ -195,8 +194,8 @@ impl Observer for Answers {
 
 /// What the clients of a path are answered, and what those of its scenario are; of these the first,
 /// since all read their inboxes in the end.
-fn answers(world: World, path: &[Action]) -> [Vec<(u8, String)>; 2] {
-    let mut tiny = world.begin(&plan(), 3);
+fn answers(world: TinyWorld, path: &[Action]) -> [Vec<(u8, String)>; 2] {
+    let mut tiny = begin(world, &plan(), 3);
     let mut told = Vec::new();
     for action in path {
         let outcome = tiny.apply(*action);
@@ -207,10 +206,10 @@ fn answers(world: World, path: &[Action]) -> [Vec<(u8, String)>; 2] {
     let scenario = to_yaml(&script::script(world, 3, path, "path"));
     let scenario = parse("path.yaml", &scenario).unwrap();
     let mut seen = Answers::default();
-    world::run(&scenario, 1, &Progress::default(), Some(&mut seen));
+    run_seed(&scenario, 1, &Progress::default(), Some(&mut seen));
     let set_up = match world {
-        World::Line => 6,
-        World::Room => 3,
+        TinyWorld::Line => 6,
+        TinyWorld::Room => 3,
     };
     let seen = seen.0.into_iter().skip(set_up).take(told.len()).collect();
     [told, seen]
@@ -237,13 +236,13 @@ fn can_be_said(here: &Tiny, action: Action) -> bool {
 
 #[test]
 fn clients_of_a_path_s_scenario_are_answered_as_those_of_the_path() {
-    for world in World::ALL {
+    for world in TinyWorld::ALL {
         let mut paths: Vec<Vec<Action>> = vec![Vec::new()];
         for depth in 1..=3_usize {
             let mut longer = Vec::new();
             for (index, path) in paths.iter().enumerate() {
                 let here = after(world, path);
-                let actions = world.actions(&here, 2);
+                let actions = actions(world, &here, 2);
                 let possible = actions.iter().filter(|action| can_be_said(&here, **action));
                 // Of the longer ones, some of all kinds.
                 let every = [1, 2, 7][depth - 1];
@@ -272,7 +271,7 @@ fn a_path_s_scenario_waits_for_deadlines_and_asks_again_as_the_path_does() {
         Action::Crash,
         Action::Reconnect(2),
     ];
-    let [told, seen] = answers(World::Room, &path);
+    let [told, seen] = answers(TinyWorld::Room, &path);
     assert_eq!(told, seen);
     assert_eq!(told.last().unwrap(), &(0, "draft of 1".to_owned()));
 }

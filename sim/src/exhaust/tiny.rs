@@ -7,17 +7,18 @@ mod border;
 #[cfg(test)]
 mod pretend;
 
-use chat_core::{Address, Hub, Item, Node, Response, Seq, Span, Ticket, Time, TimerKind, UserId};
+use chat_core::{Address, Hub, Item, Node, Response, Seq, Ticket, TimerKind, UserId};
+use chat_types::{Span, Time};
 
-use super::action::{Action, Ask};
 use super::client::{Client, Unanswered};
 use super::print::{Base, Reader, print, print_shown};
-use crate::history::{Observer as _, Path, Record, Retry, What, WorldRecord};
-use crate::plan::{Outage, Plan};
-use crate::protocol::{Agent, Answer, CallId, Op, Outcome, ReadBy, Saw, StickChange, User};
 use crate::translate::{self, judged};
 use crate::user::Credential;
 use sim_judge::{Judge, Judgement};
+use sim_model::history::{Observer as _, Path, Record, Retry, What, WorldRecord};
+use sim_model::outcome::{Action, Ask};
+use sim_model::plan::{Outage, Plan};
+use sim_model::protocol::{Agent, Answer, CallId, Op, Outcome, ReadBy, Saw, StickChange, User};
 use sim_model::server::ServerRecord;
 
 /// Each step takes this long, so that what came before is before by the clock too.

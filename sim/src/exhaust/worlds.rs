@@ -1,14 +1,11 @@
 //! The tiny worlds: how each is set up, and what may happen in it next.
 
-use std::fmt;
+use sim_model::outcome::{Action, Ask, TinyWorld};
 
-use serde::Serialize;
-
-use super::action::{Action, Ask};
 use super::client::Client;
 use super::tiny::Tiny;
-use crate::plan::Plan;
 use crate::scenario;
+use sim_model::plan::Plan;
 
 /// The server of both worlds. Spans are whole seconds, apart from one another, so that lease,
 /// grace, idle timeout and being forgotten come in an order of their own.
@@ -30,111 +27,87 @@ users: [a]
 steps: [{ at: 0s, user: a, do: check }]
 ";
 
-/// A tiny world.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum World {
-    /// All are registered and nobody waits: they enter the line, are paired, talk and part.
-    Line,
-    /// All are in one named room, whose stick they claim, speak under, and lose.
-    Room,
+/// What clients ask for here.
+const fn asks(world: TinyWorld) -> &'static [Ask] {
+    match world {
+        TinyWorld::Line => &[
+            Ask::Enter,
+            Ask::LeaveQueue,
+            Ask::Send,
+            Ask::Leave,
+            Ask::Block,
+            Ask::Check,
+        ],
+        TinyWorld::Room => &[
+            Ask::Claim,
+            Ask::Append,
+            Ask::Push,
+            Ask::Send,
+            Ask::Reset,
+            Ask::Leave,
+            Ask::Login,
+            Ask::Check,
+        ],
+    }
 }
 
-impl World {
-    /// All of them.
-    pub const ALL: [Self; 2] = [Self::Line, Self::Room];
-
-    /// Its name, as options and results write it.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Line => "line",
-            Self::Room => "room",
-        }
+/// The calls whose answer may be lost here: those whose repetition would show.
+const fn losable(world: TinyWorld) -> &'static [Ask] {
+    match world {
+        TinyWorld::Line => &[Ask::Enter, Ask::Send, Ask::Leave],
+        TinyWorld::Room => &[Ask::Claim, Ask::Append, Ask::Push],
     }
+}
 
-    /// What clients ask for here.
-    const fn asks(self) -> &'static [Ask] {
-        match self {
-            Self::Line => &[
-                Ask::Enter,
-                Ask::LeaveQueue,
-                Ask::Send,
-                Ask::Leave,
-                Ask::Block,
-                Ask::Check,
-            ],
-            Self::Room => &[
-                Ask::Claim,
-                Ask::Append,
-                Ask::Push,
-                Ask::Send,
-                Ask::Reset,
-                Ask::Leave,
-                Ask::Login,
-                Ask::Check,
-            ],
-        }
-    }
-
-    /// The calls whose answer may be lost here: those whose repetition would show.
-    const fn losable(self) -> &'static [Ask] {
-        match self {
-            Self::Line => &[Ask::Enter, Ask::Send, Ask::Leave],
-            Self::Room => &[Ask::Claim, Ask::Append, Ask::Push],
-        }
-    }
-
-    /// The world before its first step: everybody is registered, holds a stream and has read all.
-    pub(super) fn begin(self, plan: &Plan, users: u8) -> Tiny {
-        let mut tiny = Tiny::new(plan, users);
-        for user in 0..users {
-            match self {
-                Self::Line => {
-                    tiny.set_up(user, Ask::Enter);
-                    tiny.set_up(user, Ask::LeaveQueue);
-                }
-                Self::Room => tiny.set_up(user, Ask::Login),
+/// The world before its first step: everybody is registered, holds a stream and has read all.
+pub(super) fn begin(world: TinyWorld, plan: &Plan, users: u8) -> Tiny {
+    let mut tiny = Tiny::new(plan, users);
+    for user in 0..users {
+        match world {
+            TinyWorld::Line => {
+                tiny.set_up(user, Ask::Enter);
+                tiny.set_up(user, Ask::LeaveQueue);
             }
-            tiny.apply(Action::Reconnect(user));
+            TinyWorld::Room => tiny.set_up(user, Ask::Login),
         }
-        for user in 0..users {
-            tiny.set_up(user, Ask::Check);
-        }
-        tiny
+        tiny.apply(Action::Reconnect(user));
     }
+    for user in 0..users {
+        tiny.set_up(user, Ask::Check);
+    }
+    tiny
+}
 
-    /// What may happen next, in an order that never changes.
-    /// `faults` is how many things may go wrong on one path.
-    pub(super) fn actions(self, tiny: &Tiny, faults: u8) -> Vec<Action> {
-        let mut actions = Vec::new();
-        for client in tiny.clients().iter().filter(|client| client.user.is_some()) {
-            let user = client.number;
-            let may = |ask: &&Ask| may_ask(client, **ask);
-            actions.extend(
-                self.asks()
-                    .iter()
-                    .filter(may)
-                    .map(|ask| Action::Call(user, *ask)),
-            );
-            if client.unanswered.is_some() {
-                actions.push(Action::Retry(user));
-            } else {
-                let losable = self.losable().iter().filter(may);
-                actions.extend(losable.map(|ask| Action::Lost(user, *ask)));
-            }
-            actions.push(match client.stream {
-                Some(_) => Action::Disconnect(user),
-                None => Action::Reconnect(user),
-            });
+/// What may happen next, in an order that never changes.
+/// `faults` is how many things may go wrong on one path.
+pub(super) fn actions(world: TinyWorld, tiny: &Tiny, faults: u8) -> Vec<Action> {
+    let mut actions = Vec::new();
+    for client in tiny.clients().iter().filter(|client| client.user.is_some()) {
+        let user = client.number;
+        let may = |ask: &&Ask| may_ask(client, **ask);
+        actions.extend(
+            asks(world)
+                .iter()
+                .filter(may)
+                .map(|ask| Action::Call(user, *ask)),
+        );
+        if client.unanswered.is_some() {
+            actions.push(Action::Retry(user));
+        } else {
+            let losable = losable(world).iter().filter(may);
+            actions.extend(losable.map(|ask| Action::Lost(user, *ask)));
         }
-        if tiny.has_deadline() {
-            actions.push(Action::Deadline);
-        }
-        actions.push(Action::Crash);
-        actions.retain(|action| !action.is_fault() || tiny.faults() < faults);
-        actions
+        actions.push(match client.stream {
+            Some(_) => Action::Disconnect(user),
+            None => Action::Reconnect(user),
+        });
     }
+    if tiny.has_deadline() {
+        actions.push(Action::Deadline);
+    }
+    actions.push(Action::Crash);
+    actions.retain(|action| !action.is_fault() || tiny.faults() < faults);
+    actions
 }
 
 /// Whether a client that knows what this one knows can ask this: a room must be known by its id.
@@ -157,10 +130,4 @@ fn may_ask(client: &Client, ask: Ask) -> bool {
 /// When the text above is no scenario, which a test would show.
 pub(super) fn plan() -> Plan {
     scenario::parse("exhaust", SERVER).expect("the tiny worlds' server is a scenario")
-}
-
-impl fmt::Display for World {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
 }

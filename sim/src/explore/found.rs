@@ -1,8 +1,9 @@
 //! What was violated: once for each property and cause.
 
-use crate::result::Class;
+use sim_model::outcome::Class;
 
-use super::{Trial, cause};
+use super::cause;
+use sim_model::outcome::Trial;
 
 /// A violation, and all others like it.
 #[derive(Clone, Debug, PartialEq, Eq)]

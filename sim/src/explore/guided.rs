@@ -8,7 +8,7 @@
 //!
 //! Families go in rounds. A round is decided before it begins, and its families look at the bitmap
 //! as it was then, so that what is found does not depend on the number of threads. It is over when
-//! nothing new is entered for [`FLAT`] families.
+//! nothing new is entered for [`FLAT`](sim_model::outcome::FLAT) families.
 
 mod corpus;
 mod family;
@@ -16,24 +16,21 @@ mod known;
 
 use std::ops::ControlFlow;
 
-use crate::engine::Engine;
-use crate::plan::Plan;
-use crate::recipe::Recipe;
-use crate::result::{Class, Violation};
-use crate::runner::{Ended, Measured, PANIC, Progress, SeedOutcome, in_order};
-use crate::sometimes::Tally;
+use sim_judge::SeedOutcome;
+use sim_model::outcome::{Class, PANIC, Progress, Tally, Trial, Violation};
+use sim_model::plan::Plan;
+use sim_model::recipe::Recipe;
+
+use crate::runner::{Ended, in_order};
 
 pub use corpus::{Corpus, Entry};
 use family::{Enough, Family, News, Root};
 use known::Known;
 
-use super::{Effort, Exploration, Explored, Listener, Patience, Trial};
+use super::{Exploration, Explored, Listener, Patience};
 
 /// Families in a round.
 const ROUND: u64 = 32;
-
-/// Coverage is flat when so many families in a row enter nothing new.
-pub const FLAT: u64 = 1_000;
 
 /// Numbers of branches that one family may use.
 const BRANCHES: u32 = 64;
@@ -46,10 +43,9 @@ struct Member {
 }
 
 /// Explores by families, from what the corpus has.
-pub(super) fn explore<M: Measured>(
+pub(super) fn explore(
     what: &Explored<'_>,
     corpus: Corpus,
-    engine: &Engine<M>,
     listener: &mut dyn Listener,
 ) -> Exploration {
     let mut all = Exploration {
@@ -66,8 +62,8 @@ pub(super) fn explore<M: Measured>(
         let known = corpus.known.clone();
         let trial_of = |index: u64| &round[usize::try_from(index).unwrap_or(0)];
         let attempt = |index: u64, progress: &Progress| {
-            let family = what.family(trial_of(index), &known, engine);
-            progress.advance(chat_core::Span::ZERO, 0, family.steps);
+            let family = what.family(trial_of(index), &known);
+            progress.advance(chat_types::Span::ZERO, 0, family.steps);
             family
         };
         let mut take = |index: u64, ended: Ended<Family<Member>>| {
@@ -89,12 +85,7 @@ pub(super) fn explore<M: Measured>(
 }
 
 impl Explored<'_> {
-    fn family<M: Measured>(
-        &self,
-        trial: &Trial,
-        known: &Known,
-        engine: &Engine<M>,
-    ) -> Family<Member> {
+    fn family(&self, trial: &Trial, known: &Known) -> Family<Member> {
         let plan: Plan = self.varied(trial).plan;
         let number = u32::try_from(trial.index % u64::from(u32::MAX / BRANCHES)).unwrap_or(0);
         let root = Root {
@@ -102,10 +93,13 @@ impl Explored<'_> {
             seed: trial.seed,
             first_branch: 1 + number * BRANCHES,
         };
-        family::explore(root, known, engine, &|outcome| self.keep(outcome))
+        family::explore(root, known, &|recipe, outcome| self.keep(recipe, outcome))
     }
 
-    fn keep<M: Measured>(&self, outcome: SeedOutcome<M>) -> (Member, Enough) {
+    fn keep(&self, recipe: &Recipe, mut outcome: SeedOutcome) -> (Member, Enough) {
+        if let Some(also_judge) = self.also_judge {
+            also_judge(recipe, &mut outcome);
+        }
         let violations = self.violations(&outcome);
         let enough = match (violations.is_empty(), self.patience) {
             (false, Patience::FirstFailure) => Enough::Yes,
@@ -143,10 +137,17 @@ impl Exploration {
         let mut failed = false;
         for (recipe, ended) in family.members {
             self.runs += 1;
-            failed |= self.take_member(&trial.by(recipe), ended, what);
+            failed |= self.take_member(
+                &Trial {
+                    recipe,
+                    ..trial.clone()
+                },
+                ended,
+                what,
+            );
         }
         if failed && self.first_failure.is_none() {
-            self.first_failure = Some(Effort::of(self));
+            self.first_failure = Some(self.effort());
         }
         if let Some(corpus) = &mut self.guided {
             corpus.take(trial, what, family.news, &family.facets);
@@ -166,15 +167,5 @@ impl Exploration {
                 .add(trial, Some(member.trace_hash), *class, name, detail);
         }
         !member.violations.is_empty()
-    }
-}
-
-impl Trial {
-    /// The trial with this recipe.
-    fn by(&self, recipe: Recipe) -> Self {
-        Self {
-            recipe,
-            ..self.clone()
-        }
     }
 }

@@ -5,9 +5,7 @@
 //! round is decided before it begins, so that what is found does not depend on the number of
 //! threads.
 
-use crate::runner::{Seek, Worst};
-
-use super::Trial;
+use sim_model::outcome::{Seek, Trial, Worst};
 
 /// Trials in a round.
 const ROUND: u64 = 64;
@@ -92,7 +90,7 @@ impl Hunted {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recipe::Recipe;
+    use sim_model::recipe::Recipe;
 
     fn fresh(index: u64) -> Trial {
         let seed = 100 + index;

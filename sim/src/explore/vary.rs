@@ -17,39 +17,18 @@ mod said;
 mod surroundings;
 mod visits;
 
-use chat_core::Span;
+use chat_types::Span;
 
 pub(super) use self::everyday::is_blank;
 pub use self::everyday::{EVERYDAY, blank};
 
 use self::dice::Dice;
-use crate::plan::{Plan, Race, Schedule, Workload};
+use sim_model::outcome::Mix;
+
+use sim_model::plan::{Plan, Race, Schedule, Workload};
 
 /// Users of a scenario that is explored in its own form, at most.
 const OWN_USERS: u32 = 120;
-
-/// Which schedules are explored.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    clap::ValueEnum,
-    serde::Serialize,
-    serde::Deserialize,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum Mix {
-    /// The plain one only.
-    Plain,
-    /// Races only.
-    Race,
-    /// Now one, now the other.
-    #[default]
-    Mixed,
-}
 
 /// A scenario as drawn.
 #[derive(Clone, Debug)]

@@ -3,11 +3,11 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use chat_core::BreakKind;
+use chat_types::BreakKind;
 use serde::Serialize;
 
 use super::names::Names;
-use crate::protocol::{Op, Room};
+use sim_model::protocol::{Op, Room};
 
 /// One attempt of a call, on its way to the server.
 #[derive(Clone, Debug)]
@@ -244,11 +244,11 @@ pub(super) fn route(ask: &Ask) -> Cow<'static, str> {
 
 #[cfg(test)]
 mod tests {
-    use chat_core::Span;
+    use chat_types::Span;
     use serde_json::json;
 
     use super::*;
-    use crate::protocol::ReadBy;
+    use sim_model::protocol::ReadBy;
 
     fn ask(op: Op) -> Ask {
         Ask {

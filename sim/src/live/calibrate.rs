@@ -19,9 +19,10 @@ use super::clock::Clock;
 use super::pool::Pool;
 use super::survey::survey;
 use super::{LiveError, Options, most_files, pool};
-use crate::calibration::{Calibration, Samples, Trips};
-use chat_core::Span;
+use crate::calibration::Samples;
+use chat_types::Span;
 use guests::Guests;
+use sim_model::outcome::{Calibration, Trips};
 
 /// Round trips of each kind, after those that warm everything up.
 const ROUNDS: u64 = 1_000;
@@ -127,7 +128,7 @@ fn result(pool: &Pool, options: &Options, samples: &Samples, notes: Vec<String>)
     let block = samples.infer();
     let mut remarks = samples.remarks(&block);
     remarks.extend(notes);
-    let trips = |request, took: &crate::metrics::distribution::Distribution| Trips {
+    let trips = |request, took: &sim_judge::metrics::distribution::Distribution| Trips {
         request,
         took: took.result(1_000.0),
     };

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
-use chat_core::{Span, Time};
+use chat_types::{Span, Time};
 use hyper::StatusCode;
 use serde::Deserialize;
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -17,7 +17,7 @@ use super::reply::{Page, Reader, Reply, ReplyJson, refused};
 use super::request::{Writer, Written};
 use super::target::Protocol;
 use super::wire::{Broken, Reply as Answer, Wire};
-use crate::protocol::Refusal;
+use sim_model::protocol::Refusal;
 
 /// What every task knows.
 #[derive(Debug)]

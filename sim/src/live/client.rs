@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use chat_core::Time;
+use chat_types::Time;
 use tokio::task::AbortHandle;
 
 use super::caller::Session;
 use super::reply::Credentials;
-use crate::protocol::CallId;
 use crate::user::VirtualUser;
+use sim_model::protocol::CallId;
 
 /// A client.
 #[derive(Debug)]

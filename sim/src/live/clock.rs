@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use chat_core::{Span, Time};
+use chat_types::{Span, Time};
 use chrono::DateTime;
 use cpu_time::ProcessTime;
 

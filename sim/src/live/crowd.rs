@@ -17,22 +17,20 @@ use std::sync::Arc;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
-use chat_core::{Span, Time, mix};
+use chat_types::{Span, Time, mix};
 use rustc_hash::FxHashMap;
 
 use super::client::Client;
 use super::clock::Clock;
 use super::gauge::Gauge;
 use super::pool::Pool;
-use crate::draw::{Actor, Draw};
-use crate::history::{Observer as _, WorldRecord};
-use crate::plan::{Plan, Workload};
-use crate::protocol::{Agent, CallId};
-use crate::report::Timeline;
-use crate::runner::Progress;
+use crate::user::arrivals::{Arrival, arrivals};
 use crate::user::{Script, VirtualUser};
-use crate::world::START;
-use crate::world::arrivals::{self, Arrival};
+use sim_model::draw::{Actor, Draw};
+use sim_model::history::{Observer as _, WorldRecord};
+use sim_model::outcome::{Progress, START, Timeline};
+use sim_model::plan::{Plan, Workload};
+use sim_model::protocol::{Agent, CallId};
 
 /// Messages of the network that are handled before the agenda is looked at again.
 const BATCH: usize = 128;
@@ -122,7 +120,7 @@ impl<'a, 'o> Crowd<'a, 'o> {
         gauge: Gauge<'o>,
         progress: &'a Progress,
     ) -> Self {
-        let arrivals = arrivals::plan(plan, &mut Draw::new(seed, Actor::Arrivals));
+        let arrivals = arrivals(plan, &mut Draw::new(seed, Actor::Arrivals));
         let mut hash = mix(0, seed);
         for arrival in &arrivals {
             hash = mix(hash, arrival.at.0 ^ ((arrival.persona as u64) << 48));

@@ -3,12 +3,12 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use chat_core::{Span, Time};
+use chat_types::{Span, Time};
 use serde::Deserialize;
 
 use super::clock::{Clock, timestamp};
 use super::names::Names;
-use crate::protocol::{
+use sim_model::protocol::{
     EndReason, LostRange, Membership, Moderated, Presence, Room, Saw, Shown, StickChange,
     StickLoss, User,
 };
@@ -372,7 +372,7 @@ mod tests {
     #[test]
     fn every_kind_is_read_as_itself() {
         let who = json!({ "user_id": "user_1" });
-        for kind in crate::names::EVENTS {
+        for kind in sim_model::names::EVENTS {
             let event = json!({
                 "seq": 1, "type": kind, "room_id": "room_1", "room_seq": 1, "user": who,
                 "partner": who, "sender": who, "message": "m", "reason": "left", "place": 1,

@@ -1,24 +1,27 @@
 //! What a live run measures beside what every run does: how late the driver itself was, what
 //! latency is without the correction for that, and what was sent.
 
-use chat_core::{Span, Time};
+use chat_types::{Span, Time};
+use sim_model::outcome::Tally;
+use sim_model::sightings::Sightings;
 
-use crate::history::{Observer, Record, What, Wire, WorldRecord};
-use crate::metrics::Metrics;
-use crate::metrics::distribution::Distribution;
-use crate::metrics::pace::{Calls, Pace};
-use crate::plan::Plan;
-use crate::protocol::Op;
-use crate::result::{MetricResult, Requests, Starts};
-use crate::runner::LiveNow;
-use crate::world::watch::Watch;
+use sim_judge::Jury;
+use sim_judge::metrics::Metrics;
+use sim_judge::metrics::distribution::Distribution;
+use sim_judge::metrics::pace::{Calls, Pace};
+use sim_model::history::{Observer, Record, What, Wire, WorldRecord};
+use sim_model::outcome::{LiveNow, MetricResult, Requests, Starts};
+use sim_model::plan::Plan;
+use sim_model::protocol::Op;
 
 /// An arrival that started so much later than planned, in microseconds, was late.
 const LATE: u64 = 10_000;
 
 /// Told of every record, and of every deadline that was met or missed.
 pub(super) struct Gauge<'o> {
-    pub(super) watch: Watch<'o>,
+    jury: Jury<'o>,
+    /// Points that clients themselves can see.
+    sightings: Sightings,
     /// The same, with calls measured from when they left.
     uncorrected: Metrics,
     /// From when the driver meant to do something, or could have, to when it did.
@@ -39,8 +42,9 @@ const TELL_EVERY: Span = Span::millis(200);
 impl<'o> Gauge<'o> {
     pub(super) fn new(plan: &Plan, also: Option<&'o mut (dyn Observer + '_)>) -> Self {
         Self {
-            watch: Watch::live(plan, also),
-            uncorrected: Metrics::new(plan),
+            jury: Jury::live(plan, also),
+            sightings: Sightings::new(),
+            uncorrected: Metrics::new(),
             delay: Distribution::new(),
             starts: Starts::default(),
             requests: Requests::default(),
@@ -84,6 +88,11 @@ impl<'o> Gauge<'o> {
         self.delay.result(1_000.0)
     }
 
+    /// Those that judge and measure the run, and the points that were reached in it.
+    pub(super) fn finish(self) -> (Jury<'o>, Tally) {
+        (self.jury, self.sightings.into_tally())
+    }
+
     /// A metric with calls measured from when they left.
     pub(super) fn uncorrected(&self, name: &str) -> MetricResult {
         let (mut all, _) = self.uncorrected.results();
@@ -93,7 +102,8 @@ impl<'o> Gauge<'o> {
 
 impl Observer for Gauge<'_> {
     fn observe(&mut self, record: &Record<'_>) {
-        self.watch.observe(record);
+        self.sightings.observe(record);
+        self.jury.observe(record);
         self.pace.observe(record);
         let what = match record.what {
             What::Called {
@@ -139,11 +149,12 @@ impl Observer for Gauge<'_> {
     }
 
     fn observe_world(&mut self, record: &WorldRecord<'_>) {
-        self.watch.observe_world(record);
+        self.sightings.observe_world(record);
+        self.jury.observe_world(record);
         self.pace.observe_world(record);
     }
 
     fn observe_wire(&mut self, wire: &Wire<'_>) {
-        self.watch.observe_wire(wire);
+        self.jury.observe_wire(wire);
     }
 }

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use chat_core::{Span, Time};
+use chat_types::{Span, Time};
 
 use super::ask::Ask;
 use super::caller::{News, Session, Want};
 use super::client::{Client, Seat};
 use super::pool::Pool;
 use super::target::Protocol;
-use crate::protocol::Op;
+use sim_model::protocol::Op;
 
 /// How long leaving may take.
 const PATIENCE: Span = Span::secs(10);

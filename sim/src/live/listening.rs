@@ -16,7 +16,7 @@ use super::caller::{Net, News, Session};
 use super::names::code;
 use super::target::Protocol;
 use super::wire::{Broken, Wire, is_stream, open_stream};
-use crate::protocol::{Earlier, Op, Refusal};
+use sim_model::protocol::{Earlier, Op, Refusal};
 
 /// One opening of a stream.
 #[derive(Debug)]

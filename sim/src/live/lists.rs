@@ -3,12 +3,12 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use chat_core::Span;
+use chat_types::Span;
 use serde::Deserialize;
 
 use super::event::{WhoJson, said};
 use super::reply::{Reader, ReplyJson};
-use crate::protocol::{Attendance, Member, Notice, Passing, PastMessage};
+use sim_model::protocol::{Attendance, Member, Notice, Passing, PastMessage};
 
 /// A message of a room's history as it is written.
 #[derive(Debug, Default, Deserialize)]

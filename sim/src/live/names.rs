@@ -6,10 +6,11 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use chat_core::{Reject, mix};
+use chat_types::mix;
+use sim_model::names::REJECTS;
 
 use super::event::WhoJson;
-use crate::protocol::{Room, Shown, User};
+use sim_model::protocol::{Room, Shown, User};
 
 /// From here on, numbers stand for ids that hold no number.
 const OTHERS: u32 = 1 << 31;
@@ -155,7 +156,7 @@ fn suffix(mut bits: u64) -> String {
 /// A refusal's code, for good: codes are few, and a history keeps them by reference.
 pub(super) fn code(text: &str) -> &'static str {
     static OTHERS: Mutex<Vec<&'static str>> = Mutex::new(Vec::new());
-    if let Some(known) = Reject::CODES.iter().find(|code| **code == text) {
+    if let Some(known) = REJECTS.iter().find(|code| **code == text) {
         return known;
     }
     let mut others = OTHERS.lock().unwrap_or_else(PoisonError::into_inner);

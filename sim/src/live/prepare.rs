@@ -3,17 +3,17 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use chat_core::{Config, Span};
+use chat_types::{Config, Span};
 
 use super::Options;
 use super::ask;
 use super::survey::Tools;
-use crate::draw::{Quantiles, Shape};
-use crate::plan::{
+use crate::scenario::{usual_capacity, usual_network};
+use sim_model::draw::{Quantiles, Shape};
+use sim_model::plan::{
     Arrivals, Fault, FaultKind, Figure, Need, Net, Outage, Persona, Phase, Plan, Schedule, Step,
     Threshold, Verb, Workload,
 };
-use crate::scenario::{usual_capacity, usual_network};
 
 /// How long a packet may take each way, as far as judging goes. With the slack that every run has,
 /// a stream or a waiting check has some five seconds to bring what came.

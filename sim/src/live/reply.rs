@@ -3,14 +3,14 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use chat_core::{Span, Time, mix_bytes};
+use chat_types::{Span, Time, mix_bytes};
 use serde::Deserialize;
 
 use super::clock::{Clock, timestamp};
 use super::event::{Event, EventJson, WhoJson};
 use super::lists::{MemberJson, NoticeJson, PastJson};
 use super::names::{Names, code};
-use crate::protocol::{Answer, Earlier, Op, Outcome, Refusal, Room};
+use sim_model::protocol::{Answer, Earlier, Op, Outcome, Refusal, Room};
 
 /// What the results of all tools are together; each has some of it.
 #[derive(Debug, Default, Deserialize)]
@@ -279,7 +279,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::protocol::{ReadBy, User};
+    use sim_model::protocol::{ReadBy, User};
 
     fn reply(op: &Op, value: &Value) -> Option<Reply> {
         let (names, clock) = (Names::new(0), Clock::start());

@@ -7,8 +7,7 @@ use super::line::{Line, fit, flow, paragraph};
 use super::numbers::{count, plural};
 use super::tail::INDENT;
 use super::{Detail, FinishedRun};
-use crate::result::{RunResult, Stuck};
-use crate::sometimes::Point;
+use sim_model::outcome::{Point, RunResult, Stuck};
 
 /// Stuck users that are named, and with `--verbose`.
 const STUCK: usize = 5;

@@ -11,9 +11,7 @@ use super::numbers::{count, plural};
 use super::shell::{command_lines, more_seeds_command};
 use super::tail::INDENT;
 use super::{FinishedRun, Rerun};
-use crate::result::{Class, RunResult, ThresholdResult};
-use crate::runner::{FailingSeed, is_judged};
-use crate::sometimes::Point;
+use sim_model::outcome::{Class, FailingSeed, Point, RunResult, ThresholdResult, is_judged};
 
 /// Failing seeds that are named.
 const SEEDS: usize = 8;

@@ -7,10 +7,8 @@ use super::figures::title;
 use super::line::{Line, Paint, Style, fit, paragraph};
 use super::numbers::{count, figure, milliseconds, short};
 use super::tail::INDENT;
-use crate::calibration::Calibration;
-use crate::calibration::sides::{
-    AtScale, METRICS, NOT_IN_IT, Part, QUANTILES, Side, Sides, quantiles,
-};
+use crate::report::sides::{AtScale, METRICS, NOT_IN_IT, Part, QUANTILES, Side, Sides, quantiles};
+use sim_model::outcome::Calibration;
 
 /// All that `sim calibrate` found.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -44,7 +42,7 @@ pub fn calibrated_json(done: &Calibrated) -> serde_json::Result<String> {
 
 /// The page of both worlds; nothing if no scenario was run.
 #[must_use]
-pub fn sides(done: &Calibrated, view: &View<'_>) -> String {
+pub fn calibrated_page(done: &Calibrated, view: &View<'_>) -> String {
     let Some(sides) = &done.sides else {
         return String::new();
     };
@@ -224,12 +222,11 @@ fn closing(sides: &Sides, exit_code: u8) -> Line {
 mod tests {
     use std::collections::BTreeMap;
 
-    use chat_core::Span;
+    use chat_types::Span;
 
     use super::*;
-    use crate::calibration::{Away, Block, Spread, Stage, Takes, Trips};
     use crate::report::{Detail, samples};
-    use crate::result::Verdict;
+    use sim_model::outcome::{Away, Block, Spread, Stage, Takes, Trips, Verdict};
 
     fn calibrated(scales: Vec<AtScale>) -> Calibrated {
         let spread = |p50, p99| Spread {
@@ -292,7 +289,7 @@ mod tests {
             paint: Paint::Plain,
             version: "0.1.0",
         };
-        sides(done, &view)
+        calibrated_page(done, &view)
     }
 
     #[test]

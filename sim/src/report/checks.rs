@@ -5,8 +5,8 @@ use unicode_width::UnicodeWidthStr as _;
 use super::Detail;
 use super::line::{Line, Style};
 use super::numbers::count;
-use crate::names::PROPERTIES;
-use crate::result::{Class, PropertyResult, RunResult};
+use sim_model::names::PROPERTIES;
+use sim_model::outcome::{Class, PropertyResult, RunResult};
 
 /// Properties that fold into one line as long as they hold, unless all are asked for.
 const FOLDED: [&str; 4] = ["stick_order", "room_lifecycle", "durability", "bounded"];

@@ -3,7 +3,7 @@
 use super::FinishedRun;
 use super::checks::{Standing, in_order, standing};
 use super::numbers::{count, milliseconds, plural};
-use crate::result::{Class, RestResult, RunResult, Stuck};
+use sim_model::outcome::{Class, RestResult, RunResult, Stuck};
 
 /// How many properties of safety and liveness came to what. Thresholds are counted by themselves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -8,9 +8,8 @@ use super::line::{Line, Style, flow, paragraph};
 use super::numbers::{count, milliseconds, plural, short};
 use super::shell::{command_lines, run_command};
 use super::{Detail, View};
-use crate::exhaust::{Counterexample, Exhausted, Searched};
-use crate::names::PROPERTIES;
-use crate::result::{Class, PropertyResult};
+use sim_model::names::PROPERTIES;
+use sim_model::outcome::{Class, Counterexample, Exhausted, PropertyResult, Searched};
 
 /// Where the columns of the table of worlds end.
 const COLUMNS: [(&str, usize); 5] = [

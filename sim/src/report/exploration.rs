@@ -1,6 +1,7 @@
 //! What an exploration shows: each failure once, with what it drew and how to try it again; what
 //! was never reached; and how fast it went. As a page, and as JSON.
 
+use sim_model::outcome::FLAT;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -12,9 +13,10 @@ use super::shell::{command_lines, explore_command, run_command};
 use super::shrunk;
 use super::tail::INDENT;
 use super::{Detail, View};
-use crate::explore::{Corpus, Effort, Exploration, Explored, FLAT, Failure, Hunted, Trial};
-use crate::result::{Class, ShrunkResult};
-use crate::runner::{Seek, Worst};
+use sim_model::outcome::{
+    Class, Covered, Effort, ExplorationResult, FailureResult, HuntResult, Seek, ShrunkResult,
+    Trial, Worst, WorstTrial,
+};
 
 /// How many of the worst are shown.
 const WORST: usize = 5;
@@ -24,10 +26,8 @@ const WORST: usize = 5;
 pub struct Exploring<'a> {
     /// The scenario files as the command line names them.
     pub files: &'a [String],
-    /// What was explored.
-    pub what: &'a Explored<'a>,
     /// What it came to.
-    pub found: &'a Exploration,
+    pub found: &'a ExplorationResult,
     /// For each failure, what was kept of it.
     pub kept: &'a [Kept],
     /// How long it took.
@@ -43,19 +43,19 @@ pub struct Kept {
     pub shrunk: Option<ShrunkRun>,
 }
 
-/// What a terminal shows while it goes on.
+/// What a terminal shows while it goes on: so many seeds tried, with so many steps and failures.
 #[must_use]
-pub fn exploring_line(found: &Exploration, wall: Duration) -> String {
+pub fn exploring_line(tried: u64, steps: u64, failures: u64, wall: Duration) -> String {
     let seconds = wall.as_secs_f64().max(0.001);
-    let failures = match found.failures.count() {
+    let failures = match failures {
         0 => String::new(),
-        n => format!(" · {}", plural(n as u64, "failure", "failures")),
+        n => format!(" · {}", plural(n, "failure", "failures")),
     };
     format!(
         "explore · {} · {} seeds/s · {} steps/s{failures}",
-        plural(found.tried, "seed", "seeds"),
-        short(found.tried as f64 / seconds),
-        short(found.steps as f64 / seconds),
+        plural(tried, "seed", "seeds"),
+        short(tried as f64 / seconds),
+        short(steps as f64 / seconds),
     )
 }
 
@@ -69,13 +69,13 @@ pub fn exploration(run: &Exploring<'_>, view: &View<'_>) -> String {
             lines.push(Line::new());
             lines.extend(failed(run, failure, kept));
         }
-        if let Some(hunted) = &run.found.hunted {
+        if let Some(hunted) = &run.found.hunt {
             lines.push(Line::new());
             lines.extend(worst(run, hunted));
         }
         lines.push(Line::new());
-        if let Some(corpus) = &run.found.guided {
-            lines.extend(coverage(run.found, corpus));
+        if let Some(covered) = &run.found.covered {
+            lines.extend(coverage(run.found, covered));
         }
         lines.extend(unreached(run.found));
     }
@@ -92,16 +92,16 @@ fn title(run: &Exploring<'_>, view: &View<'_>) -> Line {
     Line::new().with(Style::Strong, "explore").text(&format!(
         " · {scenarios} · {} from {} · sim {}",
         plural(run.found.tried, "seed", "seeds"),
-        run.what.first,
+        run.found.first,
         view.version
     ))
 }
 
 fn scenario<'a>(run: &'a Exploring<'_>, trial: &Trial) -> &'a str {
-    &run.what.plans[trial.scenario].name
+    &run.found.scenarios[trial.scenario]
 }
 
-fn failed(run: &Exploring<'_>, failure: &Failure, kept: &Kept) -> Vec<Line> {
+fn failed(run: &Exploring<'_>, failure: &FailureResult, kept: &Kept) -> Vec<Line> {
     let trial = &failure.trial;
     let mut lines = vec![
         Line::new()
@@ -118,7 +118,7 @@ fn failed(run: &Exploring<'_>, failure: &Failure, kept: &Kept) -> Vec<Line> {
     if !trial.recipe.is_plain() {
         lines.extend(paragraph("recipe", &trial.recipe.to_string(), INDENT));
     }
-    lines.extend(flow("drew", &run.what.varied(trial).drew, " · ", INDENT));
+    lines.extend(flow("drew", &failure.drew, " · ", INDENT));
     if let Some(shrunk) = &kept.shrunk {
         lines.push(Line::new());
         lines.extend(shrunk::lines(shrunk));
@@ -139,7 +139,7 @@ fn failed(run: &Exploring<'_>, failure: &Failure, kept: &Kept) -> Vec<Line> {
     } else {
         "repeat"
     };
-    let again = explore_command(&run.files[trial.scenario], trial, run.what.mix);
+    let again = explore_command(&run.files[trial.scenario], trial, run.found.mix);
     lines.extend(command_lines(label, &again, INDENT));
     if let Some(hash) = failure.trace_hash {
         lines.push(Line::plain("trace hash ").with(Style::Faint, &format!("{hash:016x}")));
@@ -154,13 +154,13 @@ fn figure(seek: Seek, worst: &Worst) -> String {
     }
 }
 
-fn worst(run: &Exploring<'_>, hunted: &Hunted) -> Vec<Line> {
+fn worst(run: &Exploring<'_>, hunted: &HuntResult) -> Vec<Line> {
     let title = format!("worst {}", hunted.seek.name());
     let mut lines = vec![Line::new().with(Style::Strong, &title)];
-    if hunted.worst().is_empty() {
+    if hunted.worst.is_empty() {
         lines.push(Line::plain("none: nobody waited, or nobody was overtaken"));
     }
-    for (trial, worst) in hunted.worst().iter().take(WORST) {
+    for WorstTrial { trial, drew, worst } in hunted.worst.iter().take(WORST) {
         let user = worst
             .user
             .map_or_else(String::new, |user| format!(" · user_{}", user.0));
@@ -174,8 +174,8 @@ fn worst(run: &Exploring<'_>, hunted: &Hunted) -> Vec<Line> {
                     trial.seed
                 )),
         );
-        lines.extend(flow("drew", &run.what.varied(trial).drew, " · ", INDENT));
-        let again = explore_command(&run.files[trial.scenario], trial, run.what.mix);
+        lines.extend(flow("drew", drew, " · ", INDENT));
+        let again = explore_command(&run.files[trial.scenario], trial, run.found.mix);
         let again = format!("{again} --seek {}", hunted.seek.name());
         lines.extend(command_lines("repeat", &again, INDENT));
     }
@@ -183,20 +183,20 @@ fn worst(run: &Exploring<'_>, hunted: &Hunted) -> Vec<Line> {
 }
 
 /// What a guided exploration covered, and whether it ended because nothing new came.
-fn coverage(found: &Exploration, corpus: &Corpus) -> Vec<Line> {
-    let facets = plural(corpus.facets() as u64, "facet", "facets");
-    let recipes = plural(corpus.entries().len() as u64, "recipe", "recipes");
+fn coverage(found: &ExplorationResult, covered: &Covered) -> Vec<Line> {
+    let facets = plural(covered.facets as u64, "facet", "facets");
+    let recipes = plural(covered.recipes as u64, "recipe", "recipes");
     let runs = plural(found.runs, "run", "runs");
     let mut parts = vec![facets, recipes, runs];
-    if corpus.is_flat() {
+    if covered.flat {
         parts.push(format!("flat: nothing new in {} families", count(FLAT)));
     }
     flow("coverage", &parts, " · ", INDENT)
 }
 
-fn unreached(found: &Exploration) -> Vec<Line> {
+fn unreached(found: &ExplorationResult) -> Vec<Line> {
     let never: Vec<String> = found
-        .unreached()
+        .unreached
         .iter()
         .map(|&name| name.to_owned())
         .collect();
@@ -207,9 +207,9 @@ fn unreached(found: &Exploration) -> Vec<Line> {
 }
 
 fn verdict(run: &Exploring<'_>) -> Line {
-    let (found, code) = (run.found, run.found.exit_code());
+    let (found, code) = (run.found, run.found.exit_code);
     let seconds = run.wall.as_secs_f64().max(0.001);
-    let (one, many) = match found.guided {
+    let (one, many) = match found.covered {
         Some(_) => ("family", "families"),
         None => ("seed", "seeds"),
     };
@@ -220,7 +220,7 @@ fn verdict(run: &Exploring<'_>) -> Line {
         short(found.tried as f64 / seconds),
         short(found.steps as f64 / seconds),
     );
-    match found.failures.count() {
+    match found.failures.len() {
         0 => Line::new()
             .with(Style::Good, "PASS")
             .text(&format!(" · {speed} · exit {code}")),
@@ -248,16 +248,7 @@ struct Told<'a> {
     runs: u64,
     /// What it cost up to the first failure.
     first_failure: Option<Effort>,
-    guided: Option<ToldGuided>,
-}
-
-/// What a guided exploration covered, in all sessions of its corpus.
-#[derive(Serialize)]
-struct ToldGuided {
-    families: u64,
-    facets: usize,
-    recipes: usize,
-    flat: bool,
+    guided: Option<Covered>,
 }
 
 #[derive(Serialize)]
@@ -310,23 +301,18 @@ pub fn exploration_json(run: &Exploring<'_>) -> serde_json::Result<String> {
     let seconds = run.wall.as_secs_f64().max(0.001);
     let told = Told {
         scenarios: run.files,
-        seed: run.what.first,
+        seed: run.found.first,
         seeds: found.tried,
         wall_ms: seconds * 1_000.0,
         seeds_per_second: found.tried as f64 / seconds,
         steps: found.steps,
-        exit_code: found.exit_code(),
+        exit_code: found.exit_code,
         failures: told_failures(run),
-        unreached: found.unreached(),
-        seek: found.hunted.as_ref().map(|hunted| told_hunt(run, hunted)),
+        unreached: found.unreached.clone(),
+        seek: found.hunt.as_ref().map(|hunted| told_hunt(run, hunted)),
         runs: found.runs,
         first_failure: found.first_failure,
-        guided: found.guided.as_ref().map(|corpus| ToldGuided {
-            families: corpus.families(),
-            facets: corpus.facets(),
-            recipes: corpus.entries().len(),
-            flat: corpus.is_flat(),
-        }),
+        guided: found.covered,
     };
     Ok(format!("{}\n", serde_json::to_string_pretty(&told)?))
 }
@@ -348,17 +334,18 @@ fn told_failures<'a>(run: &'a Exploring<'_>) -> Vec<ToldFailure<'a>> {
             seeds: failure.trials,
             trace_hash: failure.trace_hash.map(|hash| format!("{hash:016x}")),
             recipe: trial.recipe.to_string(),
-            drew: run.what.varied(trial).drew(),
+            drew: failure.drew.join(" · "),
             drawn_file: kept.drawn.as_deref(),
-            command: explore_command(file, trial, run.what.mix),
+            command: explore_command(file, trial, run.found.mix),
             shrunk: kept.shrunk.as_ref().map(ShrunkRun::result),
         }
     });
     told.collect()
 }
 
-fn told_hunt(run: &Exploring<'_>, hunted: &Hunted) -> ToldHunt {
-    let worst = hunted.worst().iter().take(WORST).map(|(trial, worst)| {
+fn told_hunt(run: &Exploring<'_>, hunted: &HuntResult) -> ToldHunt {
+    let worst = hunted.worst.iter().take(WORST).map(|one| {
+        let WorstTrial { trial, drew, worst } = one;
         let file = &run.files[trial.scenario];
         ToldWorst {
             figure: match hunted.seek {
@@ -370,8 +357,8 @@ fn told_hunt(run: &Exploring<'_>, hunted: &Hunted) -> ToldHunt {
             file: file.clone(),
             seed: trial.seed,
             draw: trial.draw,
-            drew: run.what.varied(trial).drew(),
-            command: explore_command(file, trial, run.what.mix),
+            drew: drew.join(" · "),
+            command: explore_command(file, trial, run.found.mix),
         }
     });
     ToldHunt {

@@ -7,8 +7,7 @@ use super::header::{name, range, seeds};
 use super::line::{Line, PAGE, Style, fit, paragraph};
 use super::numbers::count;
 use super::{FinishedRun, View, figures};
-use crate::result::{Class, ThresholdResult, Verdict};
-use crate::runner::{is_judged, is_silent};
+use sim_model::outcome::{Class, ThresholdResult, Verdict, is_judged, is_silent};
 
 /// `FAIL stick_exclusion · stick_contention · seed 1337 · sim 0.1.0 (3f9c1ab)`, and why.
 pub(super) fn opening(run: &FinishedRun, view: &View<'_>) -> Vec<Line> {

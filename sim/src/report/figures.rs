@@ -5,8 +5,8 @@ use unicode_width::UnicodeWidthStr as _;
 use super::line::{Line, PAGE, Style, fit};
 use super::numbers::{count, figure, milliseconds, plural, short};
 use super::{Detail, FinishedRun};
-use crate::names::METRICS;
-use crate::result::{FairnessResult, MetricResult, RunResult, ThresholdResult};
+use sim_model::names::METRICS;
+use sim_model::outcome::{FairnessResult, MetricResult, RunResult, ThresholdResult};
 
 /// Shown whether or not they have a threshold.
 const ALWAYS: [&str; 3] = ["message_latency", "queue_wait", "stick_wait"];

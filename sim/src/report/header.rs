@@ -1,13 +1,13 @@
 //! Who ran what: the first lines of a page.
 
-use chat_core::config::Matching;
+use chat_types::config::Matching;
 use unicode_width::UnicodeWidthStr as _;
 
 use super::line::{Line, PAGE, Style, fit, flow, paragraph};
 use super::numbers::{count, plural};
 use super::{FinishedRun, View, live};
-use crate::plan::{Plan, Workload};
-use crate::result::RunResult;
+use sim_model::outcome::RunResult;
+use sim_model::plan::{Plan, Workload};
 
 /// `burst · seed 42 · sim 0.1.0 (3f9c1ab)`
 pub(super) fn title(run: &FinishedRun, view: &View<'_>) -> Line {

@@ -1,6 +1,6 @@
 //! What to try when a point that a scenario is after was never reached.
 
-use crate::sometimes::Point;
+use sim_model::outcome::Point;
 
 /// A change to the scenario that makes the point likelier.
 pub(super) const fn hint(point: Point) -> &'static str {

@@ -10,7 +10,7 @@ mod view;
 
 use super::failure::what_failed;
 use super::{Calibrated, FinishedRun};
-use crate::result::Verdict;
+use sim_model::outcome::Verdict;
 
 const PAGE: &str = include_str!("html/page.html");
 const STYLE: &str = include_str!("html/page.css");

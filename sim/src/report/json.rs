@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::result::RunResult;
+use sim_model::outcome::RunResult;
 
 #[derive(Serialize)]
 struct Several<'a> {

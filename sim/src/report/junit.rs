@@ -8,8 +8,7 @@ use super::FinishedRun;
 use super::checks::{Standing, in_order, standing};
 use super::claim::{rest, waits};
 use super::failure::{STUCK, crossing};
-use crate::result::RunResult;
-use crate::runner::is_judged;
+use sim_model::outcome::{RunResult, is_judged};
 
 enum Outcome {
     Passed,

@@ -1,6 +1,6 @@
 //! What the clients of a violation saw, side by side in virtual time.
 
-use chat_core::Span;
+use chat_types::Span;
 use unicode_width::UnicodeWidthStr as _;
 
 use super::FinishedRun;

@@ -5,7 +5,7 @@ use super::checks::in_order;
 use super::line::{Line, Style, flow, paragraph};
 use super::numbers::{count, figure, milliseconds, short};
 use super::tail::INDENT;
-use crate::result::{LiveResult, RunResult, StageResult, Verdict};
+use sim_model::outcome::{LiveResult, RunResult, StageResult, Verdict};
 
 /// Where the columns of the stages end.
 const COLUMNS: [usize; 7] = [8, 16, 26, 37, 47, 57, 66];

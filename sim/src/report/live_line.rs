@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use super::line::{Line, Paint, Style};
 use super::numbers::{count, instant, milliseconds, plural, short};
-use crate::exhaust::Watched;
-use crate::runner::ProgressNow;
+use sim_model::outcome::{ProgressNow, Watched};
 
 /// One line: the scenario, how far it is, and how fast. `wall` is how long it has been running.
 #[must_use]
@@ -48,7 +47,7 @@ pub fn exhausting(now: &Watched) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use chat_core::Span;
+    use chat_types::Span;
 
     #[test]
     fn it_says_how_far_and_how_fast() {

@@ -1,6 +1,6 @@
 //! Numbers as people read them, and always the same way.
 
-use chat_core::Span;
+use chat_types::Span;
 
 /// With thousands apart: `61,204`.
 pub(super) fn count(n: u64) -> String {

@@ -4,31 +4,29 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use chat_core::{Config, Span};
+use chat_types::{Config, Span};
 
-use super::{FinishedRun, Rerun, Story, Timeline, repeat_command};
-use crate::charts::Charts;
-use crate::coverage::Coverage;
-use crate::draw::{Quantiles, Ratio, Shape};
-use crate::names::PROPERTIES;
-use crate::plan::{
+use super::{FinishedRun, Rerun, Story, repeat_command};
+use crate::trace::SawLine;
+use sim_model::draw::{Quantiles, Ratio, Shape};
+use sim_model::names::PROPERTIES;
+use sim_model::outcome::Timeline;
+use sim_model::outcome::{
+    Charts, Class, Counts, Coverage, FailingSeed, FairnessResult, MetricResult, Point,
+    PropertyResult, Repro, RestResult, RunResult, Stuck, Summary, ThresholdResult, Verdict,
+    Violation,
+};
+use sim_model::plan::{
     Capacity, Client, Compare, Figure, Habits, Network, Persona, Plan, Schedule, Threshold,
     Workload,
 };
-use crate::recipe::Recipe;
-use crate::result::{
-    Class, Counts, FairnessResult, MetricResult, PropertyResult, Repro, RestResult, RunResult,
-    Stuck, ThresholdResult, Verdict, Violation,
-};
-use crate::runner::{FailingSeed, Summary};
-use crate::sometimes::Point;
-use crate::trace::SawLine;
+use sim_model::recipe::Recipe;
 
 pub(crate) const FILE: &str = "scenarios/burst.yaml";
 
 fn persona(name: &str, weight: u32) -> Arc<Persona> {
     Arc::new(Persona {
-        manner: crate::plan::Manner::default(),
+        manner: sim_model::plan::Manner::default(),
         name: name.to_owned(),
         weight,
         habits: Habits::default(),

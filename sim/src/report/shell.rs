@@ -3,9 +3,8 @@
 use unicode_width::UnicodeWidthStr as _;
 
 use super::line::{Line, PAGE, Style};
-use crate::explore::{Mix, Trial};
-use crate::recipe::Recipe;
-use crate::result::RunResult;
+use sim_model::outcome::{Mix, RunResult, Trial};
+use sim_model::recipe::Recipe;
 
 const PROGRAM: &str = "cargo run --release -p sim --";
 

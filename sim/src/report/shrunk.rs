@@ -2,18 +2,17 @@
 
 use std::time::Duration;
 
-use chat_core::Span;
+use chat_types::Span;
 use unicode_width::UnicodeWidthStr as _;
 
 use super::line::{Line, PAGE, Style, fit};
 use super::numbers::{milliseconds, plural};
 use super::{FinishedRun, Rerun};
-use crate::plan::{
+use sim_model::outcome::{Shrunk, ShrunkResult, Size};
+use sim_model::plan::{
     Delivery, FaultKind, Grant, Net, OperatorVerb, Plan, ScriptUser, Step, Text, Verb, Victims,
     Workload,
 };
-use crate::result::ShrunkResult;
-use crate::shrink::{Shrunk, Size};
 
 /// Steps that are shown; the file has them all.
 const MOST: usize = 30;

@@ -12,7 +12,7 @@ use super::line::{Line, Style, fit, paragraph};
 use super::numbers::{count, milliseconds, plural, short, times};
 use super::shell::{command_lines, further_command};
 use super::{Detail, FinishedRun, View};
-use crate::result::{RunResult, Verdict};
+use sim_model::outcome::{RunResult, Verdict};
 
 /// Where the text after a label begins.
 pub(super) const INDENT: usize = 10;

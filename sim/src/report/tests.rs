@@ -5,7 +5,7 @@ use super::samples::{
     unsafe_run,
 };
 use super::*;
-use crate::names::PROPERTIES;
+use sim_model::names::PROPERTIES;
 
 const NORMAL: View<'static> = View {
     detail: Detail::Normal,

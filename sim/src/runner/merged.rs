@@ -3,24 +3,25 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use chat_core::Span;
+use chat_types::Span;
+use sim_judge::SeedOutcome;
+use sim_judge::metrics::{Metrics, judged_by_thresholds};
+use sim_model::outcome::{
+    Counts, Evidence, FailingSeed, PANIC, Point, PropertyResult, RunResult, Stuck, Summary, Tally,
+    ThresholdResult, Timeline, Violation, is_silent, judge, unreached,
+};
+use sim_model::plan::Plan;
 
+use super::Seeds;
 use super::in_order::Ended;
 use super::rest::Rest;
-use super::verdict::{Evidence, is_silent, judge, unreached};
-use super::{Measured, PANIC, SeedOutcome, Seeds};
-use crate::charts::Charts;
-use crate::plan::Plan;
-use crate::report::Timeline;
-use crate::result::{Counts, PropertyResult, RunResult, Stuck, ThresholdResult, Violation};
-use crate::sometimes::{Point, Tally};
 
 /// Violations and stuck users that a result lists; it counts the others.
 const LIST_LIMIT: usize = 1_000;
 
 /// The outcomes of seeds, added one by one in order.
 #[derive(Clone, Debug)]
-pub struct Merged<M> {
+pub struct Merged {
     seeds: Seeds,
     hash: u64,
     virtual_span: Span,
@@ -31,37 +32,13 @@ pub struct Merged<M> {
     violations: Listed<Violation>,
     failing: Listed<FailingSeed>,
     counts: Counts,
-    metrics: Option<M>,
+    metrics: Option<Metrics>,
     /// By threshold: the first seed that crossed it, or else the first that measured it.
     thresholds: Vec<ThresholdResult>,
     tally: Tally,
     stuck: Listed<Stuck>,
     rest: Rest,
     timeline: Timeline,
-}
-
-/// A seed that showed a violation, and its trace hash (none if its run broke off).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FailingSeed {
-    /// The seed.
-    pub seed: u64,
-    /// Its own trace hash.
-    pub trace_hash: Option<u64>,
-}
-
-/// What there is to say of a run, beside its result.
-#[derive(Clone, Debug)]
-pub struct Summary {
-    /// The result.
-    pub result: RunResult,
-    /// Users as each persona, over all seeds, in the order of the scenario.
-    pub by_persona: Vec<u64>,
-    /// When what happened, over all seeds.
-    pub timeline: Timeline,
-    /// The seeds that showed a violation, the first 1,000 of them.
-    pub failing: Vec<FailingSeed>,
-    /// What there is to draw, over all seeds.
-    pub charts: Charts,
 }
 
 /// A list that stays short, and counts what it left out.
@@ -94,7 +71,7 @@ impl<T> Listed<T> {
     }
 }
 
-impl<M: Measured> Merged<M> {
+impl Merged {
     pub(super) fn new(seeds: Seeds) -> Self {
         Self {
             seeds,
@@ -117,7 +94,7 @@ impl<M: Measured> Merged<M> {
     }
 
     /// Adds the next seed.
-    pub(super) fn add(&mut self, seed: u64, ended: Ended<SeedOutcome<M>>) {
+    pub(super) fn add(&mut self, seed: u64, ended: Ended<SeedOutcome>) {
         match ended {
             Ok(outcome) => self.add_outcome(seed, outcome),
             Err(words) => {
@@ -137,7 +114,7 @@ impl<M: Measured> Merged<M> {
         }
     }
 
-    fn add_outcome(&mut self, seed: u64, outcome: SeedOutcome<M>) {
+    fn add_outcome(&mut self, seed: u64, outcome: SeedOutcome) {
         self.add_hash(outcome.trace_hash);
         self.virtual_span = self.virtual_span + outcome.virtual_span;
         self.users += outcome.users;
@@ -229,7 +206,7 @@ impl<M: Measured> Merged<M> {
 
     /// The metrics of the seeds so far; none if every one of them broke off.
     #[must_use]
-    pub const fn metrics(&self) -> Option<&M> {
+    pub const fn metrics(&self) -> Option<&Metrics> {
         self.metrics.as_ref()
     }
 
@@ -242,7 +219,7 @@ impl<M: Measured> Merged<M> {
             .collect();
         let thresholds = self.judged_thresholds(plan);
         let mut properties = self.properties;
-        for (name, property) in M::judged_by_thresholds(plan, &thresholds) {
+        for (name, property) in judged_by_thresholds(plan, &thresholds) {
             properties.insert(name.to_owned(), property);
         }
         let rest = self.rest.result(plan.allow_stuck, self.seeds.count.get());
@@ -254,7 +231,11 @@ impl<M: Measured> Merged<M> {
             unreached: &unreached(plan, &sometimes),
             silent: is_silent(plan, &self.counts),
         });
-        let (metrics, fairness) = self.metrics.as_ref().map(M::results).unwrap_or_default();
+        let (metrics, fairness) = self
+            .metrics
+            .as_ref()
+            .map(Metrics::results)
+            .unwrap_or_default();
         let result = RunResult {
             scenario: plan.name.clone(),
             seed: self.seeds.first,
@@ -273,7 +254,11 @@ impl<M: Measured> Merged<M> {
             fairness,
             thresholds,
             coverage: self.tally.coverage().clone(),
-            refusals: self.metrics.as_ref().map(M::refusals).unwrap_or_default(),
+            refusals: self
+                .metrics
+                .as_ref()
+                .map(Metrics::refusals)
+                .unwrap_or_default(),
             rest,
             stuck: self.stuck.items,
             stuck_left_out: self.stuck.left_out,
@@ -288,7 +273,11 @@ impl<M: Measured> Merged<M> {
             by_persona: self.by_persona,
             timeline: self.timeline,
             failing: self.failing.items,
-            charts: self.metrics.as_ref().map(M::charts).unwrap_or_default(),
+            charts: self
+                .metrics
+                .as_ref()
+                .map(Metrics::charts)
+                .unwrap_or_default(),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Whether users were at rest when their runs ended, over all seeds.
 
-use crate::draw::Ratio;
-use crate::result::RestResult;
+use sim_model::draw::Ratio;
+use sim_model::outcome::RestResult;
 
 /// The stuck users of the seeds so far.
 #[derive(Clone, Copy, Debug, Default)]

@@ -1,53 +1,50 @@
+use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use chat_types::Span;
+use sim_judge::metrics::Metrics;
+use sim_model::history::{Observer as _, Record, What};
+use sim_model::outcome::{
+    Class, Counts, Point, PropertyResult, START, Summary, Tally, ThresholdResult, Timeline,
+    Verdict, Violation,
+};
+use sim_model::protocol::{Agent, CallId, Op};
+
 use super::*;
-use crate::result::{Class, Verdict};
-use crate::sometimes::Point;
+use crate::scenario::parse;
 
-/// Remembers the order in which it was merged.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Order(Vec<u64>);
-
-impl Measured for Order {
-    fn merge(&mut self, other: &Self) {
-        self.0.extend(&other.0);
-    }
-
-    fn results(
-        &self,
-    ) -> (
-        BTreeMap<String, MetricResult>,
-        BTreeMap<String, FairnessResult>,
-    ) {
-        let all = self
-            .0
-            .iter()
-            .map(|seed| (format!("{seed}"), MetricResult::default()));
-        (all.collect(), BTreeMap::new())
-    }
-
-    fn thresholds(&self, _: &Plan, _: &Counts, _: u64) -> Vec<ThresholdResult> {
-        Vec::new()
-    }
-
-    fn judged_by_thresholds(
-        _: &Plan,
-        _: &[ThresholdResult],
-    ) -> BTreeMap<&'static str, PropertyResult> {
-        BTreeMap::new()
-    }
-
-    fn refusals(&self) -> BTreeMap<String, u64> {
-        BTreeMap::new()
-    }
-
-    fn worst(&self, _: Seek) -> Worst {
-        Worst::default()
-    }
+/// The metrics of a run whose only user waits in line from the start to the end.
+fn metrics(seed: u64) -> Metrics {
+    let mut metrics = Metrics::new();
+    let op = Op::EnterQueue {
+        user_id: None,
+        display_name: None,
+        interests: Arc::from([]),
+    };
+    metrics.observe(&Record {
+        at: START,
+        agent: Agent(0),
+        user: None,
+        what: What::Called {
+            call: CallId(0),
+            op: &op,
+            intended: START,
+            keyed: true,
+        },
+    });
+    metrics.keep_waits(seed, START + Span::secs(1), &[], &|_| "a#0".to_owned());
+    metrics
 }
 
-fn outcome(seed: u64) -> SeedOutcome<Order> {
+/// The seeds whose users waited, in the order in which they were merged: all waited equally long.
+fn merged_seeds(merged: &Merged) -> Vec<u64> {
+    let charts = merged.metrics().map(Metrics::charts).unwrap_or_default();
+    charts.queue.worst.iter().map(|wait| wait.seed).collect()
+}
+
+fn outcome(seed: u64) -> SeedOutcome {
     let mut tally = Tally::default();
     tally.reach(if seed.is_multiple_of(2) {
         Point::Match
@@ -85,7 +82,7 @@ fn outcome(seed: u64) -> SeedOutcome<Order> {
             attempted: 3,
             ..Counts::default()
         },
-        metrics: Order(vec![seed]),
+        metrics: metrics(seed),
         tally,
         stuck: Vec::new(),
         timeline: Timeline::new(Span::secs(1)),
@@ -100,8 +97,10 @@ fn seeds(first: u64, count: u64, jobs: usize) -> Seeds {
     }
 }
 
-fn summary(merged: Merged<Order>) -> Summary {
-    merged.finish(&crate::report::samples::plan("burst"), Duration::ZERO)
+fn summary(merged: Merged) -> Summary {
+    let least =
+        "phases: [{ duration: 1s, arrival_rate: 1 }]\nscenarios: [{ name: a, flow: [check] }]\n";
+    merged.finish(&parse("burst.yaml", least).unwrap(), Duration::ZERO)
 }
 
 #[test]
@@ -153,10 +152,7 @@ fn nothing_depends_on_the_number_of_threads() {
 fn metrics_merge_in_the_order_of_the_seeds() {
     let run = |seed: u64, _: &Progress| outcome(seed);
     let merged = run_seeds(seeds(0, 50, 4), &run, &mut |_| {});
-    assert_eq!(
-        merged.metrics().map(|order| order.0.clone()),
-        Some((0..50).collect())
-    );
+    assert_eq!(merged_seeds(&merged), (0..50).collect::<Vec<u64>>());
 }
 
 #[test]
@@ -212,10 +208,7 @@ fn a_panic_is_a_violation_and_the_other_seeds_go_on() {
 fn the_last_seed_of_all_is_followed_by_the_first() {
     let run = |seed: u64, _: &Progress| outcome(seed);
     let merged = run_seeds(seeds(u64::MAX, 2, 1), &run, &mut |_| {});
-    assert_eq!(
-        merged.metrics().map(|order| order.0.clone()),
-        Some(vec![u64::MAX, 0])
-    );
+    assert_eq!(merged_seeds(&merged), [u64::MAX, 0]);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! When each part of a scenario is over, and how long the whole lasts.
 
-use chat_core::Span;
+use chat_types::Span;
 
 use super::error::{Problem, Read};
 use super::forms::some_time;

@@ -1,6 +1,7 @@
 //! What goes wrong, and when.
 
-use chat_core::{Config, Span, StickMove, TimerKind};
+use chat_types::{Config, Span};
+use sim_model::names::{STICK_MOVES, TIMERS};
 
 use super::ends::End;
 use super::error::{Problem, Read};
@@ -8,10 +9,10 @@ use super::fields::Fields;
 use super::forms::{count, expected, list, listed, possible_ratio, some_time, span, truth};
 use super::node::{Node, Value};
 use super::script::Users;
-use crate::plan::{
+use sim_model::outcome::Point;
+use sim_model::plan::{
     Fault, FaultKind, Milestone, Need, OperatorAct, OperatorVerb, Outage, Reached, Victims,
 };
-use crate::sometimes::Point;
 
 /// The keys that say what goes wrong; each fault has exactly one of them.
 pub(super) const KINDS: [&str; 11] = [
@@ -159,8 +160,8 @@ fn milestone(node: &Node) -> Read<Milestone> {
 pub(super) fn milestone_names(group: &str) -> Vec<&'static str> {
     match group {
         "sometimes" => Point::ALL.iter().map(|point| point.name()).collect(),
-        "stick" => StickMove::ALL.iter().map(|how| how.name()).collect(),
-        _ => TimerKind::ALL.iter().map(|kind| kind.name()).collect(),
+        "stick" => STICK_MOVES.to_vec(),
+        _ => TIMERS.to_vec(),
     }
 }
 

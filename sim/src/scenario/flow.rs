@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use chat_core::{BreakKind, Config, Span};
+use chat_types::{BreakKind, Config, Span};
 
 use super::error::{Problem, Read};
 use super::fields::Fields;
@@ -11,9 +11,9 @@ use super::node::{Node, Value};
 use super::possible::refuse_impossible;
 use super::tables::Tables;
 use super::written::{CALLS, OTHERS, WITHOUT_VALUE, Written, unknown_verb, verbs};
-use crate::names;
-use crate::plan::{Alphabet, Choice, Grant, Step, Text, Verb};
-use crate::protocol::ReadBy;
+use sim_model::names;
+use sim_model::plan::{Alphabet, Choice, Grant, Step, Text, Verb};
+use sim_model::protocol::ReadBy;
 
 pub(super) const ENTER_QUEUE_KEYS: [&str; 3] = ["interests", "name", "user_id"];
 pub(super) const LOGIN_KEYS: [&str; 3] = ["room", "rooms", "name"];

@@ -3,12 +3,12 @@
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-use chat_core::Span;
+use chat_types::Span;
 
 use super::closest::did_you_mean;
 use super::error::{Problem, Read};
 use super::node::{Node, Value, shortened};
-use crate::draw::Ratio;
+use sim_model::draw::Ratio;
 
 /// The longest that a name may be, in characters.
 const MAX_NAME: usize = 64;

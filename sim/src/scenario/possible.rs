@@ -9,7 +9,7 @@
 use super::error::{Problem, Read};
 use super::node::{Node, Value};
 use super::written::Written;
-use crate::plan::{Step, Verb};
+use sim_model::plan::{Step, Verb};
 
 /// What a user may have at some point of its flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -9,7 +9,7 @@ mod steps;
 mod verdict;
 mod workload;
 
-use chat_core::Config;
+use chat_types::Config;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 

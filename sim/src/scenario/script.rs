@@ -1,6 +1,6 @@
 //! The steps form: users by name, and what each does at which moment over which network.
 
-use chat_core::Config;
+use chat_types::Config;
 
 use super::closest::did_you_mean;
 use super::ends::End;
@@ -11,8 +11,8 @@ use super::forms::{expected, list, name, span, text, word};
 use super::node::{Entry, Node, Place, Value, shortened};
 use super::tables::Tables;
 use super::workload::stream;
-use crate::plan::{Argument, Delivery, Net, ScriptStep, ScriptUser, Step};
-use crate::protocol::ReadBy;
+use sim_model::plan::{Argument, Delivery, Net, ScriptStep, ScriptUser, Step};
+use sim_model::protocol::ReadBy;
 
 pub(super) const USER_KEYS: [&str; 3] = ["name", "stream", "opens"];
 pub(super) const STEP_KEYS: [&str; 5] = ["at", "user", "do", "leave_out", "net"];

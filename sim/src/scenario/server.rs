@@ -1,6 +1,6 @@
 //! The server's configuration, read by the core itself, key by key so that each error has a place.
 
-use chat_core::Config;
+use chat_types::Config;
 use serde_json::{Map, Value as Json};
 
 use super::error::{Problem, Read};

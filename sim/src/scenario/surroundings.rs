@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use chat_core::Span;
+use chat_types::Span;
 
 use super::error::{Problem, Read};
 use super::fields::Fields;
 use super::forms::{count, ratio, some_time, text, word};
 use super::node::{Node, Value};
 use super::tables::Tables;
-use crate::draw::{Quantiles, Ratio, Shape};
-use crate::plan::{Capacity, Client, Network, Race, Schedule};
-use crate::recipe::{EXAMPLE, Recipe, RecipeError};
+use sim_model::draw::{Quantiles, Ratio, Shape};
+use sim_model::plan::{Capacity, Client, Network, Race, Schedule};
+use sim_model::recipe::{EXAMPLE, Recipe, RecipeError};
 
 pub(super) const CAPACITY_KEYS: [&str; 4] = ["service", "commit", "queue", "snapshot_every"];
 pub(super) const CLIENT_KEYS: [&str; 4] = ["timeout", "backoff", "max", "attempts"];

@@ -6,7 +6,7 @@ use super::error::{Problem, Read};
 use super::fields::Fields;
 use super::forms::{DURATION, span, whole};
 use super::node::{Node, Place, Value};
-use crate::draw::{Quantiles, Shape};
+use sim_model::draw::{Quantiles, Shape};
 
 /// The keys of the two distributions.
 pub(super) const KEYS: [&str; 4] = ["min", "max", "p50", "p99"];

@@ -1,15 +1,15 @@
 //! What must hold: properties, points to reach, and figures to keep to.
 
-use chat_core::Span;
+use chat_types::Span;
 
 use super::closest::did_you_mean;
 use super::error::{Problem, Read};
 use super::fields::Fields;
 use super::forms::{expected, list, listed, text};
 use super::node::{Node, Value, shortened};
-use crate::names::{METRICS, PROPERTIES};
-use crate::plan::{Compare, Figure, Threshold};
-use crate::sometimes::Point;
+use sim_model::names::{METRICS, PROPERTIES};
+use sim_model::outcome::Point;
+use sim_model::plan::{Compare, Figure, Threshold};
 
 /// What a metric measures, and so which figures it has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use chat_core::{Config, Span};
+use chat_types::{Config, Span};
 
 use super::ends::End;
 use super::error::{Problem, Read};
@@ -12,8 +12,8 @@ use super::flow::{Flows, weight};
 use super::forms::{count, expected, list, name, ratio, some_time, thousandths, word};
 use super::node::Node;
 use super::tables::Tables;
-use crate::plan::{ArrivalMode, Arrivals, Habits, Manner, Naming, Persona, Phase, Reads};
-use crate::protocol::ReadBy;
+use sim_model::plan::{ArrivalMode, Arrivals, Habits, Manner, Naming, Persona, Phase, Reads};
+use sim_model::protocol::ReadBy;
 
 pub(super) const PHASE_KEYS: [&str; 8] = [
     "name",

@@ -3,22 +3,23 @@
 
 mod steps;
 
+use sim_model::outcome::Notes;
 use std::fmt::{self, Write as _};
 
-use chat_core::{Config, Span};
+use chat_types::{Config, Span};
 use serde_json::Value as Json;
 
 use super::script::ARGUMENTS;
 use super::surroundings;
 use super::workload::{MODES, NAMINGS, READS};
-use crate::draw::{Quantiles, Ratio, Shape};
-use crate::names::PROPERTIES;
-use crate::plan::{
+use sim_model::draw::{Quantiles, Ratio, Shape};
+use sim_model::names::PROPERTIES;
+use sim_model::plan::{
     ArrivalMode, Arrivals, Capacity, Client, Delivery, Fault, FaultKind, Habits, Naming, Need, Net,
     Network, OperatorAct, Outage, Persona, Phase, Plan, Race, Reads, Schedule, ScriptStep,
     ScriptUser, Threshold, Victims, Workload,
 };
-use crate::protocol::ReadBy;
+use sim_model::protocol::ReadBy;
 
 use steps::flow_step;
 
@@ -28,26 +29,22 @@ const COLUMNS: usize = 98;
 /// The plan as a scenario: read again, it is the same plan.
 #[must_use]
 pub fn to_yaml(plan: &Plan) -> String {
-    Notes::default().to_yaml(plan)
+    annotated(plan, &Notes::default())
 }
 
-/// What is said about a plan in comments of its scenario.
-#[derive(Clone, Debug, Default)]
-pub struct Notes {
-    /// Sentences at the top.
-    pub head: Vec<String>,
-    /// To each step of the steps form; empty where there is nothing to say.
-    pub steps: Vec<String>,
-    /// To each fault.
-    pub faults: Vec<String>,
+/// The plan as a scenario, with these comments in it.
+#[must_use]
+pub fn annotated(plan: &Plan, notes: &Notes) -> String {
+    Annotated(notes).to_yaml(plan)
 }
 
-impl Notes {
-    /// The plan as a scenario, with these comments in it.
-    #[must_use]
-    pub fn to_yaml(&self, plan: &Plan) -> String {
+/// A scenario that is written with comments.
+struct Annotated<'n>(&'n Notes);
+
+impl Annotated<'_> {
+    fn to_yaml(&self, plan: &Plan) -> String {
         let mut file = String::new();
-        for sentence in &self.head {
+        for sentence in &self.0.head {
             comment(&mut file, sentence);
         }
         line(&mut file, format_args!("name: {}", quoted(&plan.name)));
@@ -71,7 +68,7 @@ impl Notes {
             .iter()
             .map(|f| fault(f, users, &plan.server))
             .collect();
-        list(&mut file, "faults", &faults, &self.faults);
+        list(&mut file, "faults", &faults, &self.0.faults);
         verdict(&mut file, plan);
         file
     }
@@ -92,7 +89,7 @@ impl Notes {
                 let names: Vec<String> = users.iter().map(user).collect();
                 line(file, format_args!("users: [{}]", names.join(", ")));
                 let steps: Vec<String> = steps.iter().map(|s| script_step(s, users)).collect();
-                list(file, "steps", &steps, &self.steps);
+                list(file, "steps", &steps, &self.0.steps);
                 users
             }
         }

@@ -2,14 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use chat_core::config::Matching;
+use chat_types::config::Matching;
 
 use super::ddmin::{ddmin, ddmin_by, without_pairs};
 use super::lab::{Lab, steps};
 use super::sooner::{earlier_from, long_pauses};
 use super::ways::at_once;
-use crate::plan::{Fault, FaultKind, Plan, ScriptStep, Step, Verb, Victims, Workload};
-use crate::runner::Measured;
+use sim_model::plan::{Fault, FaultKind, Plan, ScriptStep, Step, Verb, Victims, Workload};
 
 /// Up to so many steps, pairs of them are tried too.
 const PAIRS: usize = 24;
@@ -26,7 +25,7 @@ const OTHER_SEEDS: u64 = 128;
 /// How much of a run may be early, the most first.
 const EARLY: [(usize, usize); 6] = [(15, 16), (7, 8), (3, 4), (1, 2), (1, 4), (1, 8)];
 
-impl<M: Measured> Lab<'_, M> {
+impl Lab<'_> {
     /// Takes away whatever is not needed, until nothing more can be.
     pub(super) fn fewer(&mut self, plan: &mut Plan) {
         self.fewer_users(plan);

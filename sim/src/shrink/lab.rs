@@ -1,12 +1,11 @@
 //! Where candidates are tried: does this plan still violate the same property?
 
-use chat_core::Span;
+use chat_types::Span;
 
 use crate::caught::caught;
-use crate::engine::RunSeed;
-use crate::plan::{Plan, Workload};
-use crate::result::Violation;
-use crate::runner::{Measured, PANIC, Progress};
+use crate::runner::RunSeed;
+use sim_model::outcome::{PANIC, Progress, Violation};
+use sim_model::plan::{Plan, Workload};
 
 /// What a run of a candidate showed.
 #[derive(Clone, Debug)]
@@ -21,8 +20,8 @@ pub(super) struct Seen {
 }
 
 /// Tries candidates until the time is up.
-pub(super) struct Lab<'a, M: Measured> {
-    pub(super) run: RunSeed<M>,
+pub(super) struct Lab<'a> {
+    pub(super) run: RunSeed<'a>,
     pub(super) seed: u64,
     /// The property that must be violated.
     pub(super) property: &'a str,
@@ -35,9 +34,9 @@ pub(super) struct Lab<'a, M: Measured> {
     pub(super) runs: u64,
 }
 
-impl<'a, M: Measured> Lab<'a, M> {
+impl<'a> Lab<'a> {
     pub(super) fn new(
-        run: RunSeed<M>,
+        run: RunSeed<'a>,
         seed: u64,
         property: &'a str,
         time_left: &'a dyn Fn() -> bool,

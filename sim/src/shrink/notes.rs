@@ -1,33 +1,23 @@
 //! What the file of a shrunk scenario says beside its steps: how each call was answered, and what
 //! goes wrong.
 
-use chat_core::Time;
-
 use crate::caught::caught;
-use crate::engine::RunSeed;
-use crate::history::{Observer, Record, What, WorldRecord};
-use crate::plan::{Plan, ScriptStep, Workload};
-use crate::protocol::{Agent, CallId};
-use crate::result::Violation;
-use crate::runner::{Measured, Progress};
-use crate::scenario::Notes;
+use crate::runner::RunSeed;
 use crate::trace::answered;
+use sim_model::history::{Observer, Record, What, WorldRecord};
+use sim_model::outcome::{Notes, Progress, START, Violation};
+use sim_model::plan::{Plan, ScriptStep, Workload};
+use sim_model::protocol::{Agent, CallId};
 
 /// How long after its step a violation shows.
 const SOON_MS: f64 = 500.0;
 
 /// The notes to a plan, from a run of it.
-pub(super) fn of<M: Measured>(
-    plan: &Plan,
-    violation: &Violation,
-    run: RunSeed<M>,
-    start: Time,
-) -> Notes {
+pub(super) fn of(plan: &Plan, violation: &Violation, run: RunSeed<'_>) -> Notes {
     let Workload::Steps { steps, .. } = &plan.workload else {
         return Notes::default();
     };
     let mut reader = Reader {
-        start,
         steps,
         calls: Vec::new(),
         answers: vec![None; steps.len()],
@@ -60,18 +50,17 @@ pub(super) fn of<M: Measured>(
 
 fn unanswered(step: &ScriptStep) -> String {
     match step.what {
-        crate::plan::Step::Call(_) => "no answer".to_owned(),
-        crate::plan::Step::Await { .. }
-        | crate::plan::Step::Think(_)
-        | crate::plan::Step::Loop { .. }
-        | crate::plan::Step::Choose(_)
-        | crate::plan::Step::Disconnect(_) => String::new(),
+        sim_model::plan::Step::Call(_) => "no answer".to_owned(),
+        sim_model::plan::Step::Await { .. }
+        | sim_model::plan::Step::Think(_)
+        | sim_model::plan::Step::Loop { .. }
+        | sim_model::plan::Step::Choose(_)
+        | sim_model::plan::Step::Disconnect(_) => String::new(),
     }
 }
 
 /// Reads how each step was answered.
 struct Reader<'a> {
-    start: Time,
     steps: &'a [ScriptStep],
     /// Which step began which call.
     calls: Vec<(Agent, CallId, usize)>,
@@ -85,8 +74,8 @@ impl Observer for Reader<'_> {
                 let taken = |index: &usize| self.calls.iter().any(|(_, _, of)| of == index);
                 let step = (0..self.steps.len()).find(|index| {
                     let step = &self.steps[*index];
-                    let now = self.start + step.at == record.at && step.user == record.agent.0;
-                    let same = matches!(&step.what, crate::plan::Step::Call(_)) && now;
+                    let now = START + step.at == record.at && step.user == record.agent.0;
+                    let same = matches!(&step.what, sim_model::plan::Step::Call(_)) && now;
                     same && !taken(index)
                 });
                 if let Some(step) = step {

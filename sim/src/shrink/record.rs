@@ -4,17 +4,17 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use chat_core::{Span, Time};
+use chat_types::{Span, Time};
 
 use super::ways::{TrueTo, Way, at_once};
-use crate::draw::{Quantiles, Ratio, Shape};
-use crate::history::{Observer, Record, What, Wire, WorldRecord};
-use crate::plan::{
+use sim_model::draw::{Quantiles, Ratio, Shape};
+use sim_model::history::{Observer, Record, What, Wire, WorldRecord};
+use sim_model::plan::{
     Argument, Delivery, Fault, FaultKind, Grant, Net, Network, OperatorAct, Plan, Schedule,
     ScriptStep, ScriptUser, Step, Text, Verb, Victims, Workload,
 };
-use crate::protocol::{Agent, CallId, Op, ReadBy};
-use crate::recipe::Recipe;
+use sim_model::protocol::{Agent, CallId, Op, ReadBy};
+use sim_model::recipe::Recipe;
 
 /// How long a packet takes that is not spelled out: the median of the scenario's network.
 fn usual_latency(latency: &Quantiles) -> u64 {

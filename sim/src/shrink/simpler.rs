@@ -2,18 +2,17 @@
 
 use std::sync::Arc;
 
-use chat_core::Config;
+use chat_types::Config;
 use serde_json::{Map, Value as Json};
 
 use super::lab::{Lab, steps};
 use super::sooner::moments;
-use crate::draw::{Quantiles, Shape};
-use crate::plan::{
+use crate::scenario::{USUAL_CLIENT, usual_capacity, usual_network};
+use sim_model::draw::{Quantiles, Shape};
+use sim_model::plan::{
     Capacity, Grant, Net, Plan, Schedule, ScriptStep, Step, Text, Verb, Victims, Workload,
 };
-use crate::protocol::ReadBy;
-use crate::runner::Measured;
-use crate::scenario::{USUAL_CLIENT, usual_capacity, usual_network};
+use sim_model::protocol::ReadBy;
 
 /// What a limit is lowered to, so that it is reached in fewer steps.
 const LOWER: [u64; 6] = [1, 2, 3, 4, 6, 8];
@@ -91,7 +90,7 @@ fn plain_verb(step: &mut ScriptStep) -> bool {
         return !std::mem::take(interests).is_empty() || chosen;
     }
     if let Step::Call(Verb::Check { wait, by }) = &mut step.what {
-        return replace(wait, chat_core::Span::ZERO) | replace(by, ReadBy::Handle);
+        return replace(wait, chat_types::Span::ZERO) | replace(by, ReadBy::Handle);
     }
     if let Step::Call(Verb::TalkingStick(grant) | Verb::Undo(grant) | Verb::Reset(grant)) =
         &mut step.what
@@ -101,7 +100,7 @@ fn plain_verb(step: &mut ScriptStep) -> bool {
     false
 }
 
-impl<M: Measured> Lab<'_, M> {
+impl Lab<'_> {
     pub(super) fn simpler(&mut self, plan: &mut Plan) {
         self.usual_surroundings(plan);
         for simplify in SIMPLER {

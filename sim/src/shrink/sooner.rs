@@ -1,12 +1,11 @@
 //! The shortest times, and round ones.
 
-use chat_core::Span;
+use chat_types::Span;
 use serde_json::Value as Json;
 
 use super::lab::{Lab, steps};
 use super::simpler::{entries, set, step_mut};
-use crate::plan::{Delivery, FaultKind, Plan, Step, Workload};
-use crate::runner::Measured;
+use sim_model::plan::{Delivery, FaultKind, Plan, Step, Workload};
 
 /// Times that read well, the shortest first; a pause of no time at all is no pause.
 const ROUND_MS: [u64; 15] = [
@@ -26,7 +25,7 @@ const SOON: Span = Span::secs(2);
 /// How long after its last event the safety phase ends.
 const REST: Span = Span::millis(100);
 
-impl<M: Measured> Lab<'_, M> {
+impl Lab<'_> {
     pub(super) fn sooner(&mut self, plan: &mut Plan) {
         self.evenly(plan);
         self.shorter_pauses(plan);
@@ -181,7 +180,7 @@ impl<M: Measured> Lab<'_, M> {
 
     /// Leases and patience that are not as usual, so that less time passes.
     fn shorter_server_times(&mut self, plan: &mut Plan) {
-        let usual = entries(&chat_core::Config::default());
+        let usual = entries(&chat_types::Config::default());
         for (key, value) in entries(&plan.server) {
             let Some(Ok(length)) = value.as_str().map(Span::parse) else {
                 continue;
@@ -310,7 +309,7 @@ fn length_of(kind: &mut FaultKind) -> Option<&mut Span> {
 fn step_length(step: &mut Step) -> Option<&mut Span> {
     match step {
         Step::Disconnect(length) => length.as_mut(),
-        Step::Call(crate::plan::Verb::Check { wait, .. }) if *wait > Span::ZERO => Some(wait),
+        Step::Call(sim_model::plan::Verb::Check { wait, .. }) if *wait > Span::ZERO => Some(wait),
         Step::Call(_)
         | Step::Await { .. }
         | Step::Think(_)

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use chat_core::{Span, Time};
+use chat_types::{Span, Time};
 
-use crate::draw::{Quantiles, Shape};
-use crate::plan::{Capacity, Delivery, Net};
+use sim_model::draw::{Quantiles, Shape};
+use sim_model::plan::{Capacity, Delivery, Net};
 
 /// How long the server takes for a request, and the disk for a batch, where all that they took is
 /// written as time on the way.

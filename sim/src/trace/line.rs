@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use chat_core::{Span, Time};
+use chat_types::{Span, Time};
 use serde::Serialize;
 
 use super::{Calls, room_of};
-use crate::history::{Path, Record, What, WorldRecord};
-use crate::plan::Outage;
-use crate::protocol::{Answer, CallId, EndReason, Op, Outcome, Room, Saw, StickChange, User};
+use sim_model::history::{Path, Record, What, WorldRecord};
+use sim_model::plan::Outage;
+use sim_model::protocol::{Answer, CallId, EndReason, Op, Outcome, Room, Saw, StickChange, User};
 
 /// Characters of a text that a trace shows.
 const TEXT_LIMIT: usize = 80;

@@ -2,11 +2,11 @@
 
 use std::collections::VecDeque;
 
-use chat_core::{Span, Time};
+use chat_types::{Span, Time};
 
 use super::{Calls, words};
-use crate::history::{Observer, Record, What, WorldRecord};
-use crate::protocol::User;
+use sim_model::history::{Observer, Record, What, WorldRecord};
+use sim_model::protocol::User;
 
 /// One line of what the clients saw.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,11 +1,11 @@
 use std::sync::Arc;
 
-use chat_core::Span;
+use chat_types::Span;
 
 use super::*;
-use crate::history::{Path, Retry};
-use crate::plan::Outage;
-use crate::protocol::{Answer, Earlier, LostRange, Outcome, Refusal, Saw, Shown, StickChange};
+use sim_model::history::{Path, Retry};
+use sim_model::plan::Outage;
+use sim_model::protocol::{Answer, Earlier, LostRange, Outcome, Refusal, Saw, Shown, StickChange};
 
 const START: Time = Time(1_000_000_000);
 

@@ -1,7 +1,7 @@
 //! Records in a few words, for a person who reads what the clients saw.
 
-use crate::history::{What, WorldRecord};
-use crate::protocol::{Answer, Moderated, Op, Outcome, Presence, Saw, StickChange, User};
+use sim_model::history::{What, WorldRecord};
+use sim_model::protocol::{Answer, Moderated, Op, Outcome, Presence, Saw, StickChange, User};
 
 use super::line::end_reason;
 

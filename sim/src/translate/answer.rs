@@ -8,7 +8,7 @@ use chat_core::{
 };
 
 use super::shown_for_good;
-use crate::protocol::{
+use sim_model::protocol::{
     Answer, Attendance, Earlier, Member, Notice, Outcome, Passing, PastMessage, Refusal, Room, User,
 };
 

@@ -3,7 +3,7 @@
 use chat_core::{Body, EndReason as CoreReason, Event, Gap, UserId, Who};
 
 use super::shown;
-use crate::protocol::{
+use sim_model::protocol::{
     EndReason, LostRange, Membership, Moderated, Presence, Room, Saw, StickChange, StickLoss, User,
 };
 

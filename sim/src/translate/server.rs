@@ -10,7 +10,7 @@ use sim_model::server::{self, Act, Ask, Handle};
 
 use super::answer::{answer, refusal};
 use super::event::{event, lost_ranges};
-use crate::protocol::{Op, Outcome, ReadBy, Room, User};
+use sim_model::protocol::{Op, Outcome, ReadBy, Room, User};
 
 /// The number that a virtual user's handle was made from.
 fn secret(hash: &SecretHash) -> Handle {

@@ -1,8 +1,8 @@
 //! What a user asks its world to do, and in whose name.
 
-use chat_core::Span;
+use chat_types::Span;
 
-use crate::protocol::{CallId, Op, ReadBy};
+use sim_model::protocol::{CallId, Op, ReadBy};
 
 /// What a user asks its world to do.
 #[derive(Clone, Debug, PartialEq, Eq)]

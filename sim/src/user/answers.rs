@@ -1,9 +1,9 @@
 //! What follows from an answer to a call, or from none.
 
-use chat_core::Time;
+use chat_types::Time;
 
-use crate::history::{Observer, What};
-use crate::protocol::{Answer, CallId, Op, Outcome, Refusal, Room};
+use sim_model::history::{Observer, What};
+use sim_model::protocol::{Answer, CallId, Op, Outcome, Refusal, Room};
 
 use super::calls::{Call, Stage, waits};
 use super::{Action, Credential, Doing, VirtualUser};

@@ -11,11 +11,11 @@
 //!
 //! Events come by the stream. Without one, the user makes checks, one after another.
 
-use chat_core::{Span, Time};
+use chat_types::{Span, Time};
 
-use crate::history::{Observer, What};
-use crate::plan::Reads;
-use crate::protocol::{Op, ReadBy};
+use sim_model::history::{Observer, What};
+use sim_model::plan::Reads;
+use sim_model::protocol::{Op, ReadBy};
 
 use super::flow::Pace;
 use super::heard::Kind;

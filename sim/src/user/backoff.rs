@@ -1,8 +1,8 @@
 //! How long a client waits before it tries again.
 
-use chat_core::Span;
+use chat_types::Span;
 
-use crate::plan::Client;
+use sim_model::plan::Client;
 
 /// No pause is shorter than this, so that a client that is told to wait no time at all still lets
 /// the clock move.

@@ -1,10 +1,10 @@
 //! Calls in flight: their attempts, their deadlines, and the ones just answered.
 
-use chat_core::{Span, Time};
+use chat_types::{Span, Time};
 
-use crate::history::Retry;
-use crate::plan::Client;
-use crate::protocol::{CallId, Op, Outcome};
+use sim_model::history::Retry;
+use sim_model::plan::Client;
+use sim_model::protocol::{CallId, Op, Outcome};
 
 use super::Credential;
 use super::backoff::pause;

@@ -1,10 +1,10 @@
 //! Coming to an end: finishing the flow quickly, then reading the inbox until nothing is left.
 
-use chat_core::{Span, Time};
+use chat_types::{Span, Time};
 
-use crate::history::{Observer, What};
-use crate::plan::Reads;
-use crate::protocol::{Answer, Op, Outcome, ReadBy};
+use sim_model::history::{Observer, What};
+use sim_model::plan::Reads;
+use sim_model::protocol::{Answer, Op, Outcome, ReadBy};
 
 use super::flow::Pace;
 use super::poll::Poll;

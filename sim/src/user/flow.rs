@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use crate::draw::Draw;
-use crate::plan::{Choice, Step};
+use sim_model::draw::Draw;
+use sim_model::plan::{Choice, Step};
 
 /// How a flow is gone through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,8 +120,8 @@ fn choose<'a>(choices: &'a [Choice], draw: &mut Draw) -> Option<(usize, &'a Choi
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::draw::Actor;
-    use crate::plan::{Grant, Verb};
+    use sim_model::draw::Actor;
+    use sim_model::plan::{Grant, Verb};
 
     fn call(verb: Verb) -> Step {
         Step::Call(verb)

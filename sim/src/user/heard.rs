@@ -1,7 +1,7 @@
 //! What a client has heard and not yet awaited: a count for each type of event.
 
-use crate::names::EVENTS;
-use crate::protocol::{Saw, StickChange, User};
+use sim_model::names::EVENTS;
+use sim_model::protocol::{Saw, StickChange, User};
 
 /// A type of event: its index in `EVENTS`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,10 +76,10 @@ impl Heard {
 
 #[cfg(test)]
 mod tests {
-    use chat_core::Span;
+    use chat_types::Span;
 
     use super::*;
-    use crate::protocol::{EndReason, Moderated, Presence, Room, Shown};
+    use sim_model::protocol::{EndReason, Moderated, Presence, Room, Shown};
 
     const ROOM: Room = Room(1);
     const USER: User = User(2);

@@ -3,10 +3,10 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use chat_core::mix;
+use chat_types::mix;
 
-use crate::plan::Alphabet;
-use crate::protocol::Agent;
+use sim_model::plan::Alphabet;
+use sim_model::protocol::Agent;
 
 /// Words of many scripts, some from right to left, some with combining marks.
 pub(super) const WORDS: [&str; 24] = [

@@ -1,8 +1,8 @@
 //! The event stream of a client: opening, breaking, and opening anew.
 
-use chat_core::{Span, Time};
+use chat_types::{Span, Time};
 
-use crate::plan::Client;
+use sim_model::plan::Client;
 
 use super::backoff::pause;
 

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::letters::{WORDS, first, pick};
-use crate::draw::Draw;
-use crate::plan::Naming;
-use crate::protocol::Agent;
+use sim_model::draw::Draw;
+use sim_model::plan::Naming;
+use sim_model::protocol::Agent;
 
 /// The most characters that a server allows for a name.
 const MOST: usize = 64;
@@ -128,7 +128,7 @@ pub(super) fn plain(agent: Agent, tried: u32) -> Arc<str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::draw::Actor;
+    use sim_model::draw::Actor;
 
     fn many(naming: Naming) -> Vec<Arc<str>> {
         let mut draw = Draw::new(1, Actor::User(0));

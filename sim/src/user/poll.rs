@@ -1,9 +1,9 @@
 //! Reading the inbox by one check after another.
 
-use chat_core::Time;
+use chat_types::Time;
 
-use crate::plan::Client;
-use crate::protocol::CallId;
+use sim_model::plan::Client;
+use sim_model::protocol::CallId;
 
 use super::backoff::pause;
 

@@ -1,10 +1,10 @@
 //! What a client is to the server: coming, being registered, forgetting, leaving.
 
-use chat_core::{Span, Time};
+use chat_types::{Span, Time};
 
-use crate::history::{Observer, What};
-use crate::plan::Reads;
-use crate::protocol::{Answer, Op, Outcome};
+use sim_model::history::{Observer, What};
+use sim_model::plan::Reads;
+use sim_model::protocol::{Answer, Op, Outcome};
 
 use super::calls::Call;
 use super::flow::Pace;

@@ -1,11 +1,11 @@
 //! What a client knows of the rooms that it is or was in.
 
-use crate::protocol::{
+use sim_model::protocol::{
     LostRange, Membership, Moderated, Presence, Room, Saw, StickChange, StickLoss, User,
 };
 
 use super::heard::{Heard, Kind};
-use crate::draw::Draw;
+use sim_model::draw::Draw;
 
 /// Rooms that a client remembers, ended ones among them; beyond it, the oldest ended one goes.
 const REMEMBERED: usize = 6;

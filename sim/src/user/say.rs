@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use crate::protocol::Agent;
+use sim_model::protocol::Agent;
 
 /// What texts are filled up with; ASCII, so that a character is a byte.
 const FILLER: &str = "so we went on about the weather and the wares, and who would speak next, and \

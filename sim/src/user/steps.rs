@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use chat_core::{BreakKind, Span, Time};
+use chat_types::{BreakKind, Span, Time};
 
-use crate::history::{Observer, Retry, What};
-use crate::plan::{Argument, Grant, Naming, Step, Text, Verb};
-use crate::protocol::{CallId, Op, ReadBy, Room, User};
+use sim_model::history::{Observer, Retry, What};
+use sim_model::plan::{Argument, Grant, Naming, Step, Text, Verb};
+use sim_model::protocol::{CallId, Op, ReadBy, Room, User};
 
 use super::calls::{Call, Stage};
 use super::flow::Pace;

@@ -5,13 +5,13 @@
 
 use std::sync::Arc;
 
-use chat_core::Time;
+use chat_types::Time;
 
 use super::VirtualUser;
 use super::flow::Pace;
 use super::steps::{MOST_IN_FLIGHT, Patience};
-use crate::history::Observer;
-use crate::protocol::{Op, Room, User};
+use sim_model::history::Observer;
+use sim_model::protocol::{Op, Room, User};
 
 /// The participants that stray calls are about, besides those that the client has met.
 const STRANGERS: u64 = 6;

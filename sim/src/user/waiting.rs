@@ -1,20 +1,11 @@
 //! What a user waits for, where it stands in its flow, and since when: for those who ask why it did
 //! not come to its end.
 
-use chat_core::Time;
+use chat_types::Time;
+
+use sim_model::outcome::Waiting;
 
 use super::{Doing, VirtualUser};
-
-/// What a user waits for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Waiting {
-    /// Its place in the flow, such as `flow[1] await`.
-    pub at: String,
-    /// What it waits for, in words of the protocol: `message.received`, `the answer to push`.
-    pub waiting_for: String,
-    /// Since when.
-    pub since: Time,
-}
 
 impl VirtualUser {
     /// The `await` that ran out of time, if one did.

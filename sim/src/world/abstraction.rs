@@ -18,12 +18,11 @@
 //! Numbers are put into classes: 0, 1, 2, 3, to 7, to 15, and more. *What is wrong* is: the server
 //! is down, the disk is slow, it fails, somebody is cut off, asleep or reads slowly, and the phase.
 
-use chat_core::{
-    Hub, Muted, ParticipantOutline, PresenceView, RoomKind, RoomOutline, TimerKind, mix,
-};
+use chat_core::{Hub, Muted, ParticipantOutline, PresenceView, RoomKind, RoomOutline, TimerKind};
+use chat_types::mix;
 
 use super::{Phase, World};
-use crate::sometimes::{Point, Tally};
+use sim_model::outcome::{Point, Tally};
 
 /// How many facets are told apart; hashes fall into so many places.
 pub const FACETS: usize = 1 << 16;

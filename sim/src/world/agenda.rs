@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use chat_core::Time;
+use chat_types::Time;
 
 use super::slots::Slot;
 

@@ -8,13 +8,13 @@
 //! and the swaps of the Hub are as before: the first belongs to the core, the second must change
 //! nothing.
 
-use chat_core::mix;
+use chat_types::mix;
 
 use super::World;
-use super::arrivals::recast;
-use super::watch::Watch;
-use crate::draw::{Actor, Draw};
-use crate::recipe::{Recipe, Turn};
+use super::watch::Onlooker;
+use crate::user::arrivals::recast;
+use sim_model::draw::{Actor, Draw};
+use sim_model::recipe::{Recipe, Turn};
 
 /// What keys the generators of a world, and where that changes.
 #[derive(Clone, Debug)]
@@ -88,8 +88,8 @@ impl<'a> World<'a, '_> {
     }
 
     /// A copy of the world in which chance is drawn anew from here; of branch 0, one that goes on
-    /// like this one. Nobody looks on but the judges.
-    pub(super) fn branch(&self, branch: u32) -> World<'a, 'static> {
+    /// like this one. `observer` observes it from here.
+    pub(super) fn branch<'n>(&self, branch: u32, observer: Option<Onlooker<'n>>) -> World<'a, 'n> {
         let mut copy = World {
             plan: self.plan,
             seed: self.seed,
@@ -105,7 +105,7 @@ impl<'a> World<'a, '_> {
             weather: self.weather.clone(),
             mishaps: self.mishaps.clone(),
             race: self.race.clone(),
-            watch: self.watch.unobserved(),
+            watch: self.watch.with(observer),
             timeline: self.timeline.clone(),
             swaps: self.swaps.clone(),
             swap_every: self.swap_every,
@@ -131,27 +131,15 @@ impl<'a> World<'a, '_> {
     }
 }
 
-impl Watch<'_> {
-    /// A copy for a branch: the judges go on, whoever else looked on does not.
-    fn unobserved(&self) -> Watch<'static> {
-        Watch {
-            judge: self.judge.clone(),
-            metrics: self.metrics.clone(),
-            sightings: self.sightings.clone(),
-            received: self.received,
-            also: None,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::{Phase, run};
+    use super::super::Phase;
+    use super::super::tests::judged::{Judged, run};
     use super::*;
-    use crate::plan::{Plan, Race, Schedule};
-    use crate::runner::Progress;
     use crate::scenario::parse;
-    use chat_core::Span;
+    use chat_types::Span;
+    use sim_model::outcome::Progress;
+    use sim_model::plan::{Plan, Race, Schedule};
 
     const CROWD: &str = "
 name: crowd
@@ -176,21 +164,20 @@ faults:
         parse("crowd.yaml", CROWD).unwrap()
     }
 
-    fn begun(plan: &Plan, seed: u64, steps: u64) -> World<'_, 'static> {
-        let mut world = World::new(plan, seed, Watch::new(plan, None), Actor::Swaps);
-        world.begin();
-        while world.steps < steps {
-            world.step();
+    fn begun(plan: &Plan, seed: u64, steps: u64) -> Judged<'_> {
+        let mut judged = Judged::begin(plan, seed, Actor::Swaps);
+        while judged.world.steps < steps {
+            judged.world.step();
         }
-        world
+        judged
     }
 
     /// The hash of the whole run, and all that judges and metrics said of it.
-    fn to_the_end(mut world: World<'_, '_>) -> (u64, String) {
-        while world.phase != Phase::Over {
-            world.step();
+    fn to_the_end(mut judged: Judged<'_>) -> (u64, String) {
+        while judged.world.phase != Phase::Over {
+            judged.world.step();
         }
-        let outcome = world.outcome();
+        let outcome = judged.finish();
         (outcome.trace_hash, format!("{outcome:?}"))
     }
 
@@ -225,11 +212,11 @@ faults:
         let mut plan = crowd();
         plan.schedule = Schedule::Race(Race::default());
         let mut first = begun(&plan, 9, 300).branch(2);
-        while first.steps < 900 {
-            first.step();
+        while first.world.steps < 900 {
+            first.world.step();
         }
         let second = first.branch(1);
-        let recipe = second.recipe().clone();
+        let recipe = second.world.recipe().clone();
         assert_eq!(recipe.to_string(), "s300:2,s900:1");
         let (hash, said) = to_the_end(second);
         plan.recipe = recipe;
@@ -252,11 +239,11 @@ faults:
     fn behind_a_turn_something_may_go_wrong_that_the_plan_does_not_have() {
         #[derive(Default)]
         struct Mishaps(Vec<String>);
-        impl crate::history::Observer for Mishaps {
-            fn observe(&mut self, _: &crate::history::Record<'_>) {}
-            fn observe_world(&mut self, _: &crate::history::WorldRecord<'_>) {}
-            fn observe_wire(&mut self, wire: &crate::history::Wire<'_>) {
-                if let crate::history::Wire::Mishap { fault, .. } = wire {
+        impl sim_model::history::Observer for Mishaps {
+            fn observe(&mut self, _: &sim_model::history::Record<'_>) {}
+            fn observe_world(&mut self, _: &sim_model::history::WorldRecord<'_>) {}
+            fn observe_wire(&mut self, wire: &sim_model::history::Wire<'_>) {
+                if let sim_model::history::Wire::Mishap { fault, .. } = wire {
                     assert!(fault.at < Span::secs(6), "{fault:?}");
                     self.0.push(format!("{:?}", fault.kind));
                 }

@@ -2,20 +2,21 @@
 
 use std::collections::VecDeque;
 
-use chat_core::{Item, Page, Response, Span, Time, UserId, mix};
+use chat_core::{Item, Page, Response, UserId};
+use chat_types::{Span, Time, mix};
 
 use super::World;
 use super::agenda::Event;
 use super::race::Toward;
 use super::slots::{Slot, Thing, Whose};
 use super::streams::CUT_NOTICED;
-use crate::draw::Draw;
-use crate::history::{Observer as _, Path, Wire};
-use crate::plan::{Delivery, Net};
-use crate::protocol::{Agent, Answer, CallId};
-use crate::sometimes::Point;
 use crate::translate;
 use crate::user::{Action, VirtualUser};
+use sim_model::draw::Draw;
+use sim_model::history::{Observer as _, Path, Wire};
+use sim_model::outcome::Point;
+use sim_model::plan::{Delivery, Net};
+use sim_model::protocol::{Agent, Answer, CallId};
 
 /// How many attempts given up are remembered; answers to older ones have long arrived or never will.
 const CANCELLED: usize = 32;
@@ -392,7 +393,7 @@ impl World<'_, '_> {
 }
 
 /// What tells one outcome from another, for the trace hash.
-fn outcome_word(outcome: &crate::protocol::Outcome) -> u64 {
+fn outcome_word(outcome: &sim_model::protocol::Outcome) -> u64 {
     match outcome {
         Ok(Answer::Sent { room, room_seq, .. }) => (u64::from(room.0) << 32) ^ room_seq ^ 1,
         Ok(Answer::Stick { epoch, place, .. }) => (epoch << 32) ^ u64::from(*place) ^ 2,
@@ -422,6 +423,6 @@ fn outcome_word(outcome: &crate::protocol::Outcome) -> u64 {
         Ok(Answer::Members { room, members }) => {
             (u64::from(room.0) << 32) ^ ((members.len() as u64) << 8) ^ 13
         }
-        Err(refusal) => chat_core::mix_bytes(9, refusal.code.as_bytes()),
+        Err(refusal) => chat_types::mix_bytes(9, refusal.code.as_bytes()),
     }
 }

@@ -2,20 +2,21 @@
 
 use std::sync::Arc;
 
-use chat_core::{Address, Call, Operate, RoomId, Time, UserId};
+use chat_core::{Address, Call, Operate, RoomId, UserId};
+use chat_types::Time;
 use sim_model::server::ServerRecord;
 
 use super::slots::Thing;
 use super::{Phase, START, World};
 use crate::disk::Unsynced;
-use crate::draw::{Actor, Draw};
-use crate::history::{Observer, Wire, WorldRecord};
-use crate::plan::{
+use crate::world::agenda::Event;
+use sim_model::draw::{Actor, Draw};
+use sim_model::history::{Observer, Wire, WorldRecord};
+use sim_model::outcome::Point;
+use sim_model::plan::{
     Delivery, FaultKind, Milestone, OperatorAct, OperatorVerb, Outage, Reached, Victims,
 };
-use crate::protocol::{Room, User};
-use crate::sometimes::Point;
-use crate::world::agenda::Event;
+use sim_model::protocol::{Room, User};
 
 /// What the operators of the simulator say.
 const REASON: &str = "simulated";

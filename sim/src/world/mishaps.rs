@@ -5,13 +5,13 @@
 //! is muted, cut off, or not answered. Half of all turns draw such a mishap, a fault that the plan
 //! does not have. What it may be hangs on nothing but the turn, so that a recipe replays it.
 
-use chat_core::Span;
+use chat_types::Span;
 
 use super::agenda::Event;
 use super::{Phase, START, World};
-use crate::draw::{Draw, Ratio};
-use crate::history::{Observer as _, Wire};
-use crate::plan::{Fault, FaultKind, Need, OperatorAct, OperatorVerb, Outage, Victims};
+use sim_model::draw::{Draw, Ratio};
+use sim_model::history::{Observer as _, Wire};
+use sim_model::plan::{Fault, FaultKind, Need, OperatorAct, OperatorVerb, Outage, Victims};
 
 /// How soon it strikes, at most: within the round trip, or while clients wait for one another.
 const SOON: [Span; 3] = [Span::millis(1), Span::millis(30), Span::millis(300)];

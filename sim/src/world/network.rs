@@ -1,16 +1,17 @@
 //! The network between: it loses, doubles and delays requests and answers.
 
-use chat_core::{Reject, Response, Span};
+use chat_core::{Reject, Response};
+use chat_types::Span;
 
 use super::agenda::Event;
 use super::race::Toward;
 use super::slots::{Place, Slot, Thing, Whose, spelled_reply};
 use super::{Phase, World};
-use crate::draw::Ratio;
-use crate::history::{Observer as _, Wire};
-use crate::plan::{Delivery, Net};
-use crate::protocol::Agent;
-use crate::sometimes::Point;
+use sim_model::draw::Ratio;
+use sim_model::history::{Observer as _, Wire};
+use sim_model::outcome::Point;
+use sim_model::plan::{Delivery, Net};
+use sim_model::protocol::Agent;
 
 impl World<'_, '_> {
     /// How long the client's next packet takes.

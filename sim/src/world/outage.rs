@@ -1,6 +1,7 @@
 //! The server goes down, in good order or not, and comes back.
 
-use chat_core::{Entry, Figures, Reject, Reply, Span, Time};
+use chat_core::{Entry, Figures, Reject, Reply};
+use chat_types::{Span, Time};
 use sim_model::server::ServerRecord;
 
 use super::World;
@@ -9,9 +10,9 @@ use super::race::Toward;
 use super::server::Show;
 use super::slots::{Place, Slot, Thing, Whose};
 use crate::disk::Unsynced;
-use crate::history::{Observer as _, WorldRecord};
-use crate::plan::Outage;
-use crate::sometimes::Point;
+use sim_model::history::{Observer as _, WorldRecord};
+use sim_model::outcome::Point;
+use sim_model::plan::Outage;
 
 impl World<'_, '_> {
     /// The server takes nothing new from now on, and goes down when it has finished.

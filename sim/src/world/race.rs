@@ -15,11 +15,11 @@
 
 use std::collections::VecDeque;
 
-use chat_core::{Span, Time};
+use chat_types::{Span, Time};
 
 use super::{Phase, START, World};
-use crate::draw::{Actor, Draw, Quantiles};
-use crate::plan::{Plan, Race, Schedule};
+use sim_model::draw::{Actor, Draw, Quantiles};
+use sim_model::plan::{Plan, Race, Schedule};
 
 /// Deliveries that others may hug, the latest written last.
 const REMEMBERED: usize = 16;

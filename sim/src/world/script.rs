@@ -2,8 +2,8 @@
 
 use super::agenda::Event;
 use super::{START, World};
-use crate::plan::{Net, Workload};
 use crate::user::Script;
+use sim_model::plan::{Net, Workload};
 
 impl World<'_, '_> {
     /// The users of the steps form are there from the start, and do nothing by themselves.

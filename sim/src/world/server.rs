@@ -2,22 +2,23 @@
 //! while, and answers leave.
 
 use chat_core::{
-    Address, Call, Config, Earlier, Entry, Figures, Node, Output, Position, Reject, Reply,
-    Response, Span, Ticket, Time,
+    Address, Call, Earlier, Entry, Figures, Node, Output, Position, Reject, Reply, Response, Ticket,
 };
+use chat_types::{Config, Span, Time};
 use sim_model::server::ServerRecord;
 
 use super::agenda::Event;
 use super::slots::{Flow, Place, Slot, Thing, Whose};
 use super::watch::Watch;
+use super::worked::worked;
 use super::{START, World};
 use crate::disk::{Disk, Keep, Unsynced};
-use crate::draw::{Actor, Draw};
-use crate::history::{Observer, Wire};
-use crate::plan::{FaultKind, Plan};
-use crate::protocol::Agent;
-use crate::sometimes::Point;
 use crate::translate::{self, judged};
+use sim_model::draw::{Actor, Draw};
+use sim_model::history::{Observer, Wire};
+use sim_model::outcome::Point;
+use sim_model::plan::{FaultKind, Plan};
+use sim_model::protocol::Agent;
 
 /// How long a stream's writes may stall before the server cuts it off.
 pub(super) const WRITE_STALL: Span = Span::secs(30);
@@ -215,7 +216,7 @@ impl World<'_, '_> {
             super::Phase::Liveness | super::Phase::Over => 0,
         };
         let next = server.line.remove(chosen);
-        self.hash = chat_core::mix(self.hash, u64::from(next.index));
+        self.hash = chat_types::mix(self.hash, u64::from(next.index));
         Some(next)
     }
 
@@ -516,12 +517,12 @@ impl World<'_, '_> {
                     for _ in self.server.figures.recalled()..figures.recalled() {
                         self.watch.reach(Point::RetryDeduplicated);
                     }
-                    self.watch.coverage().worked(&self.server.figures, figures);
+                    worked(self.watch.coverage(), &self.server.figures, figures);
                     self.server.figures.clone_from(figures);
                 }
                 self.server.disk.compact(node.hub());
                 self.watch
-                    .record_commit(now.since(self.server.append_began));
+                    .observe_commit(now.since(self.server.append_began));
             }
         }
         self.server.appending = false;

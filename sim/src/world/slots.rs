@@ -1,9 +1,10 @@
 //! What is under way between clients and server: requests, answers, pushes, streams.
 
-use chat_core::{Call, Page, Reject, Response, Ticket, Time, UserId};
+use chat_core::{Call, Page, Reject, Response, Ticket, UserId};
+use chat_types::Time;
 
-use crate::plan::{Delivery, Net};
-use crate::protocol::CallId;
+use sim_model::plan::{Delivery, Net};
+use sim_model::protocol::CallId;
 
 /// The name of something under way. A slot is used again, under another generation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -2,19 +2,17 @@
 
 use chat_core::Position;
 
-use super::abstraction::{Facet, FacetSet, deeds, facets, points};
-use super::watch::Watch;
-use super::{Phase, World};
-use crate::draw::Actor;
-use crate::engine::Splits;
-use crate::metrics::Metrics;
-use crate::plan::Plan;
-use crate::recipe::Recipe;
-use crate::runner::SeedOutcome;
-use crate::sometimes::Point;
+use sim_model::draw::Actor;
+use sim_model::outcome::{Point, Ran};
+use sim_model::plan::Plan;
+use sim_model::recipe::Recipe;
 
-/// A run, and what of it was looked at.
-struct Split<'a> {
+use super::abstraction::{Facet, FacetSet, deeds, facets, points};
+use super::watch::{Onlooker, Watch};
+use super::{Phase, World};
+
+/// A run that is taken step by step, and copied while it goes on.
+pub struct Split<'a> {
     world: World<'a, 'static>,
     looked: Looked,
 }
@@ -29,36 +27,42 @@ struct Looked {
     here: FacetSet,
 }
 
-/// Begins the run of a seed, as its plan's recipe has it.
-#[must_use]
-pub fn begin(plan: &Plan, seed: u64) -> Box<dyn Splits<'_, Metrics> + '_> {
-    let mut world = World::new(plan, seed, Watch::new(plan, None), Actor::Swaps);
-    world.begin();
-    let looked = Looked {
-        position: None,
-        points: [0; Point::ALL.len()],
-        deeds: Vec::new(),
-        here: FacetSet::default(),
-    };
-    Box::new(Split { world, looked })
-}
+impl<'a> Split<'a> {
+    /// Begins the run of a seed, as its plan's recipe has it.
+    #[must_use]
+    pub fn begin(plan: &'a Plan, seed: u64, observer: Option<Onlooker<'static>>) -> Self {
+        let mut world = World::new(plan, seed, Watch::new(observer), Actor::Swaps);
+        world.begin();
+        let looked = Looked {
+            position: None,
+            points: [0; Point::ALL.len()],
+            deeds: Vec::new(),
+            here: FacetSet::default(),
+        };
+        Self { world, looked }
+    }
 
-impl<'a> Splits<'a, Metrics> for Split<'a> {
-    fn step(&mut self) -> bool {
+    /// Takes the next step. Whether there are more.
+    pub fn step(&mut self) -> bool {
         self.world.step();
         self.world.phase != Phase::Over
     }
 
-    fn steps(&self) -> u64 {
+    /// How many steps were taken.
+    #[must_use]
+    pub fn steps(&self) -> u64 {
         self.world.steps
     }
 
-    fn recipe(&self) -> &Recipe {
+    /// Where the run left the history of its seed.
+    #[must_use]
+    pub fn recipe(&self) -> &Recipe {
         self.world.recipe()
     }
 
-    /// What comes after the heal is looked at no more: nothing can go wrong there any longer.
-    fn look(&mut self, entered: &mut Vec<Facet>) {
+    /// Adds the facets that the state entered since the last look. What comes after the heal is
+    /// looked at no more: nothing can go wrong there any longer.
+    pub fn look(&mut self, entered: &mut Vec<Facet>) {
         if self.world.phase != Phase::Safety {
             return;
         }
@@ -81,14 +85,19 @@ impl<'a> Splits<'a, Metrics> for Split<'a> {
         self.looked.here = here;
     }
 
-    fn branch(&self, branch: u32) -> Box<dyn Splits<'a, Metrics> + 'a> {
-        Box::new(Split {
-            world: self.world.branch(branch),
+    /// A copy of the run in which chance is drawn anew from here; of branch 0, one that goes on like
+    /// this one. `observer` observes it from here.
+    #[must_use]
+    pub fn branch(&self, branch: u32, observer: Option<Onlooker<'static>>) -> Self {
+        Self {
+            world: self.world.branch(branch, observer),
             looked: self.looked.clone(),
-        })
+        }
     }
 
-    fn finish(self: Box<Self>) -> SeedOutcome<Metrics> {
-        self.world.outcome()
+    /// What the run was. It must be over.
+    #[must_use]
+    pub fn finish(self) -> Ran {
+        self.world.ran()
     }
 }

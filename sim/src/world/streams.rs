@@ -1,6 +1,6 @@
 //! Event streams: opened, pushed on in order, broken.
 
-use chat_core::{Span, Time};
+use chat_types::{Span, Time};
 use sim_model::server::ServerRecord;
 
 use super::World;
@@ -8,11 +8,11 @@ use super::agenda::Event;
 use super::race::Toward;
 use super::server::WRITE_STALL;
 use super::slots::{Flow, Slot, Thing};
-use crate::history::{Observer as _, Path, Wire};
-use crate::plan::Delivery;
-use crate::protocol::{Agent, PUSH_MAX};
-use crate::sometimes::Point;
 use crate::translate::{self, judged};
+use sim_model::history::{Observer as _, Path, Wire};
+use sim_model::outcome::Point;
+use sim_model::plan::Delivery;
+use sim_model::protocol::{Agent, PUSH_MAX};
 
 /// How long it takes the server to notice that a link was cut.
 pub(super) const CUT_NOTICED: Span = Span::secs(1);

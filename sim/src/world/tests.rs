@@ -1,14 +1,16 @@
 //! The world's own promises: one seed, one history, whoever looks on and whenever the Hub is
 //! swapped.
 
+pub(super) mod judged;
 mod milestones;
 mod order;
 
 use super::*;
-use crate::history::Record;
-use crate::plan::{Race, Schedule};
-use crate::result::Stuck;
 use crate::scenario::parse;
+use judged::{Judged, run};
+use sim_model::history::Record;
+use sim_model::outcome::Stuck;
+use sim_model::plan::{Race, Schedule};
 
 const STORM: &str = "
 name: storm
@@ -79,11 +81,11 @@ fn looking_on_changes_nothing() {
 fn twins_that_swap_at_different_steps_agree_at_every_step() {
     let plan = storm();
     for seed in 0..8 {
-        let mut world = World::new(&plan, seed, Watch::new(&plan, None), Actor::Swaps);
-        let mut twin = World::new(&plan, seed, Watch::new(&plan, None), Actor::TwinSwaps);
-        (world.next_swap, twin.next_swap) = (100, 170);
-        world.begin();
+        let mut judged = Judged::begin(&plan, seed, Actor::Swaps);
+        let world = &mut judged.world;
+        let mut twin = World::new(&plan, seed, Watch::new(None), Actor::TwinSwaps);
         twin.begin();
+        (world.next_swap, twin.next_swap) = (100, 170);
         while world.phase != Phase::Over {
             world.step();
             twin.step();
@@ -92,7 +94,7 @@ fn twins_that_swap_at_different_steps_agree_at_every_step() {
             twin.next_swap = twin.next_swap.min(twin.steps + 170);
         }
         assert!(world.steps > 1_000, "{}", world.steps);
-        assert_eq!(world.outcome().violations, []);
+        assert_eq!(judged.finish().violations, []);
     }
 }
 
@@ -100,8 +102,8 @@ fn twins_that_swap_at_different_steps_agree_at_every_step() {
 #[should_panic(expected = "has two histories: step 1")]
 fn the_first_step_at_which_twins_differ_is_named() {
     let plan = storm();
-    let mut world = World::new(&plan, 1, Watch::new(&plan, None), Actor::Swaps);
-    let mut other = World::new(&plan, 2, Watch::new(&plan, None), Actor::Swaps);
+    let mut world = World::new(&plan, 1, Watch::new(None), Actor::Swaps);
+    let mut other = World::new(&plan, 2, Watch::new(None), Actor::Swaps);
     world.begin();
     other.begin();
     world.step();
@@ -111,8 +113,8 @@ fn the_first_step_at_which_twins_differ_is_named() {
 
 /// Runs a world and its twin in lock step; `plant` may tamper with the twin at one step.
 fn in_lock_step(plan: &Plan, seed: u64, plant_at: u64, plant: impl Fn(&mut World<'_, '_>)) {
-    let mut world = World::new(plan, seed, Watch::new(plan, None), Actor::Swaps);
-    let mut twin = World::new(plan, seed, Watch::new(plan, None), Actor::TwinSwaps);
+    let mut world = World::new(plan, seed, Watch::new(None), Actor::Swaps);
+    let mut twin = World::new(plan, seed, Watch::new(None), Actor::TwinSwaps);
     world.begin();
     twin.begin();
     while world.phase != Phase::Over {
@@ -159,9 +161,9 @@ struct Delays {
 
 impl Observer for Delays {
     fn observe(&mut self, record: &Record<'_>) {
-        if let crate::history::What::Received {
+        if let sim_model::history::What::Received {
             seq,
-            path: crate::history::Path::Stream,
+            path: sim_model::history::Path::Stream,
             first: true,
             ..
         } = record.what
@@ -173,14 +175,14 @@ impl Observer for Delays {
 
     fn observe_world(&mut self, _: &WorldRecord<'_>) {}
 
-    fn observe_wire(&mut self, wire: &crate::history::Wire<'_>) {
-        use crate::history::Wire;
+    fn observe_wire(&mut self, wire: &sim_model::history::Wire<'_>) {
+        use sim_model::history::Wire;
         let (Wire::Sent { fate, .. } | Wire::Replied { fate, .. } | Wire::Pushed { fate, .. }) =
             wire
         else {
             return;
         };
-        if let crate::plan::Delivery::After(span) = fate {
+        if let sim_model::plan::Delivery::After(span) = fate {
             self.spans.push(span.0);
         }
     }
@@ -290,12 +292,12 @@ fn who_waits_for_what_cannot_come_is_listed_as_stuck() {
 
 /// Keeps how rooms ended, as somebody was told.
 #[derive(Default)]
-struct Ends(Vec<crate::protocol::EndReason>);
+struct Ends(Vec<sim_model::protocol::EndReason>);
 
 impl Observer for Ends {
     fn observe(&mut self, record: &Record<'_>) {
-        if let crate::history::What::Received {
-            saw: crate::protocol::Saw::Ended { reason, .. },
+        if let sim_model::history::What::Received {
+            saw: sim_model::protocol::Saw::Ended { reason, .. },
             first: true,
             ..
         } = record.what
@@ -327,6 +329,6 @@ faults:
     .unwrap();
     let mut ends = Ends::default();
     let outcome = run(&plan, 1, &Progress::default(), Some(&mut ends));
-    assert_eq!(ends.0, [crate::protocol::EndReason::Closed; 2]);
+    assert_eq!(ends.0, [sim_model::protocol::EndReason::Closed; 2]);
     assert!(outcome.violations.is_empty(), "{:?}", outcome.violations);
 }

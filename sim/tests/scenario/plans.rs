@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use chat_core::Span;
-use sim::draw::{Ratio, Shape};
-use sim::plan::{
+use chat_types::Span;
+use sim::scenario::{load, parse};
+use sim_model::draw::{Ratio, Shape};
+use sim_model::plan::{
     ArrivalMode, Arrivals, Compare, Delivery, FaultKind, Figure, Milestone, OperatorAct,
     OperatorVerb, Outage, Plan, Reached, Step, Text, Verb, Victims, Workload,
 };
-use sim::scenario::{load, parse};
 
 fn good(name: &str) -> Plan {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/good_scenarios");
@@ -22,14 +22,14 @@ fn the_least_scenario_takes_every_default() {
     assert_eq!((plan.about.as_str(), plan.seed), ("", 1));
     assert_eq!(plan.duration, Span::secs(30));
     assert_eq!(plan.liveness, Span::secs(60));
-    assert_eq!(plan.server, chat_core::Config::default());
+    assert_eq!(plan.server, chat_types::Config::default());
     assert_eq!(plan.network.latency.shape(), Shape::Fixed(1_000));
     assert_eq!(plan.network.loss, Ratio::NEVER);
     assert_eq!(plan.client.timeout, Span::millis(500));
     assert_eq!(plan.client.attempts, 8);
     assert_eq!(plan.capacity.queue, 4_096);
     assert_eq!(plan.capacity.snapshot_every, 20_000);
-    assert_eq!(plan.properties, sim::names::PROPERTIES);
+    assert_eq!(plan.properties, sim_model::names::PROPERTIES);
     assert!(plan.faults.is_empty() && plan.expect_sometimes.is_empty());
     assert_eq!(plan.allow_stuck, Ratio::NEVER);
     let Workload::Phases { phases, personas } = plan.workload else {
@@ -192,7 +192,7 @@ fn steps_are_in_order_and_say_what_the_network_does() {
         [(0, Delivery::After(Span::millis(400))), (2, Delivery::Lost)]
     );
     assert!(matches!(steps[3].what, Step::Disconnect(Some(s)) if s == Span::secs(1)));
-    use sim::plan::Argument::{After, Epoch, FreshKey, Key, Retries, Room};
+    use sim_model::plan::Argument::{After, Epoch, FreshKey, Key, Retries, Room};
     let all = [Room, Epoch, Key, FreshKey, After, Retries];
     assert_eq!(steps[4].leave_out, all);
     let net = &steps[4].net;
@@ -209,8 +209,8 @@ fn steps_are_in_order_and_say_what_the_network_does() {
 
 #[test]
 fn what_is_looked_up_and_by_which_secret_is_as_written() {
-    use sim::plan::Verb;
-    use sim::protocol::ReadBy;
+    use sim_model::plan::Verb;
+    use sim_model::protocol::ReadBy;
     let Workload::Steps { users, steps } = good("every_step.yaml").workload else {
         panic!("steps");
     };
@@ -236,7 +236,7 @@ fn what_is_looked_up_and_by_which_secret_is_as_written() {
     };
     let stranger = &personas[2];
     assert_eq!(stranger.manner.stream_by, ReadBy::ReaderId);
-    assert_eq!(stranger.manner.reads, sim::plan::Reads::ByStream);
+    assert_eq!(stranger.manner.reads, sim_model::plan::Reads::ByStream);
     let Step::Call(Verb::EnterQueue { name, user_id, .. }) = &stranger.flow[0] else {
         panic!("enter_queue");
     };
@@ -248,7 +248,7 @@ fn what_is_looked_up_and_by_which_secret_is_as_written() {
 
 #[test]
 fn a_break_is_any_or_a_named_one_or_just_a_look() {
-    use sim::plan::Verb;
+    use sim_model::plan::Verb;
     let Workload::Steps { steps, .. } = good("every_step.yaml").workload else {
         panic!("steps");
     };
@@ -266,7 +266,7 @@ fn a_break_is_any_or_a_named_one_or_just_a_look() {
     let Step::Call(Verb::Break { kind, excuse }) = &steps[7].what else {
         panic!("a break");
     };
-    assert_eq!(*kind, Some(chat_core::BreakKind::Chimaek));
+    assert_eq!(*kind, Some(chat_types::BreakKind::Chimaek));
     assert_eq!(excuse.as_deref(), Some("so hungry"));
 }
 

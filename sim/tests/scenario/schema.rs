@@ -158,20 +158,22 @@ fn bad_scenarios_are_invalid_as_far_as_a_schema_can_say() {
 #[test]
 fn the_schema_names_everything() {
     let text = schema().to_string();
-    let points = sim::sometimes::Point::ALL.iter().map(|point| point.name());
-    let names = sim::names::PROPERTIES
+    let points = sim_model::outcome::Point::ALL
+        .iter()
+        .map(|point| point.name());
+    let names = sim_model::names::PROPERTIES
         .into_iter()
-        .chain(sim::names::METRICS)
-        .chain(sim::names::EVENTS)
+        .chain(sim_model::names::METRICS)
+        .chain(sim_model::names::EVENTS)
         .chain(points);
     for name in names {
         assert!(text.contains(&format!("\"{name}\"")), "{name}");
     }
-    let config = serde_json::to_value(chat_core::Config::default()).unwrap();
+    let config = serde_json::to_value(chat_types::Config::default()).unwrap();
     for key in config.as_object().unwrap().keys() {
         assert!(text.contains(&format!("\"{key}\":")), "{key}");
     }
-    for kind in chat_core::BreakKind::ALL {
+    for kind in chat_types::BreakKind::ALL {
         assert!(text.contains(&format!("\"{}\"", kind.name())), "{kind:?}");
     }
 }

@@ -1,7 +1,9 @@
 //! A plan that is written as a scenario reads back as the same plan.
 
-use sim::plan::{Step, Text, Verb, Workload};
-use sim::scenario::{Notes, load, parse, to_yaml};
+use sim::scenario::annotated;
+use sim::scenario::{load, parse, to_yaml};
+use sim_model::outcome::Notes;
+use sim_model::plan::{Step, Text, Verb, Workload};
 
 use crate::{shipped, yaml_files};
 
@@ -39,7 +41,7 @@ fn what_is_usual_is_left_out_and_notes_stand_beside() {
         steps: vec![String::new(), "draft 11".into()],
         faults: vec!["nothing passes".into()],
     };
-    let written = notes.to_yaml(&plan);
+    let written = annotated(&plan, &notes);
     insta::assert_snapshot!(written, @r#"
     # A sentence that says what goes wrong.
     name: two

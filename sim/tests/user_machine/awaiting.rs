@@ -1,9 +1,9 @@
 //! How an `await` ends: by stream, by check, by an answer, by an ending, or not.
 
-use chat_core::Time;
-use sim::plan::{Grant, Step, Verb};
-use sim::protocol::{Answer, Presence, Room, Saw, User};
-use sim::user::Waiting;
+use chat_types::Time;
+use sim_model::outcome::Waiting;
+use sim_model::plan::{Grant, Step, Verb};
+use sim_model::protocol::{Answer, Presence, Room, Saw, User};
 
 use crate::desk::*;
 
@@ -168,7 +168,7 @@ fn only_a_grant_to_oneself_is_awaited() {
         let room = Room(1);
         Ok(Answer::Stick {
             holder: None,
-            lease_until: chat_core::Time(0),
+            lease_until: chat_types::Time(0),
             room,
             place,
             epoch,
@@ -201,7 +201,7 @@ fn who_claims_the_stick_that_it_holds_waits_for_nothing() {
     let mut desk = Desk::registered(flow(steps), logged_in(1));
     let holding = Ok(Answer::Stick {
         holder: None,
-        lease_until: chat_core::Time(0),
+        lease_until: chat_types::Time(0),
         room: Room(1),
         place: 0,
         epoch: 6,
@@ -221,14 +221,14 @@ fn who_hears_that_it_was_away_claims_again() {
     let mut desk = Desk::registered(flow(steps), logged_in(1));
     let waits = Ok(Answer::Stick {
         holder: None,
-        lease_until: chat_core::Time(0),
+        lease_until: chat_types::Time(0),
         room: Room(1),
         place: 2,
         epoch: 4,
     });
     desk.answer(1, 0, &waits);
     let back = |user| Saw::Member {
-        shown: sim::protocol::Shown::default(),
+        shown: sim_model::protocol::Shown::default(),
         room: Room(1),
         room_seq: 7,
         user,

@@ -1,9 +1,9 @@
 //! Attempts, retries, second answers, and the habits about them.
 
-use chat_core::Span;
-use sim::plan::{Habits, Verb};
-use sim::protocol::{Earlier, Refusal};
+use chat_types::Span;
 use sim::user::Action;
+use sim_model::plan::{Habits, Verb};
+use sim_model::protocol::{Earlier, Refusal};
 
 use crate::desk::*;
 
@@ -184,7 +184,7 @@ fn steps_by_hand_wait_for_nothing() {
     let mut desk = Desk::with_seed(sim::user::Script::Manual { stream: true }, 1);
     desk.manual(&enter());
     desk.answer(0, 0, &matched(1));
-    let typing = sim::plan::Step::Call(Verb::Typing);
+    let typing = sim_model::plan::Step::Call(Verb::Typing);
     let calls = [send("a"), typing, send("b")].map(|step| desk.manual(&step).unwrap().0);
     assert_eq!(calls, [1, 2, 3]);
     desk.until(500);
@@ -192,7 +192,7 @@ fn steps_by_hand_wait_for_nothing() {
         desk.take_with("retried"),
         ["500 retried 1", "500 retried 2", "500 retried 3"]
     );
-    let block = sim::plan::Step::Call(Verb::Block);
+    let block = sim_model::plan::Step::Call(Verb::Block);
     assert!(desk.manual(&block).is_some());
 }
 
@@ -200,15 +200,15 @@ fn steps_by_hand_wait_for_nothing() {
 fn habits_are_drawn_from_the_seed() {
     let run = |seed| {
         let mut persona = flow(vec![enter(), repeat(50, vec![send("hi"), think(10)])]);
-        let one_in_two = sim::draw::Ratio::new(1, 2).unwrap();
+        let one_in_two = sim_model::draw::Ratio::new(1, 2).unwrap();
         persona.habits = Habits {
-            second_stream: sim::draw::Ratio::NEVER,
-            stray: sim::draw::Ratio::NEVER,
+            second_stream: sim_model::draw::Ratio::NEVER,
+            stray: sim_model::draw::Ratio::NEVER,
             abandon: one_in_two,
             parallel: one_in_two,
             no_key: one_in_two,
             bare_check: one_in_two,
-            forget_handle: sim::draw::Ratio::new(1, 20).unwrap(),
+            forget_handle: sim_model::draw::Ratio::new(1, 20).unwrap(),
         };
         let script = sim::user::Script::Flow(std::sync::Arc::new(persona));
         let mut desk = Desk::with_seed(script, seed);

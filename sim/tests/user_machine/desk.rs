@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use chat_core::{Span, Time};
-use sim::draw::{Quantiles, Ratio, Shape};
-use sim::history::{Observer, Path, Record, What, WorldRecord};
-use sim::plan::{Argument, Client, Habits, Manner, Persona, Step, Text, Verb};
-use sim::protocol::{
+use chat_types::{Span, Time};
+use sim::user::{Action, Credential, Script, VirtualUser};
+use sim_model::draw::{Quantiles, Ratio, Shape};
+use sim_model::history::{Observer, Path, Record, What, WorldRecord};
+use sim_model::plan::{Argument, Client, Habits, Manner, Persona, Step, Text, Verb};
+use sim_model::protocol::{
     Agent, Answer, CallId, Earlier, EndReason, Op, Outcome, ReadBy, Refusal, Room, Saw, Shown,
     StickChange, User,
 };
-use sim::user::{Action, Credential, Script, VirtualUser};
 
 pub(crate) const CLIENT: Client = Client {
     timeout: Span::millis(500),

@@ -1,7 +1,7 @@
 //! Finishing quickly, and reading the inbox until nothing is left.
 
-use chat_core::Span;
-use sim::plan::Step;
+use chat_types::Span;
+use sim_model::plan::Step;
 
 use crate::desk::*;
 
@@ -65,7 +65,7 @@ fn it_ends_when_nothing_is_new_left_or_missing() {
     desk.answer(
         5,
         0,
-        &Ok(sim::protocol::Answer::Read {
+        &Ok(sim_model::protocol::Answer::Read {
             notices: Box::default(),
             unread: 0,
             cursor: 5,

@@ -1,7 +1,7 @@
 //! Going away without a word, for a while or for good, and being stopped.
 
-use chat_core::{Span, Time};
-use sim::plan::Step;
+use chat_types::{Span, Time};
+use sim_model::plan::Step;
 
 use crate::desk::*;
 

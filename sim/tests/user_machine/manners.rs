@@ -1,12 +1,12 @@
 //! Other ways to be a client: other names, two streams, a stream alone, and leaving for good.
 
-use chat_core::Span;
-use sim::plan::{Manner, Reads, Step, Verb};
-use sim::protocol::{Answer, ReadBy};
+use chat_types::Span;
+use sim_model::plan::{Manner, Reads, Step, Verb};
+use sim_model::protocol::{Answer, ReadBy};
 
 use crate::desk::*;
 
-fn by_stream(steps: Vec<Step>) -> sim::plan::Persona {
+fn by_stream(steps: Vec<Step>) -> sim_model::plan::Persona {
     let mut persona = flow(steps);
     persona.manner = Manner {
         reads: Reads::ByStream,
@@ -64,7 +64,7 @@ fn who_unregisters_is_nobody_and_may_come_again() {
 #[test]
 fn a_second_stream_overlaps_the_first() {
     let mut persona = flow(vec![enter(), think(60_000)]);
-    persona.habits.second_stream = sim::draw::Ratio::new(1, 1).unwrap();
+    persona.habits.second_stream = sim_model::draw::Ratio::new(1, 1).unwrap();
     let mut desk = Desk::new(persona);
     desk.start();
     desk.answer(0, 0, &waiting());
@@ -81,7 +81,7 @@ fn a_second_stream_overlaps_the_first() {
 #[test]
 fn where_the_second_stream_fails_the_first_goes_too() {
     let mut persona = flow(vec![enter(), think(60_000)]);
-    persona.habits.second_stream = sim::draw::Ratio::new(1, 1).unwrap();
+    persona.habits.second_stream = sim_model::draw::Ratio::new(1, 1).unwrap();
     let mut desk = Desk::new(persona);
     desk.start();
     desk.answer(0, 0, &waiting());

@@ -90,7 +90,7 @@ fn a_gap_counts_as_what_it_covers() {
     let asks = desk.log.actions.last().unwrap();
     assert!(
         matches!(asks, sim::user::Action::Request { op, .. }
-            if matches!(op, sim::protocol::Op::Check { after: Some(6), .. })),
+            if matches!(op, sim_model::protocol::Op::Check { after: Some(6), .. })),
         "{asks:?}"
     );
 }

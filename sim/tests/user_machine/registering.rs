@@ -1,6 +1,6 @@
 //! Becoming somebody: the first call, taken names, lost handles.
 
-use sim::protocol::{Answer, User};
+use sim_model::protocol::{Answer, User};
 
 use crate::desk::*;
 

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use sim::draw::{Quantiles, Shape};
-use sim::plan::{Argument, Grant, Step, Text, Verb};
-use sim::protocol::{Op, Room, Saw, User};
 use sim::user::{Action, Script};
+use sim_model::draw::{Quantiles, Shape};
+use sim_model::plan::{Argument, Grant, Step, Text, Verb};
+use sim_model::protocol::{Op, Room, Saw, User};
 
 use crate::desk::*;
 

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use chat_core::{Span, Time};
+use chat_types::{Span, Time};
 use proptest::prelude::*;
-use sim::draw::{Quantiles, Ratio, Shape};
-use sim::plan::{Choice, Grant, Habits, Persona, Step, Text, Verb};
-use sim::protocol::{
+use sim::user::{Action, Script};
+use sim_model::draw::{Quantiles, Ratio, Shape};
+use sim_model::plan::{Choice, Grant, Habits, Persona, Step, Text, Verb};
+use sim_model::protocol::{
     Answer, Earlier, EndReason, Outcome, Presence, Refusal, Room, Saw, Shown, StickChange, User,
 };
-use sim::user::{Action, Script};
 
 use crate::desk::*;
 
@@ -80,8 +80,8 @@ fn persona(habits: [u8; 5], stream: bool) -> Persona {
     Persona {
         stream,
         habits: Habits {
-            second_stream: sim::draw::Ratio::NEVER,
-            stray: sim::draw::Ratio::NEVER,
+            second_stream: sim_model::draw::Ratio::NEVER,
+            stray: sim_model::draw::Ratio::NEVER,
             bare_check: ratio(habits[0]),
             forget_handle: ratio(habits[1]),
             abandon: ratio(habits[2]),
@@ -107,7 +107,7 @@ fn outcome(how: u8, room: u32) -> Outcome {
         4 => Ok(Answer::LeftChat),
         5 => Ok(Answer::Stick {
             holder: None,
-            lease_until: chat_core::Time(0),
+            lease_until: chat_types::Time(0),
             room: Room(room),
             place: room % 2,
             epoch: u64::from(room),

@@ -7,7 +7,7 @@ use chat_types::Time;
 use sim_model::plan::{Argument, Plan, ScriptStep, Workload};
 use sim_model::protocol::{Agent, Answer, CallId, Op, Outcome, Room, User};
 
-use super::fact::Fact;
+use crate::fact::Fact;
 use crate::model::{Event, What};
 
 /// The facts that rules compare at the end of a run.

@@ -5,9 +5,9 @@ use chat_core::{Address, Call, Output, Response, Ticket};
 use sim_model::server::ServerRecord;
 
 use super::{MOST_BATCHES, SOON, Tiny};
-use crate::history::{Observer as _, Path, What};
-use crate::protocol::PUSH_MAX;
 use crate::translate::{self, judged};
+use sim_model::history::{Observer as _, Path, What};
+use sim_model::protocol::PUSH_MAX;
 
 impl Tiny {
     /// Commits what is proposed, and hands out what comes of it, until there is nothing left.

@@ -4,10 +4,10 @@ use chat_core::{Address, Ticket};
 use sim_model::server::{Page, ServerRecord};
 
 use super::Tiny;
-use crate::exhaust::action::Ask;
-use crate::protocol::{Answer, Saw, Shown};
 use crate::translate::{self, judged};
 use crate::user::Credential;
+use sim_model::outcome::Ask;
+use sim_model::protocol::{Answer, Saw, Shown};
 
 impl Tiny {
     /// The judge sees an answer that accepts a message, of which the journal has no entry.

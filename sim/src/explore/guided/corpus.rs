@@ -7,12 +7,13 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use chat_core::{mix, mix_bytes};
+use chat_types::{mix, mix_bytes};
 use serde::{Deserialize, Serialize};
 
-use super::{Explored, FLAT, Known, News, Trial};
-use crate::explore::Mix;
-use crate::recipe::Recipe;
+use sim_model::outcome::{Covered, FLAT, Mix, Trial};
+
+use super::{Explored, Known, News};
+use sim_model::recipe::Recipe;
 
 /// Recipes held at once. Those that gave least go first.
 const HELD: usize = 4_096;
@@ -99,6 +100,17 @@ impl Corpus {
     #[must_use]
     pub fn entries(&self) -> impl ExactSizeIterator<Item = &Entry> {
         self.entries.values()
+    }
+
+    /// What was covered, in all sessions.
+    #[must_use]
+    pub fn covered(&self) -> Covered {
+        Covered {
+            families: self.families(),
+            facets: self.facets(),
+            recipes: self.entries.len(),
+            flat: self.is_flat(),
+        }
     }
 
     /// The next families: those of even number with fresh seeds, the others from the corpus.

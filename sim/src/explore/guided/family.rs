@@ -7,12 +7,13 @@
 
 use super::known::{Counts, Entered, Known};
 use crate::caught::caught;
-use crate::engine::{Engine, Splits};
-use crate::plan::Plan;
-use crate::recipe::Recipe;
-use crate::runner::{Ended, Measured, SeedOutcome};
-use crate::sometimes::Point;
+use crate::runner::Ended;
+use crate::seed::JudgedSplit;
 use crate::world::abstraction::Facet;
+use sim_judge::SeedOutcome;
+use sim_model::outcome::Point;
+use sim_model::plan::Plan;
+use sim_model::recipe::Recipe;
 
 /// Copies kept at once.
 const COPIES: usize = 6;
@@ -59,15 +60,15 @@ pub(super) struct Family<T> {
 }
 
 /// A copy that waits to go on.
-struct Copy<'p, M> {
-    run: Box<dyn Splits<'p, M> + 'p>,
+struct Copy<'p> {
+    run: JudgedSplit<'p>,
     counts: Counts,
     worth: u32,
     branches: u32,
     next_branch: u32,
 }
 
-impl<M> Copy<'_, M> {
+impl Copy<'_> {
     /// What one more branch is expected to give.
     fn promise(&self) -> u32 {
         self.worth / (self.branches + 1)
@@ -75,13 +76,13 @@ impl<M> Copy<'_, M> {
 }
 
 /// Explores one family.
-struct Explorer<'p, 'k, M> {
+struct Explorer<'p, 'k> {
     root: Root<'p>,
     known: &'k Known,
     /// What the family entered itself.
     own: Known,
     points: Vec<Facet>,
-    copies: Vec<Copy<'p, M>>,
+    copies: Vec<Copy<'p>>,
     steps: u64,
     /// What was found in all.
     found: u32,
@@ -89,11 +90,10 @@ struct Explorer<'p, 'k, M> {
 }
 
 /// Runs a family: `keep` says what is kept of each outcome, and whether that is enough.
-pub(super) fn explore<M: Measured, T>(
+pub(super) fn explore<T>(
     root: Root<'_>,
     known: &Known,
-    engine: &Engine<M>,
-    keep: &dyn Fn(SeedOutcome<M>) -> (T, Enough),
+    keep: &dyn Fn(&Recipe, SeedOutcome) -> (T, Enough),
 ) -> Family<T> {
     let mut explorer = Explorer {
         root,
@@ -110,7 +110,7 @@ pub(super) fn explore<M: Measured, T>(
     };
     let mut members = Vec::new();
     let first = explorer.member(root.plan.recipe.clone(), |_| {
-        ((engine.begin)(root.plan, root.seed), Counts::new())
+        (JudgedSplit::begin(root.plan, root.seed), Counts::new())
     });
     let mut enough = push(&mut members, first, keep);
     let mut branches = 0;
@@ -134,12 +134,12 @@ pub(super) enum Enough {
     No,
 }
 
-fn push<M, T>(
+fn push<T>(
     members: &mut Vec<(Recipe, Ended<T>)>,
-    (recipe, ended): (Recipe, Ended<SeedOutcome<M>>),
-    keep: &dyn Fn(SeedOutcome<M>) -> (T, Enough),
+    (recipe, ended): (Recipe, Ended<SeedOutcome>),
+    keep: &dyn Fn(&Recipe, SeedOutcome) -> (T, Enough),
 ) -> Enough {
-    let (kept, enough) = match ended.map(keep) {
+    let (kept, enough) = match ended.map(|outcome| keep(&recipe, outcome)) {
         Ok((kept, enough)) => (Ok(kept), enough),
         Err(words) => (Err(words), Enough::Yes),
     };
@@ -147,7 +147,7 @@ fn push<M, T>(
     enough
 }
 
-impl<'p, M> Explorer<'p, '_, M> {
+impl<'p> Explorer<'p, '_> {
     /// How many branches the family is worth by now.
     fn energy(&self) -> u32 {
         let more = self.found / FOR_A_BRANCH;
@@ -155,7 +155,7 @@ impl<'p, M> Explorer<'p, '_, M> {
     }
 
     /// Lets the copy with the most to give go on as one more branch.
-    fn branch(&mut self) -> Option<(Recipe, Ended<SeedOutcome<M>>)> {
+    fn branch(&mut self) -> Option<(Recipe, Ended<SeedOutcome>)> {
         let promises = self.copies.iter().map(Copy::promise);
         // The first of the best: what was reached early leaves more room for what follows.
         let (place, _) = promises
@@ -182,8 +182,8 @@ impl<'p, M> Explorer<'p, '_, M> {
     fn member(
         &mut self,
         recipe: Recipe,
-        run: impl FnOnce(&Self) -> (Box<dyn Splits<'p, M> + 'p>, Counts),
-    ) -> (Recipe, Ended<SeedOutcome<M>>) {
+        run: impl FnOnce(&Self) -> (JudgedSplit<'p>, Counts),
+    ) -> (Recipe, Ended<SeedOutcome>) {
         let mut news = Vec::new();
         let ended = caught(|| {
             let (mut run, mut counts) = run(self);
@@ -206,7 +206,7 @@ impl<'p, M> Explorer<'p, '_, M> {
                 if pending >= wanted && steps >= copied + APART && recipe.room_left() > 0 {
                     copied = steps;
                     wanted += WORTH;
-                    self.offer(&*run, &counts, std::mem::take(&mut pending));
+                    self.offer(&run, &counts, std::mem::take(&mut pending));
                 }
             }
             run.finish()
@@ -246,7 +246,7 @@ impl<'p, M> Explorer<'p, '_, M> {
     }
 
     /// Keeps a copy of the run if there is room, or it is worth more than another.
-    fn offer(&mut self, run: &dyn Splits<'p, M>, counts: &Counts, worth: u32) {
+    fn offer(&mut self, run: &JudgedSplit<'p>, counts: &Counts, worth: u32) {
         if self.copies.len() == COPIES {
             let promises = self.copies.iter().map(Copy::promise);
             let least = promises.enumerate().min_by_key(|(_, promise)| *promise);

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use chat_core::Span;
+use chat_types::Span;
 
-use crate::draw::{Actor, Draw, Quantiles, Ratio, Shape};
+use sim_model::draw::{Actor, Draw, Quantiles, Ratio, Shape};
 
 /// Chance and its minutes.
 pub(super) struct Dice {

@@ -7,20 +7,20 @@
 
 use std::sync::Arc;
 
-use chat_core::{Config, Span};
+use chat_types::{Config, Span};
 
 use super::dice::{Dice, ratio};
 use super::rambler::rambler;
 use super::visits::{self, Theme};
 use super::{faults, flows, limits, people, surroundings};
-use crate::draw::Ratio;
-use crate::names::PROPERTIES;
-use crate::plan::{
+use crate::scenario::{USUAL_CLIENT, usual_capacity, usual_network};
+use sim_model::draw::Ratio;
+use sim_model::names::PROPERTIES;
+use sim_model::plan::{
     Arrivals, Habits, Manner, Naming, Persona, Phase, Plan, Reads, Schedule, Workload,
 };
-use crate::protocol::ReadBy;
-use crate::recipe::Recipe;
-use crate::scenario::{USUAL_CLIENT, usual_capacity, usual_network};
+use sim_model::protocol::ReadBy;
+use sim_model::recipe::Recipe;
 
 /// The name of the scenario that is nothing but drawn flows.
 pub const EVERYDAY: &str = "everyday";

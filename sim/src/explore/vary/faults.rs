@@ -1,13 +1,15 @@
 //! What goes wrong, and when.
 
-use chat_core::{Config, Span, StickMove, TimerKind};
+use chat_types::{Config, Span};
+
+use sim_model::names::{STICK_MOVES, TIMERS};
 
 use super::dice::{Dice, ratio};
 use super::limits;
-use crate::plan::{
+use sim_model::outcome::Point;
+use sim_model::plan::{
     Fault, FaultKind, Milestone, Need, OperatorAct, OperatorVerb, Outage, Plan, Reached, Victims,
 };
-use crate::sometimes::Point;
 
 /// Draws the faults: some of the scenario's own, at other moments, and some more. All of them end
 /// within the plan's duration.
@@ -184,8 +186,8 @@ fn milestone(dice: &mut Dice) -> Milestone {
     ];
     let reached = match dice.between(0, 5) {
         0..=2 => Reached::Sometimes(dice.pick(&POINTS).name()),
-        3 | 4 => Reached::Stick(dice.pick(StickMove::ALL).name()),
-        _ => Reached::Timer(dice.pick(TimerKind::ALL).name()),
+        3 | 4 => Reached::Stick(dice.pick(&STICK_MOVES)),
+        _ => Reached::Timer(dice.pick(&TIMERS)),
     };
     let count = dice.pick(&[1, 1, 2, 3, 5]);
     Milestone { reached, count }

@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use chat_core::Span;
+use chat_types::Span;
 
 use super::dice::{Dice, table, written};
-use crate::draw::Shape;
-use crate::plan::{Choice, Plan, Step, Text, Verb, Workload};
+use sim_model::draw::Shape;
+use sim_model::plan::{Choice, Plan, Step, Text, Verb, Workload};
 
 /// Classes of operations that a seed may leave out. What a flow begins with is not among them.
 const CLASSES: [&str; 12] = [

@@ -1,7 +1,7 @@
 //! The server's limits and lengths of time: small enough to be met.
 
-use chat_core::config::{Bucket, Limit, Matching, RateLimit, StickRule};
-use chat_core::{Config, Span};
+use chat_types::config::{Bucket, Limit, Matching, RateLimit, StickRule};
+use chat_types::{Config, Span};
 
 use super::dice::Dice;
 

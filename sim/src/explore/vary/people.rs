@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use chat_core::{Config, Span};
+use chat_types::{Config, Span};
 
 use super::dice::{Dice, ratio};
 use super::rambler::rambler;
-use crate::draw::Ratio;
-use crate::plan::{Arrivals, Habits, Persona, Phase, Plan, Reads, Workload};
+use sim_model::draw::Ratio;
+use sim_model::plan::{Arrivals, Habits, Persona, Phase, Plan, Reads, Workload};
 
 /// Within how long all come.
 const WITHIN: [Span; 3] = [Span::millis(1), Span::millis(200), Span::secs(1)];

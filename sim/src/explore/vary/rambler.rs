@@ -1,14 +1,14 @@
 //! A persona who does anything, in any order: races that no story would have thought of.
 
-use chat_core::{Config, Span};
+use chat_types::{Config, Span};
 
 use super::dice::{Dice, table};
 use super::said;
-use crate::draw::Shape;
-use crate::plan::{
+use sim_model::draw::Shape;
+use sim_model::plan::{
     Alphabet, Choice, Grant, Habits, Manner, Naming, Persona, Reads, Step, Text, Verb,
 };
-use crate::protocol::ReadBy;
+use sim_model::protocol::ReadBy;
 
 /// The persona, for a server that is configured so.
 pub(super) fn rambler(server: &Config, dice: &mut Dice) -> Persona {

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use super::dice::{Dice, table};
-use crate::draw::Shape;
-use crate::plan::{Alphabet, Text};
+use sim_model::draw::Shape;
+use sim_model::plan::{Alphabet, Text};
 
 /// Words that some or all say alike; some of them say nothing.
 const WORDS: [&str; 10] = [

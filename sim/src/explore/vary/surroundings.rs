@@ -1,11 +1,11 @@
 //! The network, the pace of the server, and how clients retry.
 
-use chat_core::Span;
+use chat_types::Span;
 
 use super::dice::{Dice, ratio, table, written};
 use super::people;
-use crate::draw::{Quantiles, Ratio, Shape};
-use crate::plan::{Capacity, Client, Plan};
+use sim_model::draw::{Quantiles, Ratio, Shape};
+use sim_model::plan::{Capacity, Client, Plan};
 
 /// Latencies, from nearly none to hardly bearable. Most have a spread, without which there is
 /// nothing to race with.

@@ -6,14 +6,14 @@
 
 use std::sync::Arc;
 
-use chat_core::config::StickRule;
-use chat_core::{BreakKind, Config, Span};
+use chat_types::config::StickRule;
+use chat_types::{BreakKind, Config, Span};
 
 use super::dice::{Dice, table};
 use super::said;
-use crate::draw::Shape;
-use crate::plan::{Choice, Grant, Step, Verb};
-use crate::protocol::ReadBy;
+use sim_model::draw::Shape;
+use sim_model::plan::{Choice, Grant, Step, Verb};
+use sim_model::protocol::ReadBy;
 
 /// How long users wait for a partner or a stick before they give up. Where it takes longer, their
 /// flow ends there.

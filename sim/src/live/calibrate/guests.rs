@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use chat_core::Span;
+use chat_types::Span;
 
 use super::Trouble;
 use crate::live::ask::{Ask, tool};
@@ -13,7 +13,7 @@ use crate::live::leave;
 use crate::live::pool::Pool;
 use crate::live::reply::Reply;
 use crate::live::survey::Tools;
-use crate::protocol::{Answer, Op, ReadBy, Refusal, Room};
+use sim_model::protocol::{Answer, Op, ReadBy, Refusal, Room};
 
 /// How long an answer may take.
 const PATIENCE: Duration = Duration::from_secs(10);

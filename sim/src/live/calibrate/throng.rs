@@ -3,15 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use chat_core::Span;
+use chat_types::Span;
 use tokio::sync::Barrier;
 use tokio::time::timeout;
 
 use super::guests::Guests;
 use super::{Trouble, hint};
-use crate::calibration::{Samples, Stage};
+use crate::calibration::Samples;
 use crate::live::caller::{Repeated, repeat};
 use crate::live::clock::Clock;
+use sim_model::outcome::Stage;
 
 /// Connections of each stage.
 const CONNECTIONS: [u32; 8] = [1, 2, 4, 8, 16, 32, 64, 128];

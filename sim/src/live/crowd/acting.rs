@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
-use chat_core::{Time, mix};
+use chat_types::{Time, mix};
 
 use super::{Crowd, For, Wake};
-use crate::history::{Observer as _, Wire};
 use crate::live::ask::Ask;
 use crate::live::caller::Want;
 use crate::live::client::{InFlight, Reading, Stream};
 use crate::live::listening::Opening;
 use crate::live::target::Protocol;
-use crate::protocol::Agent;
 use crate::user::{Action, Credential};
+use sim_model::history::{Observer as _, Wire};
+use sim_model::protocol::Agent;
 
 impl Crowd<'_, '_> {
     /// Does what the user asks for, and writes its clock down.

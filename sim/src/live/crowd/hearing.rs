@@ -1,15 +1,15 @@
 //! What comes back: answers, events, and the ends of streams.
 
-use chat_core::Time;
+use chat_types::Time;
 
 use super::{Crowd, For};
-use crate::history::Path;
 use crate::live::caller::{News, Told, Want};
 use crate::live::client::Reading;
 use crate::live::event::Event;
 use crate::live::reply::Page;
 use crate::live::target::Protocol;
-use crate::protocol::{Answer, CallId, Refusal};
+use sim_model::history::Path;
+use sim_model::protocol::{Answer, CallId, Refusal};
 
 impl Crowd<'_, '_> {
     pub(super) fn hear(&mut self, told: Told) {

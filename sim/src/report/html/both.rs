@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::calibration::sides::{METRICS, NOT_IN_IT, QUANTILES};
-use crate::report::Calibrated;
 use crate::report::calibrated::apart;
-use crate::report::figures;
+use crate::report::sides::{METRICS, NOT_IN_IT, QUANTILES};
+use crate::report::{Calibrated, calibration_yaml, figures};
 
 #[derive(Serialize)]
 pub(super) struct Page<'a> {
@@ -29,7 +28,7 @@ pub(super) fn page<'a>(done: &'a Calibrated, version: &'a str) -> Page<'a> {
     Page {
         version,
         done,
-        yaml: done.measured.to_yaml(version),
+        yaml: calibration_yaml(&done.measured, version),
         metrics: METRICS,
         quantiles: QUANTILES,
         titles: METRICS.map(|name| (name, figures::title(name))).into(),

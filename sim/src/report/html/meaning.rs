@@ -39,7 +39,7 @@ pub(super) fn meaning(property: &str) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::meaning;
-    use crate::names::PROPERTIES;
+    use sim_model::names::PROPERTIES;
 
     #[test]
     fn every_property_has_a_meaning() {

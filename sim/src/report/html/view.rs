@@ -6,21 +6,18 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::meaning::meaning;
-use crate::charts::Charts;
 use crate::diagram::Diagram;
-use crate::names::METRICS;
-use crate::plan::{Fault, FaultKind, Plan, Workload};
 use crate::report::checks::{Standing, in_order, standing};
 use crate::report::claim::rest;
 use crate::report::failure::{failing_seed, sentences, what_failed};
 use crate::report::figures::{amount, measured, title};
 use crate::report::header::{network, server};
-use crate::report::live;
 use crate::report::numbers::{count, figure, milliseconds};
 use crate::report::tail::speed;
-use crate::report::{FinishedRun, Rerun};
-use crate::result::{Class, RunResult, Stuck, Verdict, Violation};
-use crate::sometimes::Point;
+use crate::report::{FinishedRun, Rerun, live};
+use sim_model::names::METRICS;
+use sim_model::outcome::{Charts, Class, Point, RunResult, Stuck, Verdict, Violation};
+use sim_model::plan::{Fault, FaultKind, Plan, Workload};
 
 /// Violations and stuck users that are listed; the others are counted.
 const LISTED: usize = 50;
@@ -231,7 +228,7 @@ fn properties(result: &RunResult) -> Vec<Property<'_>> {
     let property = |(name, property)| Property {
         name,
         meaning: meaning(name),
-        class: crate::runner::class_of(&result.properties, name),
+        class: sim_model::outcome::class_of(&result.properties, name),
         standing: match standing(property) {
             Standing::Held => "held",
             Standing::Broken => "violated",
@@ -308,7 +305,7 @@ fn shares(result: &RunResult) -> Vec<Share> {
 
 fn timeline(run: &FinishedRun) -> Timeline {
     let timeline = &run.summary.timeline;
-    let ms = |span: chat_core::Span| span.0 as f64 / 1_000.0;
+    let ms = |span: chat_types::Span| span.0 as f64 / 1_000.0;
     let mut violations: Vec<f64> = run
         .result()
         .violations
@@ -338,7 +335,7 @@ fn faults(plan: &Plan) -> Vec<Struck> {
             }
             FaultKind::Configure(_) => (
                 "configure",
-                chat_core::Span::ZERO,
+                chat_types::Span::ZERO,
                 "from its next start on, the server is configured otherwise".to_owned(),
             ),
             FaultKind::Partition { duration, .. } => {
@@ -369,16 +366,16 @@ fn faults(plan: &Plan) -> Vec<Struck> {
             ),
             FaultKind::ClockJump { by } => (
                 "clock jump",
-                chat_core::Span::ZERO,
+                chat_types::Span::ZERO,
                 format!("the server's clock jumps by {by}"),
             ),
             FaultKind::LoseReplies => {
                 let words = "the next answers get lost".to_owned();
-                ("replies lost", chat_core::Span::ZERO, words)
+                ("replies lost", chat_types::Span::ZERO, words)
             }
             FaultKind::Operator(_) => (
                 "operator",
-                chat_core::Span::ZERO,
+                chat_types::Span::ZERO,
                 "an operator acts".to_owned(),
             ),
         };

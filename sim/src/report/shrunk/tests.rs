@@ -5,7 +5,7 @@ use unicode_width::UnicodeWidthStr as _;
 use super::*;
 use crate::report::samples::unsafe_run;
 use crate::report::{Detail, Paint, View};
-use crate::scenario::Notes;
+use sim_model::outcome::Notes;
 
 /// A failure of two users, shrunk.
 fn shrunk_run() -> ShrunkRun {

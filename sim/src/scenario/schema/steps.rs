@@ -3,13 +3,13 @@
 use serde_json::{Map, Value, json};
 
 use super::forms::{closed, count, described, named, one_of, refer, some};
-use crate::names::EVENTS;
 use crate::scenario::flow::{
     ALPHABETS, AWAIT_KEYS, BREAK_KEYS, CHECK_KEYS, CHOICE_KEYS, DISCONNECT_KEYS, ENTER_QUEUE_KEYS,
     GRANT_KEYS, GRANTS, HISTORY_KEYS, LAST_PLACE, LOGIN_KEYS, LOOP_KEYS, MAX_ROOMS, MAX_WEIGHT,
     MOST_HISTORY, READ_BY, REPORT_KEYS, TEXT_KEYS, break_kinds,
 };
 use crate::scenario::written::{BARE, CALLS, OTHERS, WITHOUT_VALUE};
+use sim_model::names::EVENTS;
 
 const DISPLAY_NAME: &str = "The display name; by default the user's own.";
 

@@ -3,9 +3,9 @@
 use serde_json::{Map, Value, json};
 
 use super::forms::one_of;
-use crate::names::{METRICS, PROPERTIES};
 use crate::scenario::threshold::Measure;
-use crate::sometimes::Point;
+use sim_model::names::{METRICS, PROPERTIES};
+use sim_model::outcome::Point;
 
 /// `properties`.
 pub(super) fn properties() -> Value {

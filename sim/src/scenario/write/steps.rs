@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use chat_core::Span;
+use chat_types::Span;
 
 use super::{in_quotes, lengths, map, part, quoted, spans, text_part, word_of};
-use crate::plan::{Grant, Step, Text, Verb};
-use crate::protocol::ReadBy;
 use crate::scenario::flow::{ALPHABETS, GRANTS, STATUS};
+use sim_model::plan::{Grant, Step, Text, Verb};
+use sim_model::protocol::ReadBy;
 
 /// One step of a flow, on one line.
 pub(super) fn flow_step(step: &Step) -> String {

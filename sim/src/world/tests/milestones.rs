@@ -1,10 +1,11 @@
 //! Faults that strike at milestones, as worlds show them.
 
 use super::super::*;
-use crate::history::{Record, What};
-use crate::plan::Delivery;
-use crate::protocol::{CallId, Op, Saw, StickChange};
+use super::judged::run;
 use crate::scenario::parse;
+use sim_model::history::{Record, What};
+use sim_model::plan::Delivery;
+use sim_model::protocol::{CallId, Op, Saw, StickChange};
 
 const STEPS: &str = "
 name: milestones
@@ -62,8 +63,8 @@ impl Observer for Seen {
         }
     }
 
-    fn observe_wire(&mut self, wire: &crate::history::Wire<'_>) {
-        if let crate::history::Wire::Replied {
+    fn observe_wire(&mut self, wire: &sim_model::history::Wire<'_>) {
+        if let sim_model::history::Wire::Replied {
             agent, call, fate, ..
         } = wire
             && *fate == Delivery::Lost

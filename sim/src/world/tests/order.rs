@@ -2,7 +2,7 @@
 //! in which it was sent.
 
 use super::*;
-use crate::history::{Path, What};
+use sim_model::history::{Path, What};
 
 /// The places in the inbox of what one user's streams brought first, in the order of reading.
 #[derive(Default)]

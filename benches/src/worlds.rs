@@ -1,14 +1,14 @@
 //! The virtual world, the reading of scenarios, and shrinking.
 
 use chat_core::Span;
-use sim::scenario::parse;
-use sim::seed::run_seed;
-use sim::shrink::{Failure, Means, shrink};
 use sim_judge::SeedOutcome;
 use sim_model::history::{Observer, Record, What, Wire, WorldRecord};
 use sim_model::outcome::{Progress, Shrunk, Violation};
 use sim_model::plan::Plan;
 use sim_model::protocol::Answer;
+use sim_scenario::parse;
+use sim_search::seed::run_seed;
+use sim_search::shrink::{Failure, Means, shrink};
 
 /// Two hundred agents who talk over a network that loses and doubles.
 const CHAT: &str = include_str!("../scenarios/chat.yaml");

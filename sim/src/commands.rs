@@ -8,9 +8,8 @@ mod live_run;
 mod scenario_run;
 mod shrinking;
 
-use crate::explore::AlsoJudge;
-use crate::runner::RunSeed;
-use crate::scenario;
+use sim_search::explore::AlsoJudge;
+use sim_search::runner::RunSeed;
 use std::io::Write;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -18,12 +17,13 @@ use std::time::Duration;
 
 use miette::{GraphicalReportHandler, GraphicalTheme};
 
+use crate::VERSION;
 use crate::cli::{Invocation, RunArgs, ValidateArgs};
-use crate::live::needed_faults;
 use crate::output;
-use crate::report::{self, Detail, FinishedRun, Paint, VERSION, View};
+use sim_live::needed_faults;
 use sim_model::outcome::{RunResult, worst};
 use sim_model::plan::Plan;
+use sim_report::{Detail, FinishedRun, Paint, View};
 
 /// The exit code of a run that could not be judged.
 const UNJUDGED: u8 = 4;
@@ -94,7 +94,7 @@ pub fn execute(invocation: &Invocation, console: &mut Console<'_>) -> u8 {
 }
 
 fn schema(console: &mut Console<'_>) -> u8 {
-    console.say(&format!("{:#}\n", scenario::schema()));
+    console.say(&format!("{:#}\n", sim_scenario::schema()));
     0
 }
 
@@ -151,7 +151,7 @@ fn run(arguments: &RunArgs, console: &mut Console<'_>) -> u8 {
         show(
             arguments,
             console,
-            &format!("{gap}{}", report::terminal(&finished, &view)),
+            &format!("{gap}{}", sim_report::terminal(&finished, &view)),
         );
         code = worst(code, finished.result().exit_code);
         runs.push(finished);
@@ -214,16 +214,16 @@ fn is_stdout(path: Option<&Path>) -> bool {
 fn summary(runs: &[FinishedRun], code: u8, view: &View<'_>) -> String {
     let mut text = String::from("\n\n");
     for run in runs {
-        text.push_str(&report::verdict_line(run, view));
+        text.push_str(&sim_report::verdict_line(run, view));
     }
     let codes: Vec<&RunResult> = runs.iter().map(FinishedRun::result).collect();
-    text.push_str(&report::closing(&codes, code, view));
+    text.push_str(&sim_report::closing(&codes, code, view));
     text
 }
 
 /// Reads and checks a scenario file.
 fn load(path: &Path) -> Result<Plan, miette::Report> {
-    scenario::load(path).map_err(miette::Report::new)
+    sim_scenario::load(path).map_err(miette::Report::new)
 }
 
 /// All plans, or none if one of them is wrong; all that is wrong is told at once.
@@ -280,17 +280,17 @@ fn write_all(arguments: &RunArgs, runs: &[FinishedRun], code: u8, console: &mut 
         }
     };
     if let Some(path) = &arguments.json {
-        match report::json(&results, code) {
+        match sim_report::json(&results, code) {
             Ok(text) if is_stdout(Some(path)) => console.say(&text),
             Ok(text) => write(path, &text, console),
             Err(problem) => console.complain(&format!("error: no JSON: {problem}\n")),
         }
     }
     if let Some(path) = &arguments.junit {
-        write(path, &report::junit(runs), console);
+        write(path, &sim_report::junit(runs), console);
     }
     if let Some(path) = &arguments.report {
-        match report::html(runs, VERSION) {
+        match sim_report::html(runs, VERSION) {
             Ok(page) => write(path, &page, console),
             Err(problem) => console.complain(&format!("error: no report: {problem}\n")),
         }

@@ -12,8 +12,8 @@ use std::time::Instant;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use sim::cli;
 use sim::commands::{Console, execute};
-use sim::report::Paint;
-use sim::seed::run_seed;
+use sim_report::Paint;
+use sim_search::seed::run_seed;
 
 /// A world allocates and frees small things by the million; this allocator keeps those of one
 /// kind together.
@@ -29,7 +29,7 @@ fn main() -> ExitCode {
             return ExitCode::from(if told.use_stderr() { 2 } else { 0 });
         }
     };
-    sim::caught::stay_silent();
+    sim_search::caught::stay_silent();
     let began = Instant::now();
     let mut bar: Option<ProgressBar> = None;
     let mut live = |line: Option<&str>| match line {

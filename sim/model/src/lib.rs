@@ -10,3 +10,4 @@ pub mod protocol;
 pub mod recipe;
 pub mod server;
 pub mod sightings;
+pub mod words;

@@ -1,23 +1,24 @@
 //! `sim calibrate`: measures a live server, and runs a scenario on it and on a virtual one like it.
 
 use super::load;
-use crate::runner::RunSeed;
 use sim_model::outcome::START;
+use sim_search::runner::RunSeed;
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use super::live_run::{Problem, unjudged, watched};
 use super::{Console, WRONG, is_stdout, one_can_be_live, prepare_files};
+use crate::VERSION;
 use crate::cli::CalibrateArgs;
-use crate::live::{self, LiveOutcome, Options};
 use crate::output;
-use crate::report::sides::{AtScale, Side, Sides};
-use crate::report::{self, Calibrated, Detail, VERSION, View};
-use crate::runner::{Seeds, of_one_seed, run_seeds};
 use sim_judge::metrics::pace::Pace;
+use sim_live::{LiveOutcome, Options};
 use sim_model::outcome::{Block, LiveResult, Progress, RunResult, worst};
 use sim_model::plan::Plan;
+use sim_report::sides::{AtScale, Side, Sides};
+use sim_report::{Calibrated, Detail, View};
+use sim_search::runner::{Seeds, of_one_seed, run_seeds};
 
 /// Measures, and returns the exit code.
 pub(super) fn run(arguments: &CalibrateArgs, console: &mut Console<'_>) -> u8 {
@@ -58,13 +59,13 @@ fn all(
 ) -> Result<Calibrated, Problem> {
     let options = arguments.options();
     let tell = &mut *console.live;
-    let measured = live::calibrate(&options, &mut |line| tell(Some(line)));
+    let measured = sim_live::calibrate(&options, &mut |line| tell(Some(line)));
     let measured = measured.map_err(|error| unjudged(&error))?;
     (console.live)(None);
     show(
         arguments,
         console,
-        &report::calibration_yaml(&measured, VERSION),
+        &sim_report::calibration_yaml(&measured, VERSION),
     );
     let sides = match plan {
         None => None,
@@ -102,7 +103,7 @@ fn both(
     block: &Block,
     console: &mut Console<'_>,
 ) -> Result<AtScale, Problem> {
-    let ready = live::ready(plan, options).map_err(|error| unjudged(&error))?;
+    let ready = sim_live::ready(plan, options).map_err(|error| unjudged(&error))?;
     let began = (console.clock)();
     let outcome = watched(&ready, seed, None, began, console);
     let LiveOutcome { outcome, live } = outcome.map_err(|error| unjudged(&error))?;
@@ -168,7 +169,7 @@ fn write_all(arguments: &CalibrateArgs, done: &Calibrated, console: &mut Console
         show(
             arguments,
             console,
-            &format!("\n{}", report::calibrated_page(done, &view)),
+            &format!("\n{}", sim_report::calibrated_page(done, &view)),
         );
     }
     let mut code = done.exit_code;
@@ -189,13 +190,16 @@ fn write_all(arguments: &CalibrateArgs, done: &Calibrated, console: &mut Console
         }
     };
     if let Some(path) = &arguments.out {
-        write(path, Ok(report::calibration_yaml(&done.measured, VERSION)));
+        write(
+            path,
+            Ok(sim_report::calibration_yaml(&done.measured, VERSION)),
+        );
     }
     if let Some(path) = &arguments.json {
-        write(path, report::calibrated_json(done));
+        write(path, sim_report::calibrated_json(done));
     }
     if let Some(path) = &arguments.report {
-        write(path, report::calibrated_html(done, VERSION));
+        write(path, sim_report::calibrated_html(done, VERSION));
     }
     code
 }

@@ -1,17 +1,18 @@
 //! `sim exhaust`: every interleaving of the tiny worlds.
 
 use super::load;
-use crate::scenario::annotated;
 use sim_model::outcome::TinyWorld;
+use sim_scenario::annotated;
 use std::path::Path;
 
 use super::{Console, WRONG, is_stdout};
-use crate::caught::caught;
+use crate::VERSION;
 use crate::cli::ExhaustArgs;
-use crate::exhaust::{self, Options};
 use crate::output;
-use crate::report::{self, Detail, VERSION, View};
 use sim_model::outcome::{Counterexample, PANIC, Progress};
+use sim_report::{Detail, View};
+use sim_search::caught::caught;
+use sim_search::exhaust::{self, Options};
 
 /// Searches the worlds asked for, and returns the exit code.
 pub(super) fn exhaust(arguments: &ExhaustArgs, console: &mut Console<'_>) -> u8 {
@@ -34,7 +35,7 @@ pub(super) fn exhaust(arguments: &ExhaustArgs, console: &mut Console<'_>) -> u8 
         let world_began = (console.clock)();
         let live = &mut *console.live;
         let mut found = exhaust::search(*world, &options, &mut |now| {
-            live(Some(&report::exhausting(&now)));
+            live(Some(&sim_report::exhausting(&now)));
         });
         let took = (console.clock)().saturating_sub(world_began);
         found.wall_ms = took.as_secs_f64() * 1_000.0;
@@ -56,7 +57,7 @@ pub(super) fn exhaust(arguments: &ExhaustArgs, console: &mut Console<'_>) -> u8 
         paint: console.paint,
         version: VERSION,
     };
-    let page = report::exhausted(&found, &view);
+    let page = sim_report::exhausted(&found, &view);
     if is_stdout(json) {
         console.complain(&page);
     } else {

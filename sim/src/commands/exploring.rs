@@ -1,7 +1,7 @@
 //! `sim explore`: tries seeds until one fails, their number is reached or time is up.
 
-use crate::runner::RunSeed;
 use sim_model::outcome::START;
+use sim_search::runner::RunSeed;
 use std::fs::File;
 use std::io::BufWriter;
 use std::num::{NonZeroU64, NonZeroUsize};
@@ -10,20 +10,19 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::{Console, WRONG, is_stdout, load_all, shrinking};
-use crate::caught::caught;
+use crate::VERSION;
 use crate::cli::ExploreArgs;
-use crate::explore::{
-    Corpus, Exploration, Explored, Failure, Guide, Listener, Patience, blank, explore,
-};
 use crate::output;
-use crate::report::{
-    Detail, Exploring, Kept, VERSION, View, exploration, exploration_json, exploring_line,
-};
-use crate::scenario::to_yaml;
-use crate::shrink;
-use crate::trace::TraceWriter;
 use sim_model::outcome::{Progress, Trial};
 use sim_model::plan::Plan;
+use sim_report::trace::TraceWriter;
+use sim_report::{Detail, Exploring, Kept, View, exploration, exploration_json, exploring_line};
+use sim_scenario::to_yaml;
+use sim_search::caught::caught;
+use sim_search::explore::{
+    Corpus, Exploration, Explored, Failure, Guide, Listener, Patience, blank, explore,
+};
+use sim_search::shrink;
 
 /// How the command line asks for drawn flows: in place of a file.
 const FLOWS: &str = "--flows";

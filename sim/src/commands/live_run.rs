@@ -8,12 +8,12 @@ use std::time::Duration;
 use super::scenario_run::{TraceFile, close_trace, look, open_trace};
 use super::{Console, UNJUDGED, WRONG};
 use crate::cli::RunArgs;
-use crate::live::{self, LiveError, LiveOutcome, Options, RateScale, Ready};
-use crate::report::{FinishedRun, live_line, repeat_command};
-use crate::runner::of_one_seed;
+use sim_live::{LiveError, LiveOutcome, Options, RateScale, Ready};
 use sim_model::outcome::{LiveResult, Progress, Repro, RunResult, StageResult, Verdict};
 use sim_model::plan::Plan;
 use sim_model::recipe::Recipe;
+use sim_report::{FinishedRun, live_line, repeat_command};
+use sim_search::runner::of_one_seed;
 
 /// How often the live line is drawn.
 const DRAW_EVERY: Duration = Duration::from_millis(100);
@@ -55,7 +55,7 @@ fn once(
     options: &Options,
     console: &mut Console<'_>,
 ) -> Result<FinishedRun, Problem> {
-    let ready = live::ready(plan, options).map_err(|error| unjudged(&error))?;
+    let ready = sim_live::ready(plan, options).map_err(|error| unjudged(&error))?;
     let trace = open_trace(arguments).map_err(|problem| (WRONG, problem))?;
     let trace = trace.map(Mutex::new);
     let seed = arguments.seed.unwrap_or(plan.seed);
@@ -95,10 +95,10 @@ pub(super) fn watched(
     let (progress, here) = (Progress::default(), thread::current());
     let run = || {
         let outcome = match trace {
-            None => live::run(ready, seed, &progress, None),
+            None => sim_live::run(ready, seed, &progress, None),
             Some(trace) => {
                 let mut trace = trace.lock().unwrap_or_else(PoisonError::into_inner);
-                live::run(ready, seed, &progress, Some(&mut *trace))
+                sim_live::run(ready, seed, &progress, Some(&mut *trace))
             }
         };
         here.unpark();

@@ -1,8 +1,8 @@
 //! Runs one scenario file over its seeds, and looks again at the first violation.
 
-use crate::runner::RunSeed;
 use sim_model::history::Observer;
 use sim_model::outcome::START;
+use sim_search::runner::RunSeed;
 use std::fs::File;
 use std::io::BufWriter;
 use std::num::NonZeroU64;
@@ -14,16 +14,15 @@ use std::time::Duration;
 use chat_types::Span;
 
 use super::{Console, shrinking};
+use crate::VERSION;
 use crate::cli::RunArgs;
-use crate::diagram::{Diagram, Shown, diagram};
 use crate::output;
-use crate::report::{
-    FinishedRun, LANES, Rerun, Story, VERSION, html, live_line, repeat_command, run_command,
-};
-use crate::runner::{Merged, Seeds, run_seeds};
-use crate::trace::{Recorder, TraceWriter};
 use sim_model::outcome::{Progress, Repro};
 use sim_model::plan::Plan;
+use sim_report::diagram::{Diagram, Shown, diagram};
+use sim_report::trace::{Recorder, TraceWriter};
+use sim_report::{FinishedRun, LANES, Rerun, Story, html, live_line, repeat_command, run_command};
+use sim_search::runner::{Merged, Seeds, run_seeds};
 
 /// Lines of a story.
 const STORY: usize = 12;

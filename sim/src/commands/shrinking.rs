@@ -1,19 +1,20 @@
 //! Shrinks a failure, writes what is left as a scenario, and runs that again from its file.
 
 use super::load;
-use crate::runner::RunSeed;
-use crate::scenario::annotated;
+use sim_scenario::annotated;
+use sim_search::runner::RunSeed;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::{Console, WRONG};
-use crate::caught::caught;
+use crate::VERSION;
 use crate::cli::ShrinkArgs;
 use crate::output;
-use crate::report::{Detail, FinishedRun, Rerun, ShrunkRun, VERSION, View, shrunk_page};
-use crate::shrink::{Failure, Means, shrink as make_smaller};
 use sim_model::outcome::{PANIC, Progress, Shrunk};
 use sim_model::plan::Plan;
+use sim_report::{Detail, FinishedRun, Rerun, ShrunkRun, View, shrunk_page};
+use sim_search::caught::caught;
+use sim_search::shrink::{Failure, Means, shrink as make_smaller};
 
 /// How long a run that failed is shrunk unasked.
 const UNASKED: Duration = Duration::from_secs(15);

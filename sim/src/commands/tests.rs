@@ -299,7 +299,7 @@ fn validate_checks_every_file() {
 fn schema_prints_the_schema() {
     let printed = Desk::new().sim("sim schema");
     let schema: serde_json::Value = serde_json::from_str(&printed.out).unwrap();
-    assert_eq!((printed.code, schema), (0, crate::scenario::schema()));
+    assert_eq!((printed.code, schema), (0, sim_scenario::schema()));
 }
 
 #[test]

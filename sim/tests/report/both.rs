@@ -5,11 +5,11 @@ use std::fs;
 
 use chat_types::Span;
 use serde_json::Value;
-use sim::report::sides::{AtScale, Side, Sides};
-use sim::report::{Calibrated, calibrated_html};
 use sim_model::outcome::{
     Away, Block, Calibration, MetricResult, Spread, Stage, Takes, Trips, Verdict,
 };
+use sim_report::sides::{AtScale, Side, Sides};
+use sim_report::{Calibrated, calibrated_html};
 
 use super::{Desk, data};
 

@@ -7,8 +7,8 @@
 mod agree;
 mod both;
 
-use sim::seed::run_seed;
 use sim_model::outcome::START;
+use sim_search::seed::run_seed;
 use std::ffi::OsString;
 use std::fs;
 use std::num::NonZeroUsize;
@@ -17,17 +17,16 @@ use std::time::Duration;
 
 use chat_types::Time;
 use serde_json::Value;
+use sim::cli;
 use sim::commands::{Console, execute};
-use sim::report::Paint;
-use sim::runner::RunSeed;
-use sim::{cli, scenario, world};
 use sim_judge::SeedOutcome;
-use sim_judge::metrics::Metrics;
 use sim_model::history::{Observer, Record, What, Wire, WorldRecord};
 use sim_model::names::PROPERTIES;
 use sim_model::outcome::{Progress, Violation};
 use sim_model::plan::Plan;
 use sim_model::protocol::{Answer, Op, User};
+use sim_report::Paint;
+use sim_search::runner::RunSeed;
 
 /// Passes everything on, and remembers the last push that was accepted.
 struct Tee<'a> {

@@ -3,8 +3,8 @@
 
 use std::num::NonZeroUsize;
 
-use sim::exhaust::{Options, search};
 use sim_model::outcome::{Searched, TinyWorld};
+use sim_search::exhaust::{Options, search};
 
 fn searched(world: TinyWorld, depth: u32, jobs: usize) -> Searched {
     let options = Options {

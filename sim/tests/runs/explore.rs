@@ -6,18 +6,17 @@ use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use sim::explore::{
-    Exploration, Explored, Guide, Listener, Patience, Varied, cause, explore, vary,
-};
-use sim::scenario::load;
-use sim::seed::run_seed;
 use sim_judge::SeedOutcome;
-use sim_judge::metrics::Metrics;
 use sim_model::draw::Shape;
 use sim_model::history::Observer;
 use sim_model::outcome::{Mix, Progress, Seek, Trial};
 use sim_model::plan::{Plan, Schedule, Step, Verb, Workload};
 use sim_model::recipe::Recipe;
+use sim_scenario::load;
+use sim_search::explore::{
+    Exploration, Explored, Guide, Listener, Patience, Varied, cause, explore, vary,
+};
+use sim_search::seed::run_seed;
 
 fn shipped() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scenarios");

@@ -1,22 +1,22 @@
 //! Exploring by what is new: the number of threads changes nothing, a branch that fails is a recipe
 //! that fails again, a corpus goes on where it ended, and drawn flows can work.
 
-use sim_model::outcome::START;
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 
 use sim::commands::{Console, execute};
-use sim::explore::{Corpus, Exploration, Explored, Listener, Patience, blank, explore, vary};
-use sim::report::Paint;
-use sim::scenario::{annotated, load, parse, to_yaml};
-use sim::seed::run_seed;
-use sim::shrink::{Failure, Means, shrink};
 use sim_judge::SeedOutcome;
-use sim_judge::metrics::Metrics;
 use sim_model::outcome::{Mix, Progress, Trial, Violation};
 use sim_model::plan::{FaultKind, Plan, Step, Verb, Workload};
 use sim_model::recipe::Recipe;
+use sim_report::Paint;
+use sim_scenario::{annotated, load, parse, to_yaml};
+use sim_search::explore::{
+    Corpus, Exploration, Explored, Listener, Patience, blank, explore, vary,
+};
+use sim_search::seed::run_seed;
+use sim_search::shrink::{Failure, Means, shrink};
 
 struct Nobody;
 
@@ -49,7 +49,7 @@ fn begun_with(plans: &[Plan], count: u64, corpus: Corpus) -> Exploration {
     explore(&guided(plans, count, 2, corpus), &run_seed, &mut Nobody)
 }
 
-fn recipes(found: &Exploration) -> Vec<sim::explore::Entry> {
+fn recipes(found: &Exploration) -> Vec<sim_search::explore::Entry> {
     let corpus = found.guided.as_ref().expect("it was guided");
     corpus.entries().cloned().collect()
 }

@@ -4,16 +4,15 @@
 //! added to the outcome of a run when its clients saw something that needs several steps.
 
 use chat_types::config::{Bucket, RateLimit};
-use sim::runner::RunSeed;
-use sim::scenario::{annotated, load, parse};
-use sim::seed::run_seed;
-use sim::shrink::{Failure, Means, Unshrunk, shrink};
 use sim_judge::SeedOutcome;
-use sim_judge::metrics::Metrics;
 use sim_model::history::{Observer, Record, Retry, What, Wire, WorldRecord};
 use sim_model::outcome::{PANIC, Progress, START, Shrunk, Violation};
 use sim_model::plan::{Plan, Step, Verb, Workload};
 use sim_model::protocol::{Answer, Saw};
+use sim_scenario::{annotated, load, parse};
+use sim_search::runner::RunSeed;
+use sim_search::seed::run_seed;
+use sim_search::shrink::{Failure, Means, Unshrunk, shrink};
 
 /// Looks for one thing in a run, and passes everything on.
 struct Lookout<'o> {
@@ -300,7 +299,7 @@ fn a_rate_is_lowered_until_few_calls_are_too_many() {
 
 #[test]
 fn a_run_that_breaks_off_is_shrunk_too() {
-    sim::caught::stay_silent();
+    sim_search::caught::stay_silent();
     let plan = scenario("burst");
     let shrunk = shrunk(&plan, PANIC, &panics_at_second).unwrap();
     assert_eq!(shrunk.violation.property, PANIC);

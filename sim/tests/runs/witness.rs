@@ -1,18 +1,17 @@
 //! The witness beside the auditor. It sees the clients' histories of virtual runs and nothing of the
 //! server, and never accuses a run in which the auditor, who sees all, finds nothing wrong.
 
-use sim::seed::run_seed;
+use sim_search::seed::run_seed;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
 use chat_types::Time;
-use sim::explore::vary;
-use sim::{scenario, world};
 use sim_judge::{Judge, Judgement};
 use sim_model::history::{Observer, Record, WorldRecord};
 use sim_model::outcome::{Mix, Progress};
 use sim_model::plan::Plan;
+use sim_search::explore::vary;
 
 /// Hands on what clients did and saw, and nothing of the server.
 struct Histories(Judge);
@@ -49,7 +48,7 @@ fn shipped() -> Vec<Plan> {
         });
         for path in paths {
             let text = fs::read_to_string(&path).expect("a file");
-            plans.push(scenario::parse(&path.to_string_lossy(), &text).expect("a scenario"));
+            plans.push(sim_scenario::parse(&path.to_string_lossy(), &text).expect("a scenario"));
         }
     }
     plans

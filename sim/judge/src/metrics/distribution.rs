@@ -20,6 +20,12 @@ pub struct Distribution {
     unfinished: u64,
 }
 
+impl Default for Distribution {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Distribution {
     /// Nothing recorded yet.
     pub fn new() -> Self {

@@ -102,7 +102,6 @@ fn draft((length, truncated): (u32, u32), suffix: Option<&str>) -> Answer {
 }
 
 /// What leaves the server for the caller of a ticket.
-#[must_use]
 pub fn response(outcome: &Result<Response, Reject>) -> Outcome {
     match outcome {
         Ok(Response::Done(reply)) => Ok(answer(reply)),

@@ -251,7 +251,6 @@ fn op(command: &Command) -> Op {
 }
 
 /// What the server decided, as the caller reads it.
-#[must_use]
 pub fn outcome(outcome: &Result<Reply, Reject>) -> Outcome {
     outcome.as_ref().map(answer).map_err(refusal)
 }

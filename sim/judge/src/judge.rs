@@ -209,7 +209,7 @@ fn results(findings: &Findings) -> BTreeMap<&'static str, PropertyResult> {
 #[cfg(test)]
 mod tests {
     use sim_model::protocol::Answer;
-    use sim_model::server::Entry;
+    use sim_model::server::{Decided, Entry};
 
     use super::*;
     use crate::witness::tests::story::plan;
@@ -224,7 +224,10 @@ mod tests {
             at: Time(0),
             entry: &entry,
             ticket: None,
-            said: &Ok(Answer::Done),
+            said: &Decided {
+                outcome: Ok(Answer::Done),
+                answer_at: Time(0),
+            },
         });
         assert!(judge.violated());
         let sizes = [("rooms", 1, 10)];

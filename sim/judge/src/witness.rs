@@ -13,7 +13,6 @@
 
 mod arrivals;
 mod book;
-mod fact;
 mod lost;
 mod pairs;
 mod sent;
@@ -32,7 +31,7 @@ use crate::difference::Difference;
 use crate::findings::{Finding, Findings, Property};
 use crate::model;
 
-pub use fact::Fact;
+use crate::fact::Fact;
 
 use arrivals::Arrival;
 use book::Book;

@@ -3,10 +3,12 @@
 mod network;
 mod persona;
 mod threshold;
+mod usual;
 
 pub use network::{Delivery, Network};
 pub use persona::{Habits, Manner, Naming, Persona, Reads};
 pub use threshold::{Compare, Figure, Threshold};
+pub use usual::{USUAL_CLIENT, usual_capacity, usual_network};
 
 use std::fmt;
 use std::sync::Arc;

@@ -8,14 +8,20 @@ const README: &str = "README.md";
 const ARCHITECTURE: &str = "ARCHITECTURE.md";
 
 /// Where the files are that the code map must name.
-const MAPPED: [&str; 8] = [
+const MAPPED: [&str; 14] = [
     "benches/src/",
     "core/src/",
     "core/types/src/",
     "server/src/",
     "sim/judge/src/",
+    "sim/live/src/",
     "sim/model/src/",
+    "sim/report/src/",
+    "sim/scenario/src/",
+    "sim/search/src/",
     "sim/src/",
+    "sim/user/src/",
+    "sim/world/src/",
     "xtask/src/",
 ];
 

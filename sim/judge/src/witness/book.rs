@@ -8,7 +8,7 @@ use sim_model::draw::Ratio;
 use sim_model::plan::{Argument, Persona, Plan, ScriptStep, Workload};
 use sim_model::protocol::{Agent, Answer, CallId, Op, Outcome, Room, User};
 
-use super::fact::Fact;
+use crate::fact::Fact;
 use crate::model::{Event, What};
 
 /// The facts that rules compare at the end of a run.

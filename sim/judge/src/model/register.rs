@@ -21,7 +21,7 @@ impl Model {
         op: &Op,
         said: &Outcome,
     ) -> Result<(User, Outcome, Time), Refusal> {
-        let kept = self.kept.handles.get(&handle).map(|(_, what)| *what);
+        let kept = self.kept.of_handle(handle);
         if kept == Some(Measure::Banned) {
             return Err(refuse("blocked")); // 11.4
         }
@@ -38,14 +38,16 @@ impl Model {
         } = op
         {
             person.public_id = Some(Arc::clone(id));
-            self.add_keys(number, keys(id));
+            let keys = keys(id);
+            person.muted = self.kept.of_name(&keys) == Some(Measure::Muted); // 11.4
+            self.add_keys(number, keys);
         }
+        person.muted |= kept == Some(Measure::Muted); // 11.4
         let deadline = person.presence.deadline();
         self.deadlines
             .replace(Deadline::Presence(number), None, deadline);
         self.add_keys(number, keys(&person.name));
         self.handles.insert(handle, number);
-        person.muted = kept == Some(Measure::Muted); // 11.4
         self.people.add(person);
         let (outcome, answer_at) = self.decide(number, op, said);
         Ok((number, outcome, answer_at))

@@ -72,7 +72,8 @@ impl Observer for Judge {
                     Answer::LoggedIn { user, .. }
                     | Answer::Waiting { user, .. }
                     | Answer::Matched { user, .. }
-                    | Answer::OnBreak { user, .. },
+                    | Answer::OnBreak { user, .. }
+                    | Answer::Arrived { user },
                 ),
             ..
         } = record.what

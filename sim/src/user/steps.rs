@@ -124,7 +124,7 @@ impl VirtualUser {
         let secret = self.secret;
         let may_register = matches!(
             op,
-            Op::EnterQueue { .. } | Op::Login { .. } | Op::Break { .. }
+            Op::EnterQueue { .. } | Op::Login { .. } | Op::Break { .. } | Op::Mood
         );
         let who = if may_register && self.user.is_none() {
             Credential::New { secret }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use chat_types::Time;
 use sim_model::protocol::{Op, Outcome, Refusal, User};
-use sim_model::server::Handle;
+use sim_model::server::{Decided, Handle};
 
 use super::deadline::Deadline;
 use super::moderation::Measure;
@@ -19,7 +19,7 @@ impl Model {
         &mut self,
         (handle, from): (Handle, u64),
         op: &Op,
-        said: &Outcome,
+        said: &Decided,
     ) -> Result<(User, Outcome, Time), Refusal> {
         let kept = self.kept.of_handle(handle);
         if kept == Some(Measure::Banned) {

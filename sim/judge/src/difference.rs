@@ -139,7 +139,7 @@ pub enum Due {
     Read(User),
     /// The entry that says that the server is up.
     Restart,
-    /// The end of a stream of a server that stops.
+    /// The end of a stream whose participant is forgotten, or whose server stops.
     StreamEnd(User),
 }
 
@@ -388,9 +388,7 @@ impl fmt::Display for Due {
             Self::Close(user) => write!(f, "the end of {user}'s stream was not committed"),
             Self::Seen(user) => write!(f, "{user} was heard of, and that was not committed"),
             Self::Read(user) => write!(f, "{user} has read on, and that was not committed"),
-            Self::StreamEnd(user) => {
-                write!(f, "the server stopped, and {user}'s stream did not end")
-            }
+            Self::StreamEnd(user) => write!(f, "{user}'s stream did not end"),
             Self::Restart => f.write_str("the begin of the server's life was not committed"),
         }
     }

@@ -317,6 +317,7 @@ impl Metrics {
                 | Answer::Draft { .. }
                 | Answer::OnBreak { .. }
                 | Answer::Mood { .. }
+                | Answer::Arrived { .. }
                 | Answer::Done
                 | Answer::Read { .. }
                 | Answer::History { .. }

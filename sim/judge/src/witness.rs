@@ -18,7 +18,7 @@ mod pairs;
 mod sent;
 mod stick;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::collections::BTreeMap;
 

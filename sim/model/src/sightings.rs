@@ -300,6 +300,7 @@ impl Sightings {
             Answer::Members { .. } => self.tally.reach(Point::UsersListed),
             Answer::Done if *op == Op::Unregister => self.tally.reach(Point::Unregistered),
             Answer::Done if matches!(op, Op::Report { .. }) => self.tally.reach(Point::Reported),
+            Answer::Arrived { .. } => self.tally.reach(Point::Arrived),
             Answer::LeftQueue { left: false }
             | Answer::LoggedIn { .. }
             | Answer::Sent { .. }

@@ -103,6 +103,7 @@ pub fn answered(op: &Op, outcome: &Outcome) -> Option<String> {
             stress, boss_alert, ..
         }
         | Answer::Mood { stress, boss_alert } => format!("stress {stress}, boss {boss_alert}"),
+        Answer::Arrived { user } => format!("is user_{}", user.0),
         Answer::Done => format!("{} done", op.verb()),
         Answer::History { ref messages, .. } => format!("{} past messages", messages.len()),
         Answer::Members { ref members, .. } => format!("{} members", members.len()),

@@ -83,7 +83,7 @@ pub fn load(path: &Path) -> Result<Plan, ScenarioError> {
     let unreadable = |error: std::io::Error| {
         ScenarioError::of_file(
             &file,
-            format!("the file cannot be read: {error}"),
+            format!("{file} cannot be read: {error}"),
             "a scenario as a YAML file",
         )
     };

@@ -113,8 +113,10 @@ impl Possible {
 /// What a call needs.
 fn needs(verb: &Verb) -> Need {
     match verb {
-        Verb::EnterQueue { .. } | Verb::Login { .. } | Verb::Break { .. } => Need::Nothing,
-        Verb::Check { .. } | Verb::Mood | Verb::Unregister => Need::Handle,
+        Verb::EnterQueue { .. } | Verb::Login { .. } | Verb::Break { .. } | Verb::Mood => {
+            Need::Nothing
+        }
+        Verb::Check { .. } | Verb::Unregister => Need::Handle,
         Verb::LeaveQueue => Need::PlaceInQueue,
         Verb::Send(_)
         | Verb::TalkingStick(_)

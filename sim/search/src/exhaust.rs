@@ -140,6 +140,7 @@ fn words(outcome: &Outcome) -> String {
             }
             | Answer::Mood { stress, boss_alert },
         ) => format!("stress {stress}, boss {boss_alert}"),
+        Ok(Answer::Arrived { user }) => format!("is user_{}", user.0),
         Ok(Answer::Done) => "done".into(),
         Ok(Answer::History { messages, .. }) => format!("{} past messages", messages.len()),
         Ok(Answer::Members { members, .. }) => format!("{} members", members.len()),

@@ -151,6 +151,7 @@ impl VirtualUser {
                 | Answer::Draft { .. }
                 | Answer::OnBreak { .. }
                 | Answer::Mood { .. }
+                | Answer::Arrived { .. }
                 | Answer::Done
                 | Answer::Read { .. }
                 | Answer::History { .. }

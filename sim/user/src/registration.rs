@@ -29,7 +29,8 @@ impl VirtualUser {
                 Answer::Waiting { user, .. }
                 | Answer::Matched { user, .. }
                 | Answer::LoggedIn { user, .. }
-                | Answer::OnBreak { user, .. },
+                | Answer::OnBreak { user, .. }
+                | Answer::Arrived { user },
             ) => *user,
             Ok(
                 Answer::LeftQueue { .. }

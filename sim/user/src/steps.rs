@@ -121,23 +121,42 @@ impl VirtualUser {
         patience: Patience,
         o: &mut impl Observer,
     ) -> CallId {
+        let key = self.key_for(&op);
+        self.begin_call_under(key, now, (intended, op), patience, o)
+    }
+
+    /// The request key of the next call, if it has one.
+    pub(super) fn key_for(&mut self, op: &Op) -> Option<u128> {
+        let keyed =
+            self.keys == Keys::Random && !op.is_read() && !self.leave_out.contains(&Argument::Key);
+        let fresh =
+            keyed.then(|| (u128::from(self.draw.bits()) << 64) | u128::from(self.draw.bits()));
+        if self.leave_out.contains(&Argument::FreshKey) {
+            return self.last_key;
+        }
+        fresh
+    }
+
+    /// The first attempt of a call leaves, under this request key.
+    pub(super) fn begin_call_under(
+        &mut self,
+        key: Option<u128>,
+        now: Time,
+        (intended, op): (Time, Op),
+        patience: Patience,
+        o: &mut impl Observer,
+    ) -> CallId {
         let secret = self.secret;
         let may_register = matches!(
             op,
-            Op::EnterQueue { .. } | Op::Login { .. } | Op::Break { .. }
+            Op::EnterQueue { .. } | Op::Login { .. } | Op::Break { .. } | Op::Mood
         );
         let who = if may_register && self.user.is_none() {
             Credential::New { secret }
         } else {
             Credential::Handle { secret }
         };
-        let keyed =
-            self.keys == Keys::Random && !op.is_read() && !self.leave_out.contains(&Argument::Key);
-        let mut key =
-            keyed.then(|| (u128::from(self.draw.bits()) << 64) | u128::from(self.draw.bits()));
-        if self.leave_out.contains(&Argument::FreshKey) {
-            key = self.last_key;
-        }
+        let keyed = key.is_some();
         self.last_key = key;
         let call = self.calls.next_id();
         let what = What::Called {

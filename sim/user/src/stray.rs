@@ -25,8 +25,19 @@ impl VirtualUser {
             && self.draw.chance(self.habits.stray);
         if strays {
             let op = self.stray_op();
-            self.begin_call(now, now, op, Patience::ByHabit, o);
+            let key = self.stray_key(&op);
+            self.begin_call_under(key, now, (now, op), Patience::ByHabit, o);
         }
+    }
+
+    /// A key of its own, mostly; or that of the call before, which asked for something else and may
+    /// still wait for its answer.
+    fn stray_key(&mut self, op: &Op) -> Option<u128> {
+        let (before, own) = (self.last_key, self.key_for(op));
+        if own.is_some() && self.draw.below(6) == 0 {
+            return before.or(own);
+        }
+        own
     }
 
     fn stray_op(&mut self) -> Op {

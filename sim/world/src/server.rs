@@ -78,7 +78,7 @@ impl Show<'_, '_> {
             at,
             entry: &translate::entry(entry),
             ticket: ticket.map(judged),
-            said: &translate::outcome(outcome),
+            said: &translate::decided(at, outcome),
         });
     }
 }

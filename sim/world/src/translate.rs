@@ -7,7 +7,7 @@ mod server;
 
 pub use answer::{notice, response};
 pub use event::{event, gap, lost_ranges};
-pub use server::{ask, batch, entry, judged, outcome, page, user_of};
+pub use server::{ask, batch, decided, entry, judged, page, user_of};
 
 use std::sync::Arc;
 
@@ -48,7 +48,11 @@ fn reader(who: Credential, by: ReadBy) -> Reader {
 /// A request as the server's door sees it, from this address.
 #[must_use]
 pub fn call(who: Credential, from: Address, key: Option<u128>, op: &Op) -> Call {
-    if let Some((by, read)) = as_read(op) {
+    // Who has no handle yet cannot read: one that looks at its stress arrives.
+    let is_newcomer = matches!(who, Credential::New { .. });
+    if let Some((by, read)) = as_read(op)
+        && !(is_newcomer && *op == Op::Mood)
+    {
         return Call::Read {
             reader: reader(who, by),
             read,
@@ -186,7 +190,8 @@ fn command(op: &Op) -> Command {
             excuse: excuse.clone(),
         },
         Op::Unregister => Command::Unregister,
-        Op::Check { .. } | Op::History { .. } | Op::ListUsers { .. } | Op::Mood => {
+        Op::Mood => Command::Arrive,
+        Op::Check { .. } | Op::History { .. } | Op::ListUsers { .. } => {
             unreachable!("reads are no commands, and were above")
         }
     }

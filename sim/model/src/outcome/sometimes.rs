@@ -119,6 +119,8 @@ points! {
     BreakHeld "break_held",
     /// Somebody was as stressed as can be.
     StressFull "stress_full",
+    /// Somebody registered by a look at its stress.
+    Arrived "arrived",
     /// A history listed past messages.
     HistoryRead "history_read",
     /// A room's members were listed.

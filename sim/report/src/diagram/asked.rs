@@ -82,6 +82,7 @@ pub(super) fn place_of(answer: &Answer) -> Option<(Room, u64)> {
         | Answer::Draft { .. }
         | Answer::OnBreak { .. }
         | Answer::Mood { .. }
+        | Answer::Arrived { .. }
         | Answer::Done
         | Answer::Read { .. }
         | Answer::History { .. }

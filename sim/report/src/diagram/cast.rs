@@ -244,6 +244,7 @@ impl Observer for CastObserver {
                 | Answer::Draft { .. }
                 | Answer::OnBreak { .. }
                 | Answer::Mood { .. }
+                | Answer::Arrived { .. }
                 | Answer::Done
                 | Answer::Read { .. }
                 | Answer::History { .. }

@@ -273,7 +273,11 @@ impl<'a> Line<'a> {
             Answer::History { room, .. } | Answer::Members { room, .. } => {
                 self.room = Some(show_room(room));
             }
-            Answer::LeftQueue { .. } | Answer::LeftChat | Answer::Draft { .. } | Answer::Done => {}
+            Answer::LeftQueue { .. }
+            | Answer::LeftChat
+            | Answer::Draft { .. }
+            | Answer::Arrived { .. }
+            | Answer::Done => {}
         }
     }
 

@@ -138,7 +138,7 @@ impl Client {
                     self.epoch = Some(*epoch);
                 }
             }
-            Ok(Answer::OnBreak { user, .. }) => self.user = Some(*user),
+            Ok(Answer::OnBreak { user, .. } | Answer::Arrived { user }) => self.user = Some(*user),
             Ok(
                 Answer::Draft { .. }
                 | Answer::Sent { .. }

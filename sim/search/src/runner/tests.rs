@@ -99,7 +99,7 @@ fn seeds(first: u64, count: u64, jobs: usize) -> Seeds {
 
 fn summary(merged: Merged) -> Summary {
     let least =
-        "phases: [{ duration: 1s, arrival_rate: 1 }]\nscenarios: [{ name: a, flow: [login] }]\n";
+        "phases: [{ duration: 1s, arrival_rate: 1 }]\nscenarios: [{ name: a, flow: [{ login: { room: hall } }] }]\n";
     merged.finish(&parse("burst.yaml", least).unwrap(), Duration::ZERO)
 }
 

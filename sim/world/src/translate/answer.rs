@@ -79,8 +79,8 @@ pub(super) fn answer(reply: &Reply) -> Answer {
             boss_alert: *boss_alert,
             flavour: *flavour,
         },
-        // No user just arrives.
-        Reply::Arrived { .. } | Reply::Done => Answer::Done,
+        Reply::Arrived { user: me } => Answer::Arrived { user: user(*me) },
+        Reply::Done => Answer::Done,
     }
 }
 

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use chat_core::{
     Call, Caller, Command, Entry, Hub, Implied, Operate, Read, Reader, Reject, Reply, RoomId,
-    SecretHash, Ticket, UserId,
+    SecretHash, Ticket, Time, UserId,
 };
 use sim_model::server::{self, Act, Ask, Handle};
 
 use super::answer::{answer, refusal};
 use super::event::{event, lost_ranges};
-use sim_model::protocol::{Op, Outcome, ReadBy, Room, User};
+use sim_model::protocol::{Op, ReadBy, Room, User};
 
 /// The number that a virtual user's handle was made from.
 fn secret(hash: &SecretHash) -> Handle {
@@ -246,13 +246,21 @@ fn op(command: &Command) -> Op {
             excuse: excuse.clone(),
         },
         Command::Unregister => Op::Unregister,
-        Command::Arrive => unreachable!("no user asks for it by a call"),
+        // A newcomer that looks at its stress arrives first.
+        Command::Arrive => Op::Mood,
     }
 }
 
-/// What the server decided, as the caller reads it.
-pub fn outcome(outcome: &Result<Reply, Reject>) -> Outcome {
-    outcome.as_ref().map(answer).map_err(refusal)
+/// What the server decided at this instant, as the caller reads it, and when.
+pub fn decided(now: Time, outcome: &Result<Reply, Reject>) -> server::Decided {
+    let answer_at = match outcome {
+        Ok(Reply::OnBreak { answer_at, .. }) => *answer_at,
+        Ok(_) | Err(_) => now,
+    };
+    server::Decided {
+        outcome: outcome.as_ref().map(answer).map_err(refusal),
+        answer_at,
+    }
 }
 
 /// A page of an inbox as its reader sees it.

@@ -30,7 +30,7 @@ impl Tiny {
                         at,
                         entry: &translate::entry(entry),
                         ticket: ticket.map(judged),
-                        said: &translate::outcome(outcome),
+                        said: &translate::decided(at, outcome),
                     });
                     position = position.next();
                 });

@@ -63,7 +63,7 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
     let theme = Theme::draw(dice);
     let users = match theme {
         Theme::Anything | Theme::Rest => dice.pick(&[2, 2, 2, 3, 3, 4, 5, 6, 8]),
-        Theme::Line(_) | Theme::Absent(_) => dice.between(3, 8),
+        Theme::Line(_) | Theme::Absent(_) | Theme::Grudges(_) => dice.between(3, 8),
     };
     if dice.one_in(3) {
         dice.say("default server");
@@ -73,7 +73,7 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
     }
     match theme {
         Theme::Anything => {}
-        Theme::Line(_) => limits::line(&mut plan.server, dice),
+        Theme::Line(_) | Theme::Grudges(_) => limits::line(&mut plan.server, dice),
         Theme::Absent(_) => limits::absent(&mut plan.server, dice),
         Theme::Rest => {
             plan.faults = faults::of_breaks();
@@ -113,6 +113,10 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
     } else {
         surroundings::network(plan, dice);
         surroundings::draw(plan, dice);
+    }
+    if dice.one_in(10) {
+        surroundings::narrow_journal(plan, dice);
+        plan.faults.extend(faults::of_journal());
     }
 }
 

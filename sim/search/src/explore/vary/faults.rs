@@ -85,6 +85,15 @@ pub(super) fn of_breaks() -> Vec<Fault> {
         .into()
 }
 
+/// A journal that fails for a moment, again and again.
+pub(super) fn of_journal() -> Vec<Fault> {
+    let kind = FaultKind::FailDisk {
+        duration: Span::millis(300),
+        unknown: false,
+    };
+    vec![at_any_time(kind); 6]
+}
+
 /// Operators who act again and again, of which a third is kept: what they do is undone at times.
 pub(super) fn of_operators(dice: &mut Dice) -> Vec<Fault> {
     let mut acts = Vec::new();

@@ -101,10 +101,15 @@ pub(super) fn absent(server: &mut Config, dice: &mut Dice) {
     ));
 }
 
-/// How many answers to breaks may be held back where all take some.
+/// How many answers to breaks may be held back where all take some, and how many calls may wait for
+/// the journal: a repeated break joins the first one only where it would be refused.
 pub(super) fn rest(server: &mut Config, dice: &mut Dice) {
-    server.max_held = dice.pick(&[1, 2, server.max_held]);
-    dice.say(format!("max_held {}", server.max_held));
+    server.max_held = dice.pick(&[1, 2, server.max_held, server.max_held]);
+    server.max_pending = dice.pick(&[1, 2, server.max_pending, server.max_pending]);
+    dice.say(format!(
+        "max_held {}, max_pending {}",
+        server.max_held, server.max_pending
+    ));
 }
 
 /// What bosses are like: now and then such as see all, or nothing.
@@ -112,7 +117,7 @@ pub(super) fn bosses(server: &mut Config, dice: &mut Dice) {
     server.boss_alertness = dice.pick(&[server.boss_alertness, 0, 50, 80, 100, 100]);
     let cooldown = server.boss_alertness_cooldown;
     let secs = Span::secs;
-    server.boss_alertness_cooldown = dice.pick(&[cooldown, cooldown, secs(0), secs(3), secs(10)]);
+    server.boss_alertness_cooldown = dice.pick(&[cooldown, cooldown, secs(0), secs(3), secs(15)]);
     dice.say(format!(
         "boss {} %, calms in {}",
         server.boss_alertness, server.boss_alertness_cooldown

@@ -67,6 +67,24 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
     client(plan, dice);
 }
 
+/// A journal that takes long and has few waiting for it, and a network that doubles calls: what is
+/// repeated finds its first attempt waiting, and would be refused.
+pub(super) fn narrow_journal(plan: &mut Plan, dice: &mut Dice) {
+    let commit = dice.pick(&[
+        Shape::Fixed(Span::millis(30).0),
+        Shape::Uniform(0, Span::millis(200).0),
+    ]);
+    plan.capacity.commit = table(commit);
+    plan.server.max_pending = dice.pick(&[1, 1, 2, 3]);
+    plan.network.duplicate = ratio(1, dice.pick(&[2, 4]));
+    dice.say(format!(
+        "commit {}, max_pending {}, duplicate {}",
+        written(commit),
+        plan.server.max_pending,
+        plan.network.duplicate
+    ));
+}
+
 fn client(plan: &mut Plan, dice: &mut Dice) {
     let ms = Span::millis;
     let own = plan.client;

@@ -31,13 +31,15 @@ pub(super) enum Theme {
     Line(&'static [&'static str]),
     /// The same, and all of them wait without a stream.
     Absent(&'static [&'static str]),
+    /// Partners, half of whom are blocked: the line holds many who cannot meet each other.
+    Grudges(&'static [&'static str]),
     /// Mostly breaks.
     Rest,
 }
 
 impl Theme {
     pub(super) fn draw(dice: &mut Dice) -> Self {
-        match dice.between(0, 6) {
+        match dice.between(0, 7) {
             0 => {
                 dice.say("all at the line");
                 Self::Line(dice.pick(&said::CIRCLES))
@@ -50,6 +52,10 @@ impl Theme {
                 dice.say("all on breaks");
                 Self::Rest
             }
+            3 => {
+                dice.say("all at the line, with grudges");
+                Self::Grudges(dice.pick(&said::CIRCLES))
+            }
             _ => Self::Anything,
         }
     }
@@ -60,13 +66,13 @@ pub(super) fn some(theme: Theme, server: &Config, dice: &mut Dice) -> Vec<Step> 
     let mut flow = Vec::new();
     let visits = match theme {
         Theme::Anything => dice.pick(&[1, 1, 2, 2, 3, 4]),
-        Theme::Line(_) | Theme::Absent(_) => dice.between(2, 16),
+        Theme::Line(_) | Theme::Absent(_) | Theme::Grudges(_) => dice.between(2, 16),
         Theme::Rest => dice.between(2, 7),
     };
     for nth in 0..visits {
         let kind = match theme {
             Theme::Anything => dice.between(0, 11),
-            Theme::Line(_) | Theme::Absent(_) => dice.between(5, 9),
+            Theme::Line(_) | Theme::Absent(_) | Theme::Grudges(_) => dice.between(5, 9),
             Theme::Rest => dice.pick(&[0, 5, 10, 10, 10]),
         };
         match kind {
@@ -196,6 +202,7 @@ fn partner(theme: Theme, server: &Config, nth: u32, dice: &mut Dice, steps: &mut
     let is_absent = match theme {
         Theme::Anything | Theme::Rest => false,
         Theme::Line(_) => dice.one_in(4),
+        Theme::Grudges(_) => dice.one_in(8),
         Theme::Absent(_) => true,
     };
     if is_absent {
@@ -217,7 +224,7 @@ fn partner(theme: Theme, server: &Config, nth: u32, dice: &mut Dice, steps: &mut
     }
     let words = match theme {
         Theme::Anything | Theme::Rest => dice.between(0, 4),
-        Theme::Line(_) | Theme::Absent(_) => dice.between(0, 1),
+        Theme::Line(_) | Theme::Absent(_) | Theme::Grudges(_) => dice.between(0, 1),
     };
     for _ in 0..words {
         if dice.one_in(5) {
@@ -233,7 +240,9 @@ fn partner(theme: Theme, server: &Config, nth: u32, dice: &mut Dice, steps: &mut
         pause(steps, dice);
         maybe_look_up(steps, dice);
     }
+    let is_grudge = matches!(theme, Theme::Grudges(_)) && dice.coin();
     let end = match dice.between(0, 9) {
+        _ if is_grudge => vec![Step::Call(Verb::Block)],
         0 => vec![Step::Call(Verb::Block)],
         1 => vec![report(dice), Step::Call(Verb::LeaveChat)],
         // The next partner is asked for while this one is still there: refused, or in line.
@@ -287,7 +296,7 @@ fn rest(server: &Config, dice: &mut Dice, steps: &mut Vec<Step>) {
 fn enter(theme: Theme, server: &Config, nth: u32, dice: &mut Dice) -> Step {
     let (one_in, circle) = match theme {
         Theme::Anything | Theme::Rest => (chooses(nth), said::INTERESTS.as_slice()),
-        Theme::Line(circle) | Theme::Absent(circle) => (8, circle),
+        Theme::Line(circle) | Theme::Absent(circle) | Theme::Grudges(circle) => (8, circle),
     };
     Step::Call(Verb::EnterQueue {
         name: said::name(one_in, dice),

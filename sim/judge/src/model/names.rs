@@ -131,6 +131,9 @@ const SERVERS_KEYS: [&str; 10] = [
 
 /// Whether a character is a letter, a mark or a number. // 5.3
 fn is_spelt(c: char) -> bool {
+    if c.is_ascii() {
+        return c.is_ascii_alphanumeric();
+    }
     matches!(
         c.general_category_group(),
         Group::Letter | Group::Mark | Group::Number
@@ -143,9 +146,11 @@ fn is_reserved(text: &str) -> bool {
         let spelt: String = piece.chars().filter(|c| is_spelt(*c)).collect();
         SERVERS_KEYS.contains(&&*spelt)
     };
-    CASES.into_iter().any(|case| {
-        let folded = folded(text, case);
-        is_word(&folded)
+    let mut spellings = CASES.map(|case| folded(text, case)).to_vec();
+    // Most texts fold alike in all cases.
+    spellings.dedup();
+    spellings.iter().any(|folded| {
+        is_word(folded)
             || folded.split(' ').any(is_word)
             || folded.split(|c| !is_spelt(c)).any(is_word)
     })
@@ -170,7 +175,8 @@ fn is_well_made(name: &str) -> bool {
         }
     }
     has_base
-        && name.split(' ').all(|word| {
+        // A word of ASCII is of one script.
+        && name.split(' ').filter(|word| !word.is_ascii()).all(|word| {
             let told: String = word.chars().filter(|c| c.identifier_allowed()).collect();
             told.check_restriction_level(RestrictionLevel::HighlyRestrictive) // (d)
         })
@@ -178,17 +184,21 @@ fn is_well_made(name: &str) -> bool {
 
 /// Whether a name may have this character. // 5.3 (a)
 fn may_stand_in_names(c: char) -> bool {
+    (' '..='~').contains(&c)
+        || c.identifier_allowed()
+        || (shows_as_emoji(c) && !('\u{1f100}'..='\u{1f2ff}').contains(&c))
+}
+
+/// Whether a character is shown as an emoji by itself. // 5.3 (a)
+fn shows_as_emoji(c: char) -> bool {
     use EmojiStatus as E;
-    let shows = matches!(
+    matches!(
         c.emoji_status(),
         E::EmojiPresentation
             | E::EmojiPresentationAndEmojiComponent
             | E::EmojiPresentationAndModifierBase
             | E::EmojiPresentationAndModifierAndEmojiComponent
-    );
-    (' '..='~').contains(&c)
-        || c.identifier_allowed()
-        || (shows && !('\u{1f100}'..='\u{1f2ff}').contains(&c))
+    )
 }
 
 /// What an accepted display name does.

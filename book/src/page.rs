@@ -89,7 +89,17 @@ impl Page {
                         heading.push_str(&text);
                     }
                 }
-                _ => {}
+                Event::Start(_)
+                | Event::End(_)
+                | Event::InlineMath(_)
+                | Event::DisplayMath(_)
+                | Event::Html(_)
+                | Event::InlineHtml(_)
+                | Event::FootnoteReference(_)
+                | Event::SoftBreak
+                | Event::HardBreak
+                | Event::Rule
+                | Event::TaskListMarker(_) => {}
             }
         }
         page

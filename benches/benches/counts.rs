@@ -20,7 +20,7 @@ use chat_core::config::Matching;
 use chat_core::{Call, Entry};
 use gungraun::prelude::*;
 use gungraun::{Callgrind, EntryPoint};
-use sim::plan::Plan;
+use sim_model::plan::Plan;
 
 /// That of the simulator and of the server. It comes with the program, so that the machine's own
 /// does not show in the counts.

@@ -1,15 +1,14 @@
 //! The virtual world, the reading of scenarios, and shrinking.
 
 use chat_core::Span;
-use sim::history::{Observer, Record, What, Wire, WorldRecord};
-use sim::metrics::Metrics;
-use sim::plan::Plan;
-use sim::protocol::Answer;
-use sim::result::Violation;
-use sim::runner::{Progress, SeedOutcome};
-use sim::scenario::parse;
-use sim::shrink::{Failure, Means, Shrunk, shrink};
-use sim::world;
+use sim_judge::SeedOutcome;
+use sim_model::history::{Observer, Record, What, Wire, WorldRecord};
+use sim_model::outcome::{Progress, Shrunk, Violation};
+use sim_model::plan::Plan;
+use sim_model::protocol::Answer;
+use sim_scenario::parse;
+use sim_search::seed::run_seed;
+use sim_search::shrink::{Failure, Means, shrink};
 
 /// Two hundred agents who talk over a network that loses and doubles.
 const CHAT: &str = include_str!("../scenarios/chat.yaml");
@@ -50,7 +49,7 @@ pub fn pairs(users: u32, seconds: u64) -> Plan {
 /// Runs a plan with all properties, and returns how many messages were seen, once for each receiver.
 #[must_use]
 pub fn delivered(plan: &Plan) -> u64 {
-    let outcome = world::run(plan, SEED, &Progress::default(), None);
+    let outcome = run_seed(plan, SEED, &Progress::default(), None);
     outcome.counts.delivered
 }
 
@@ -59,7 +58,7 @@ pub fn delivered(plan: &Plan) -> u64 {
 #[inline(never)]
 #[must_use]
 pub fn run(plan: &Plan) -> u64 {
-    world::run(plan, SEED, &Progress::default(), None).steps
+    run_seed(plan, SEED, &Progress::default(), None).steps
 }
 
 /// Reads a scenario. Never inlined, as `run` is not.
@@ -89,8 +88,7 @@ pub fn shrink_one() -> Shrunk {
         property: PLANTED,
     };
     let means = Means {
-        run: run_and_judge,
-        start: world::START,
+        run: &run_and_judge,
         time_left: &|| true,
         tell: &mut |_, _| {},
     };
@@ -127,12 +125,12 @@ fn run_and_judge(
     seed: u64,
     progress: &Progress,
     also: Option<&mut (dyn Observer + '_)>,
-) -> SeedOutcome<Metrics> {
+) -> SeedOutcome {
     let mut lookout = Lookout {
         found: false,
         also: also.map(|observer| observer as &mut dyn Observer),
     };
-    let mut outcome = world::run(plan, seed, progress, Some(&mut lookout));
+    let mut outcome = run_seed(plan, seed, progress, Some(&mut lookout));
     if lookout.found {
         outcome.violations.push(Violation {
             property: PLANTED.to_owned(),
@@ -152,7 +150,7 @@ mod tests {
     #[test]
     fn what_is_shrunk_ends_small() {
         let shrunk = shrink_one();
-        assert!(shrunk.after.users <= 3, "{}", shrunk.to_yaml());
+        assert!(shrunk.after.users <= 3, "{:?}", shrunk.plan);
         assert!(shrunk.runs > 10);
     }
 

@@ -1,31 +1,7 @@
 //! A fingerprint of any value that serialises: the same on every machine, build and run.
 
+pub use chat_types::{mix, mix_bytes};
 use serde::Serialize;
-
-/// Folds `word` into `state`: the finishing steps of `MurmurHash3` (Austin Appleby, public domain),
-/// which spread every bit of the input over the whole word.
-#[must_use]
-pub const fn mix(state: u64, word: u64) -> u64 {
-    let mut h = state.rotate_left(23) ^ word.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    h = (h ^ (h >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
-    h = (h ^ (h >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
-    h ^ (h >> 33)
-}
-
-/// Folds bytes into `state`, eight at a time.
-#[must_use]
-pub fn mix_bytes(mut state: u64, bytes: &[u8]) -> u64 {
-    let mut chunks = bytes.chunks_exact(8);
-    for chunk in &mut chunks {
-        let mut word = [0; 8];
-        word.copy_from_slice(chunk);
-        state = mix(state, u64::from_le_bytes(word));
-    }
-    let rest = chunks.remainder();
-    let mut word = [0; 8];
-    word[..rest.len()].copy_from_slice(rest);
-    mix(mix(state, u64::from_le_bytes(word)), bytes.len() as u64)
-}
 
 /// The fingerprint of a value's serialised form.
 ///

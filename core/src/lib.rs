@@ -43,7 +43,7 @@ pub use id::{
     Address, Epoch, MessageId, Position, RequestKey, RoomId, RoomSeq, SecretHash, Seq, UserId,
 };
 pub use inbox::{Item, Page};
-pub use moderation::{Ban, Measure, Report};
+pub use moderation::{Ban, Kept, KeptPlace, Measure, Report};
 pub use node::{Call, Load, Node, Output, Read, Reader, Response, Ticket, VERSION};
 pub use reject::{Accepted, Argument, Earlier, NameFault, Reject};
 pub use reply::{Reply, WasWaiting};

@@ -100,12 +100,14 @@ impl Participant {
         matches!(self.presence, Presence::Away { .. })
     }
 
-    /// What operators know it by; `name` are the keys of its display name.
-    pub(crate) fn known<'a>(&self, name: &'a Keys) -> Known<'a> {
+    /// What operators know it by.
+    pub(crate) fn known(&self) -> Known {
         Known {
             handle: self.handle,
-            name,
+            who: Arc::clone(&self.who),
+            name: Keys::of(&self.who.name),
             is_chosen: self.naming == Naming::Chosen,
+            id: self.who.chosen_id.as_deref().map(Keys::of),
         }
     }
 

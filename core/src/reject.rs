@@ -41,7 +41,7 @@ rejects! {
     /// The caller is in a live pair room.
     AlreadyChatting "already_chatting" "You are in a chat already; leave it before you queue again";
     /// Somebody has that public id, or it is the server's to give.
-    UserIdTaken "user_id_taken" "That user_id is taken, looks like another's name or user_id, or is the server's own (user_ and a number, or a word such as system)";
+    UserIdTaken "user_id_taken" "That user_id is taken, looks like another's name or user_id, is the server's own (user_ and a number, or a word such as system), or an operator has banned it";
     /// Somebody has that name.
     NameTaken "name_taken" "That name is taken; choose another";
     /// A name that nobody may have.

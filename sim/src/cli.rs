@@ -12,12 +12,12 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use chat_core::Span;
+use chat_types::Span;
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory as _, Parser, Subcommand};
 
-use crate::recipe::Recipe;
-use crate::trace::Follow;
+use sim_model::recipe::Recipe;
+use sim_report::trace::Follow;
 
 pub use calibrate::CalibrateArgs;
 pub use compare::{CompareArgs, Percent};
@@ -138,7 +138,7 @@ and judges what the users saw.";
 #[command(
     name = "sim",
     about = ABOUT,
-    version = crate::report::VERSION,
+    version = crate::VERSION,
     after_help = EXAMPLES,
     args_conflicts_with_subcommands = true,
     subcommand_negates_reqs = true,

@@ -8,6 +8,8 @@ mod live_run;
 mod scenario_run;
 mod shrinking;
 
+use sim_search::explore::AlsoJudge;
+use sim_search::runner::RunSeed;
 use std::io::Write;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -15,14 +17,13 @@ use std::time::Duration;
 
 use miette::{GraphicalReportHandler, GraphicalTheme};
 
+use crate::VERSION;
 use crate::cli::{Invocation, RunArgs, ValidateArgs};
-use crate::engine::Engine;
-use crate::live::needed_faults;
 use crate::output;
-use crate::plan::Plan;
-use crate::report::{self, Detail, FinishedRun, Paint, VERSION, View};
-use crate::result::RunResult;
-use crate::runner::{Measured, worst};
+use sim_live::needed_faults;
+use sim_model::outcome::{RunResult, worst};
+use sim_model::plan::Plan;
+use sim_report::{Detail, FinishedRun, Paint, View};
 
 /// The exit code of a run that could not be judged.
 const UNJUDGED: u8 = 4;
@@ -32,6 +33,10 @@ const WRONG: u8 = 2;
 
 /// Where a program's words go, and what it knows of the machine.
 pub struct Console<'a> {
+    /// Runs one seed of a plan in the virtual world.
+    pub run: RunSeed<'a>,
+    /// What else every run of an exploration is judged by; nothing outside of tests.
+    pub also_judge: Option<AlsoJudge<'a>>,
     /// The standard output.
     pub out: &'a mut dyn Write,
     /// The standard error.
@@ -75,36 +80,28 @@ impl Console<'_> {
 }
 
 /// Does what was asked for, and returns the exit code.
-pub fn execute<M: Measured>(
-    invocation: &Invocation,
-    engine: &Engine<M>,
-    console: &mut Console<'_>,
-) -> u8 {
+pub fn execute(invocation: &Invocation, console: &mut Console<'_>) -> u8 {
     match invocation {
-        Invocation::Run(arguments) => run(arguments, engine, console),
-        Invocation::Explore(arguments) => exploring::run(arguments, engine, console),
-        Invocation::Shrink(arguments) => shrinking::shrink(arguments, engine, console),
-        Invocation::Validate(arguments) => validate(arguments, engine, console),
-        Invocation::Schema => schema(engine, console),
-        Invocation::Exhaust(arguments) => exhaust::exhaust(arguments, engine, console),
+        Invocation::Run(arguments) => run(arguments, console),
+        Invocation::Explore(arguments) => exploring::run(arguments, console),
+        Invocation::Shrink(arguments) => shrinking::shrink(arguments, console),
+        Invocation::Validate(arguments) => validate(arguments, console),
+        Invocation::Schema => schema(console),
+        Invocation::Exhaust(arguments) => exhaust::exhaust(arguments, console),
         Invocation::Compare(arguments) => compare::compare(arguments, console),
-        Invocation::Calibrate(arguments) => calibrating::run(arguments, engine, console),
+        Invocation::Calibrate(arguments) => calibrating::run(arguments, console),
     }
 }
 
-fn schema<M: Measured>(engine: &Engine<M>, console: &mut Console<'_>) -> u8 {
-    console.say(&format!("{:#}\n", (engine.schema)()));
+fn schema(console: &mut Console<'_>) -> u8 {
+    console.say(&format!("{:#}\n", sim_scenario::schema()));
     0
 }
 
-fn validate<M: Measured>(
-    arguments: &ValidateArgs,
-    engine: &Engine<M>,
-    console: &mut Console<'_>,
-) -> u8 {
+fn validate(arguments: &ValidateArgs, console: &mut Console<'_>) -> u8 {
     let mut code = 0;
     for path in &arguments.files {
-        match (engine.load)(path) {
+        match load(path) {
             Ok(plan) => console.say(&format!("{}: ok ({})\n", path.display(), plan.name)),
             Err(problem) => {
                 console.complain_of(&problem);
@@ -116,8 +113,8 @@ fn validate<M: Measured>(
 }
 
 /// Everything that can be wrong is found before anything runs.
-fn run<M: Measured>(arguments: &RunArgs, engine: &Engine<M>, console: &mut Console<'_>) -> u8 {
-    let Some(mut plans) = load_all(&arguments.files, engine, console) else {
+fn run(arguments: &RunArgs, console: &mut Console<'_>) -> u8 {
+    let Some(mut plans) = load_all(&arguments.files, console) else {
         return WRONG;
     };
     if let (Some(recipe), Some(plan)) = (&arguments.recipe, plans.first_mut()) {
@@ -135,9 +132,9 @@ fn run<M: Measured>(arguments: &RunArgs, engine: &Engine<M>, console: &mut Conso
     let mut code = 0;
     for (path, plan) in arguments.files.iter().zip(plans) {
         let finished = match arguments.live.options() {
-            None => scenario_run::run(arguments, path, plan, engine, console)
+            None => scenario_run::run(arguments, path, plan, console)
                 .map_err(|problem| (WRONG, problem)),
-            Some(options) => live_run::run(arguments, path, &plan, &options, engine, console),
+            Some(options) => live_run::run(arguments, path, &plan, &options, console),
         };
         let finished = match finished {
             Ok(finished) => finished,
@@ -154,7 +151,7 @@ fn run<M: Measured>(arguments: &RunArgs, engine: &Engine<M>, console: &mut Conso
         show(
             arguments,
             console,
-            &format!("{gap}{}", report::terminal(&finished, &view)),
+            &format!("{gap}{}", sim_report::terminal(&finished, &view)),
         );
         code = worst(code, finished.result().exit_code);
         runs.push(finished);
@@ -217,22 +214,23 @@ fn is_stdout(path: Option<&Path>) -> bool {
 fn summary(runs: &[FinishedRun], code: u8, view: &View<'_>) -> String {
     let mut text = String::from("\n\n");
     for run in runs {
-        text.push_str(&report::verdict_line(run, view));
+        text.push_str(&sim_report::verdict_line(run, view));
     }
     let codes: Vec<&RunResult> = runs.iter().map(FinishedRun::result).collect();
-    text.push_str(&report::closing(&codes, code, view));
+    text.push_str(&sim_report::closing(&codes, code, view));
     text
 }
 
+/// Reads and checks a scenario file.
+fn load(path: &Path) -> Result<Plan, miette::Report> {
+    sim_scenario::load(path).map_err(miette::Report::new)
+}
+
 /// All plans, or none if one of them is wrong; all that is wrong is told at once.
-fn load_all<M: Measured>(
-    files: &[PathBuf],
-    engine: &Engine<M>,
-    console: &mut Console<'_>,
-) -> Option<Vec<Plan>> {
+fn load_all(files: &[PathBuf], console: &mut Console<'_>) -> Option<Vec<Plan>> {
     let mut plans = Vec::new();
     for path in files {
-        match (engine.load)(path) {
+        match load(path) {
             Ok(plan) => plans.push(plan),
             Err(problem) => console.complain_of(&problem),
         }
@@ -282,17 +280,17 @@ fn write_all(arguments: &RunArgs, runs: &[FinishedRun], code: u8, console: &mut 
         }
     };
     if let Some(path) = &arguments.json {
-        match report::json(&results, code) {
+        match sim_report::json(&results, code) {
             Ok(text) if is_stdout(Some(path)) => console.say(&text),
             Ok(text) => write(path, &text, console),
             Err(problem) => console.complain(&format!("error: no JSON: {problem}\n")),
         }
     }
     if let Some(path) = &arguments.junit {
-        write(path, &report::junit(runs), console);
+        write(path, &sim_report::junit(runs), console);
     }
     if let Some(path) = &arguments.report {
-        match report::html(runs, VERSION) {
+        match sim_report::html(runs, VERSION) {
             Ok(page) => write(path, &page, console),
             Err(problem) => console.complain(&format!("error: no report: {problem}\n")),
         }

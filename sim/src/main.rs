@@ -12,10 +12,8 @@ use std::time::Instant;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use sim::cli;
 use sim::commands::{Console, execute};
-use sim::engine::Engine;
-use sim::metrics::Metrics;
-use sim::report::Paint;
-use sim::{live, scenario, world};
+use sim_report::Paint;
+use sim_search::seed::run_seed;
 
 /// A world allocates and frees small things by the million; this allocator keeps those of one
 /// kind together.
@@ -31,7 +29,7 @@ fn main() -> ExitCode {
             return ExitCode::from(if told.use_stderr() { 2 } else { 0 });
         }
     };
-    sim::caught::stay_silent();
+    sim_search::caught::stay_silent();
     let began = Instant::now();
     let mut bar: Option<ProgressBar> = None;
     let mut live = |line: Option<&str>| match line {
@@ -45,6 +43,8 @@ fn main() -> ExitCode {
         }
     };
     let mut console = Console {
+        run: &run_seed,
+        also_judge: None,
         out: &mut io::stdout(),
         err: &mut io::stderr(),
         paint: paint(io::stdout().is_terminal()),
@@ -54,7 +54,7 @@ fn main() -> ExitCode {
         cores: available_parallelism().unwrap_or(NonZeroUsize::MIN),
         unasked: Path::new("target/sim"),
     };
-    ExitCode::from(execute(&invocation, &engine(), &mut console))
+    ExitCode::from(execute(&invocation, &mut console))
 }
 
 /// Draws on a terminal only.
@@ -73,16 +73,4 @@ fn paint(is_terminal: bool) -> Paint {
         variable("NO_COLOR").as_deref(),
         variable("CLICOLOR_FORCE").as_deref(),
     )
-}
-
-/// The one place where the command line meets the scenarios and the virtual world.
-fn engine() -> Engine<Metrics> {
-    Engine {
-        load: |path| scenario::load(path).map_err(miette::Report::new),
-        schema: scenario::schema,
-        run: world::run,
-        begin: world::begin,
-        live: live::run,
-        start: world::START,
-    }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 
 use crate::outcome::Outcome;
-use crate::run::Strictness;
+use crate::outcome::Strictness;
 
 /// Cargo, at the workspace's root.
 #[derive(Debug)]

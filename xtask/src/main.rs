@@ -64,7 +64,7 @@ fn main() -> ExitCode {
     let cargo = Cargo::new(root());
     let mut out = io::stdout();
     let done = run::all(&steps, &mut out, |step| step.run(&cargo))
-        .and_then(|report| report.write(&mut out, run::Strictness::from_environment()));
+        .and_then(|report| report.write(&mut out, outcome::Strictness::from_environment()));
     match done {
         Ok(run::Verdict::Good) => ExitCode::SUCCESS,
         Ok(run::Verdict::Bad) => ExitCode::FAILURE,
@@ -114,7 +114,8 @@ fn load(words: &[String]) -> ExitCode {
     let cargo = Cargo::new(root());
     let build = [
         "build",
-        "--release",
+        "--profile",
+        "dist",
         "--package",
         "server",
         "--package",
@@ -122,7 +123,7 @@ fn load(words: &[String]) -> ExitCode {
         "--package",
         "sim",
     ];
-    let program = cargo.root().join("target/release/load");
+    let program = cargo.root().join("target/dist/load");
     let done = match cargo.run(&build) {
         Outcome::Passed => programs::run(Command::new(program).args(words)),
         Outcome::Failed(why) | Outcome::Skipped(why) => Err(why),

@@ -32,6 +32,25 @@ impl Outcome {
     }
 }
 
+/// What a skipped step means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Strictness {
+    /// It is named, and that is all: a person's machine need not have every tool.
+    Lenient,
+    /// It fails the run: CI must not be green over something that nobody checked.
+    Strict,
+}
+
+impl Strictness {
+    /// Strict where `CI` is `true` or `1`.
+    pub(crate) fn from_environment() -> Self {
+        match std::env::var("CI").as_deref() {
+            Ok("true" | "1") => Self::Strict,
+            Ok(_) | Err(_) => Self::Lenient,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::Outcome;

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, Strictness};
 use crate::steps::Step;
 
 /// What became of the whole run.
@@ -11,25 +11,6 @@ use crate::steps::Step;
 pub(crate) enum Verdict {
     Good,
     Bad,
-}
-
-/// What a skipped step means.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Strictness {
-    /// It is named, and that is all: a person's machine need not have every tool.
-    Lenient,
-    /// It fails the run: CI must not be green over something that nobody checked.
-    Strict,
-}
-
-impl Strictness {
-    /// Strict where `CI` is `true` or `1`.
-    pub(crate) fn from_environment() -> Self {
-        match std::env::var("CI").as_deref() {
-            Ok("true" | "1") => Self::Strict,
-            Ok(_) | Err(_) => Self::Lenient,
-        }
-    }
 }
 
 /// What became of each step, and how long it took.

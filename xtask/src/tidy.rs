@@ -1,6 +1,7 @@
 //! The house rules that no other tool knows. Each rule is a pure function from the files to what
 //! it found, and has tests that show it bite.
 
+mod circles;
 mod docs;
 mod layers;
 mod text;
@@ -59,6 +60,7 @@ fn findings(files: &[Source]) -> Vec<Finding> {
     let mut found: Vec<Finding> = files.iter().flat_map(text::check).collect();
     found.extend(docs::check(files));
     found.extend(layers::check(files));
+    found.extend(circles::check(files));
     found.sort_by(|a, b| (&a.path, a.line).cmp(&(&b.path, b.line)));
     found
 }

@@ -48,7 +48,7 @@ fn the_reference_names_every_key_and_word_of_scenarios() {
     names_in(&schema, &mut names);
     assert!(names.len() > 100, "only {} names were found", names.len());
     // Properties have a page of their own, and so do limits.
-    let properties = sim::names::PROPERTIES;
+    let properties = sim_model::names::PROPERTIES;
     let rest = names.iter().map(String::as_str);
     let rest = rest.filter(|name| !properties.contains(name));
     none_of(&missing("docs/scenario-reference.md", rest));

@@ -38,7 +38,7 @@ fn every_example_of_yaml_is_accepted() {
             served(&fence.text)
         } else {
             scenarios += 1;
-            sim::scenario::parse("example.yaml", &whole(&fence.text))
+            sim_scenario::parse("example.yaml", &whole(&fence.text))
                 .map(drop)
                 .map_err(|error| error.to_string())
         };
@@ -108,7 +108,7 @@ fn served(settings: &str) -> Result<(), String> {
 
 #[test]
 fn an_example_is_made_whole_and_judged() {
-    let parse = |example: &str| sim::scenario::parse("example.yaml", &whole(example)).is_ok();
+    let parse = |example: &str| sim_scenario::parse("example.yaml", &whole(example)).is_ok();
     assert!(parse("# nothing but a comment\n"));
     assert!(parse("network: { loss: 1/100 }\n"));
     assert!(!parse("network: { losses: 1/100 }\n"));

@@ -1,5 +1,6 @@
-//! How many participants each address has, and who of them has been away longest: an index, from
-//! which a newcomer takes its place where there is none left.
+//! Which participants each address has, and who of them has been away longest: an index, from which
+//! a newcomer takes its place where there is none left, and by which a mute of an address finds whom
+//! it silences.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,7 +21,7 @@ pub(super) struct Away {
 
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Registered {
-    participants: usize,
+    participants: BTreeSet<UserId>,
     away: BTreeSet<Absent>,
 }
 
@@ -28,7 +29,8 @@ impl Away {
     /// The participant is registered.
     pub(super) fn add(&mut self, user: UserId, participant: &Participant) {
         let address = participant.address;
-        self.by_address.entry(address).or_default().participants += 1;
+        let registered = self.by_address.entry(address).or_default();
+        registered.participants.insert(user);
         if let Presence::Away { until } = participant.presence {
             self.leave(address, (until, user));
         }
@@ -41,8 +43,8 @@ impl Away {
             self.come_back(address, (until, user));
         }
         if let Some(registered) = self.by_address.get_mut(&address) {
-            registered.participants -= 1;
-            if registered.participants == 0 {
+            registered.participants.remove(&user);
+            if registered.participants.is_empty() {
                 self.by_address.remove(&address);
             }
         }
@@ -66,13 +68,19 @@ impl Away {
     /// How many participants are registered from the address.
     pub(super) fn registered_from(&self, address: Address) -> usize {
         let registered = self.by_address.get(&address);
-        registered.map_or(0, |registered| registered.participants)
+        registered.map_or(0, |registered| registered.participants.len())
+    }
+
+    /// Who is registered from the address, in the order of their numbers.
+    pub(super) fn of_address(&self, address: Address) -> impl Iterator<Item = UserId> {
+        let registered = self.by_address.get(&address).into_iter();
+        registered.flat_map(|registered| registered.participants.iter().copied())
     }
 
     /// The most participants that are registered from one address.
     pub(super) fn most_from_one(&self) -> usize {
         let registered = self.by_address.values();
-        let participants = registered.map(|registered| registered.participants);
+        let participants = registered.map(|registered| registered.participants.len());
         participants.max().unwrap_or_default()
     }
 

@@ -146,6 +146,11 @@ impl Hub {
             Naming::Given
         };
         let shown = name.map_or_else(|| id.to_string().into(), |name| Box::from(&*name.shown));
+        // What is kept of a name holds for an id, too; that of a chosen name comes below.
+        let is_muted = self.moderation.of_handle(&handle) == Some(Measure::Mute)
+            || chosen_id
+                .as_deref()
+                .is_some_and(|id| self.has_muted_name(id));
         let who = Arc::new(Who {
             id,
             chosen_id,
@@ -164,10 +169,7 @@ impl Hub {
             ended: std::collections::VecDeque::new(),
             last_partner: None,
             blocks: Vec::new(),
-            voice: match self.moderation.of_handle(&handle) {
-                Some(Measure::Mute) => Voice::Muted,
-                Some(Measure::Ban) | None => Voice::Free,
-            },
+            voice: if is_muted { Voice::Muted } else { Voice::Free },
             inbox: Inbox::default(),
             memory: Memory::default(),
             breaks: Breaks::new(self.now),
@@ -265,7 +267,9 @@ impl Hub {
                 accepted: Accepted::PublicId,
             });
         }
-        if is_reserved(id) || !self.are_free(&Keys::of(id), None) {
+        let keys = Keys::of(id);
+        let is_banned = self.moderation.of_name(&keys) == Some(Measure::Ban);
+        if is_reserved(id) || is_banned || !self.are_free(&keys, None) {
             return Err(Reject::UserIdTaken);
         }
         Ok(Some(Box::from(&**id)))

@@ -7,7 +7,7 @@ use crate::command::Operate;
 use crate::event::{Body, EndReason};
 use crate::figures::Because;
 use crate::id::{Address, RoomId, UserId};
-use crate::moderation::{Ban, Measure, Report};
+use crate::moderation::{Ban, Known, Measure, Report};
 use crate::name::{Keys, fold, is_line};
 use crate::participant::Voice;
 use crate::reject::{Accepted, Argument, Reject};
@@ -59,8 +59,7 @@ impl Hub {
             Operate::Unmute { user } => {
                 let participant = self.users.get_mut(user).ok_or(Reject::UserNotFound)?;
                 participant.voice = Voice::Free;
-                let name = Keys::of(&participant.who.name);
-                self.moderation.unmute(participant.known(&name));
+                self.moderation.unmute(&participant.known());
                 Ok(Reply::Done)
             }
             Operate::Kick { user, room, reason } => self.kick(*user, *room, reason),
@@ -68,10 +67,9 @@ impl Hub {
             Operate::BanUser { user, reason } => self.ban_user(operator, *user, reason),
             Operate::MuteAddress { address, reason } => {
                 self.keep_address(Measure::Mute, operator, *address, reason)?;
-                for user in self.users.sorted_keys() {
-                    if self.user(user).address == *address {
-                        self.silence(user, reason);
-                    }
+                let silenced: Vec<_> = self.index.away.of_address(*address).collect();
+                for user in silenced {
+                    self.silence(user, reason);
                 }
                 Ok(Reply::Done)
             }
@@ -199,11 +197,10 @@ impl Hub {
     ) -> Result<(), Reject> {
         check_reason(reason)?;
         let participant = self.users.get(&user).ok_or(Reject::UserNotFound)?;
-        let name = Keys::of(&participant.who.name);
-        let known = participant.known(&name);
-        self.check_ban_space(self.moderation.missing(known))?;
+        let known = participant.known();
+        self.check_ban_space(self.moderation.missing(&known))?;
         let decided = self.decided(measure, operator, reason);
-        self.moderation.keep(known, decided);
+        self.moderation.keep(&known, &decided);
         Ok(())
     }
 
@@ -226,18 +223,29 @@ impl Hub {
     /// The participant chose its name: a mute of the name holds for it, or its own for the name.
     pub(super) fn took_name(&mut self, user: UserId) {
         let participant = self.users.get(&user).expect("it just took a name");
-        let name = Keys::of(&participant.who.name);
-        let known = participant.known(&name);
         if participant.voice == Voice::Muted {
-            if self.check_ban_space(self.moderation.missing(known)).is_ok() {
-                self.moderation.follow(known);
+            // The name alone: an id comes with a registration, and so could come without end.
+            let known = Known {
+                id: None,
+                ..participant.known()
+            };
+            if self
+                .check_ban_space(self.moderation.missing(&known))
+                .is_ok()
+            {
+                self.moderation.follow(&known);
             }
-        } else if self.moderation.of_name(&name) == Some(Measure::Mute) {
+        } else if self.has_muted_name(&participant.who.name) {
             self.user_mut(user).voice = Voice::Muted;
             for room in self.user(user).rooms.clone() {
                 self.give_up_stick(room, user, Because::Mute);
             }
         }
+    }
+
+    /// Whether a name or a public id looks like one that operators muted.
+    pub(super) fn has_muted_name(&self, name: &str) -> bool {
+        self.moderation.of_name(&Keys::of(name)) == Some(Measure::Mute)
     }
 
     /// Whether so many more fit into what operators keep.

@@ -8,7 +8,7 @@ use super::Hub;
 use crate::event::{Event, Most, Who};
 use crate::id::{Address, RoomId, RoomSeq, SecretHash, Seq, UserId};
 use crate::inbox::Page;
-use crate::moderation::{Ban, Measure, Report};
+use crate::moderation::{Ban, Kept, KeptPlace, Measure, Report};
 use crate::name::fold;
 use crate::participant::Presence;
 use crate::reject::Reject;
@@ -286,17 +286,14 @@ impl Hub {
         self.moderation.reports.iter()
     }
 
-    /// Names that are muted or banned, in their folded form, and why.
-    pub fn banned_names(&self) -> impl Iterator<Item = (&str, &Ban)> {
-        self.moderation.names()
-    }
-
-    /// Addresses that are muted or banned, and why.
-    pub fn banned_addresses(&self) -> impl Iterator<Item = (Address, &Ban)> {
-        self.moderation
-            .addresses
-            .iter()
-            .map(|(address, ban)| (*address, ban))
+    /// All that is muted or banned, from behind `after`, and why: names, then handles, then
+    /// addresses. A participant that is muted, or was banned, stands there with its handle, and with
+    /// what it chose to be called.
+    pub fn kept(
+        &self,
+        after: Option<&KeptPlace>,
+    ) -> impl Iterator<Item = (Kept<'_>, &Ban)> + use<'_> {
+        self.moderation.kept(after)
     }
 
     /// How large every collection is, against its limit. Walks all of the state.

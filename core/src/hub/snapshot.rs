@@ -12,7 +12,7 @@ use crate::id::{RoomId, RoomSeq};
 use crate::room::Kind;
 
 /// Says what the bytes are, and in which form.
-const FORMAT: &str = "talking-stick hub 3";
+const FORMAT: &str = "talking-stick hub 4";
 
 #[derive(Serialize)]
 struct Written<'a> {

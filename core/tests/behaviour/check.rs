@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use chat_core::{
-    Answer, Caller, Config, Effect, Entry, Event, Hub, Implied, Reject, Reply, RoomSeq, SecretHash,
-    Seq, Span, Time, UserId, mix,
+    Answer, Caller, Config, Effect, Entry, Event, Hub, Implied, Kept, Reject, Reply, RoomSeq,
+    SecretHash, Seq, Span, Time, UserId, mix,
 };
 
 use crate::render;
@@ -284,13 +284,18 @@ impl Stage {
         let _ = writeln!(self.told, "{}", reports.join(", "));
     }
 
-    /// How much is kept of participants and addresses, and which names.
+    /// What is kept of participants and addresses.
     fn bans(&mut self) {
         let sizes = self.hub.sizes();
         let bans = sizes.iter().find(|size| size.name == "bans");
         let mut text = format!("{} kept", bans.expect("it is counted").size);
-        for (name, ban) in self.hub.banned_names() {
-            let _ = write!(text, ", {name} {:?}: {:?}", ban.measure, ban.reason);
+        for (kept, ban) in self.hub.kept(None) {
+            let what = match kept {
+                Kept::Name { shown, .. } => shown.to_owned(),
+                Kept::Handle { owner, .. } => format!("the handle of {}", owner.name),
+                Kept::Address(address) => format!("address {}", address.0),
+            };
+            let _ = write!(text, ", {what} {:?}: {:?}", ban.measure, ban.reason);
         }
         let _ = writeln!(self.told, "{text}");
     }

@@ -34,7 +34,7 @@ fn a_muted_participant_is_muted_under_its_handle_after_another_registration() {
     ben enter_queue ⇒ user_4 matched with user_3 in room_3
         room_3/1 chatroom.found user_4 and user_3 → user_3#1 user_4#1
     ann send 'x' ⇒ refused, muted: An operator has muted you; you can read, but not speak
-    bans ⇒ 2 kept, ann Mute: "noise"
+    bans ⇒ 2 kept, ann Mute: "noise", the handle of ann Mute: "noise"
     "#);
 }
 
@@ -123,7 +123,7 @@ fn one_that_is_muted_by_its_name_alone_is_free_under_another() {
         room_3/1 user.joined Ben → Ben#1
     ben talking_stick ⇒ place 0 in room_3; Ben holds epoch 1 until 2m; next 2m
         room_3/2 stick.granted Ben epoch 1 for 2m → Ben#2
-    bans ⇒ 2 kept, ann Mute: "noise"
+    bans ⇒ 2 kept, Ann Mute: "noise", the handle of Ann Mute: "noise"
     "#);
 }
 
@@ -141,10 +141,10 @@ fn the_name_that_a_muted_participant_then_chooses_is_kept_too() {
     "), @r#"
     0s ann arrive ⇒ user_1 is here; next 1m
     operator mute ann 'noise' ⇒ done
-    bans ⇒ 1 kept
+    bans ⇒ 1 kept, the handle of user_1 Mute: "noise"
     ann login as=Ann ⇒ user_1 in room_1; next 5m
         room_1/1 user.joined Ann → Ann#1
-    bans ⇒ 2 kept, ann Mute: "noise"
+    bans ⇒ 2 kept, Ann Mute: "noise", the handle of Ann Mute: "noise"
     ann unregister ⇒ done; next never
         user_1 is forgotten
     ben login as=Ann ⇒ user_2 in room_2; next 1m
@@ -170,7 +170,7 @@ fn the_name_of_a_muted_participants_next_registration_is_kept_if_it_had_none() {
         user_1 is forgotten
     ann login as=Ann ⇒ user_2 in room_1; next 1m
         room_1/1 user.joined Ann → Ann#1
-    bans ⇒ 2 kept, ann Mute: "noise"
+    bans ⇒ 2 kept, Ann Mute: "noise", the handle of Ann Mute: "noise"
     operator unban Ann ⇒ done
     bans ⇒ 0 kept
     "#);
@@ -189,19 +189,19 @@ fn given_names_are_not_kept() {
            operator unban user_2
            ben arrive
            bans
-    "), @r"
+    "), @r#"
     0s ann arrive ⇒ user_1 is here; next 1m
     ben arrive ⇒ user_2 is here
     operator mute ann 'noise' ⇒ done
     operator ban ben 'spam' ⇒ done
         user_2 is forgotten
-    bans ⇒ 2 kept
+    bans ⇒ 2 kept, the handle of user_1 Mute: "noise", the handle of user_2 Ban: "spam"
     # The name is kept with the handle, and lifts its ban.
     ben arrive ⇒ refused, blocked: An operator has barred you from this server
     operator unban user_2 ⇒ done
     ben arrive ⇒ user_3 is here
-    bans ⇒ 1 kept
-    ");
+    bans ⇒ 1 kept, the handle of user_1 Mute: "noise"
+    "#);
 }
 
 #[test]
@@ -225,7 +225,7 @@ fn a_given_name_takes_no_place_of_the_name_that_is_kept_with_a_handle() {
     ann unregister ⇒ done; next never
         user_1 is forgotten
     ann arrive ⇒ user_2 is here; next 1m
-    bans ⇒ 2 kept, ann Mute: "noise"
+    bans ⇒ 2 kept, Ann Mute: "noise", the handle of Ann Mute: "noise"
     operator unban Ann ⇒ done
     bans ⇒ 0 kept
     ann unregister ⇒ done; next never
@@ -266,7 +266,7 @@ fn one_mute_keeps_one_name_however_often_the_participant_registers() {
     ann login as=Cleo ⇒ user_3 in room_3; next 1m
         room_3/1 user.joined Cleo → Cleo#1
     ann talking_stick ⇒ refused, muted: An operator has muted you; you can read, but not speak; next 5m
-    bans ⇒ 2 kept, ann Mute: "noise"
+    bans ⇒ 2 kept, Ann Mute: "noise", the handle of Ann Mute: "noise"
     ben login as=Bob ⇒ user_4 in room_3; next 1m
         room_3/2 user.joined Bob → Cleo#2 Bob#1
     ben talking_stick ⇒ place 0 in room_3; Bob holds epoch 1 until 2m; next 2m
@@ -363,7 +363,7 @@ fn unmuting_the_bearer_of_a_muted_name_lifts_the_name_and_no_other_handle() {
     operator unmute ben ⇒ done
     ben talking_stick ⇒ place 0 in room_2; Ann holds epoch 1 until 2m; next 2m
         room_2/2 stick.granted Ann epoch 1 for 2m → Ann#2
-    bans ⇒ 1 kept
+    bans ⇒ 1 kept, the handle of Ann Mute: "noise"
     ann login as=Other ⇒ user_3 in room_2; next 1m
         room_2/3 user.joined Other → Ann#3 Other#1
     ann append 'x' ⇒ refused, muted: An operator has muted you; you can read, but not speak; next 2m
@@ -460,7 +460,7 @@ fn a_ban_is_lifted_by_the_name_with_all_handles_that_are_kept_with_it() {
         room_2/1 user.joined Ann → Ann#1
     operator ban ben 'spam' ⇒ done; next never
         user_2 is forgotten
-    bans ⇒ 3 kept, ann Ban: "spam"
+    bans ⇒ 3 kept, Ann Ban: "spam", the handle of Ann Mute: "noise", the handle of Ann Ban: "spam"
     ann login as=Other ⇒ user_3 in room_3; next 1m
         room_3/1 user.joined Other → Other#1
     ann unregister ⇒ done; next never

@@ -24,10 +24,10 @@ fn what_is_kept_already_is_replaced() {
         room_1/2 moderation.muted Ann "noise" → Ann#2
     operator mute ann 'more noise' ⇒ done
         room_1/3 moderation.muted Ann "more noise" → Ann#3
-    bans ⇒ 2 kept, ann Mute: "more noise"
+    bans ⇒ 2 kept, Ann Mute: "more noise", the handle of Ann Mute: "more noise"
     operator ban ann 'spam' ⇒ done; next never
         user_1 is forgotten
-    bans ⇒ 2 kept, ann Ban: "spam"
+    bans ⇒ 2 kept, Ann Ban: "spam", the handle of Ann Ban: "spam"
     ann login as=Other ⇒ refused, blocked: An operator has barred you from this server
     ben login as=Ann ⇒ refused, name_not_allowed: That name is not allowed: an operator has banned it
     "#);
@@ -85,7 +85,7 @@ fn a_given_name_needs_no_space() {
            operator mute ann 'noise'
            operator ban ann 'spam'
            bans
-    "), @r"
+    "), @r#"
     0s ann arrive ⇒ user_1 is here; next 1m
     ben login as=Ben ⇒ user_2 in room_1
         room_1/1 user.joined Ben → Ben#1
@@ -93,8 +93,8 @@ fn a_given_name_needs_no_space() {
     operator mute ann 'noise' ⇒ done
     operator ban ann 'spam' ⇒ done
         user_1 is forgotten
-    bans ⇒ 1 kept
-    ");
+    bans ⇒ 1 kept, the handle of user_1 Ban: "spam"
+    "#);
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn a_name_for_which_there_is_no_space_is_not_kept_until_there_is() {
     ann login as=Ann ⇒ user_1 in room_1; next 5m
         room_1/1 user.joined Ann → Ann#1
     ann talking_stick ⇒ refused, muted: An operator has muted you; you can read, but not speak
-    bans ⇒ 1 kept
+    bans ⇒ 1 kept, the handle of user_1 Mute: "noise"
     ann unregister ⇒ done; next never
         user_1 is forgotten
     ben login as=Ann ⇒ user_2 in room_2; next 1m
@@ -133,7 +133,7 @@ fn a_name_for_which_there_is_no_space_is_not_kept_until_there_is() {
     ann login as=Ann ⇒ user_3 in room_3; next 61s
         room_3/1 user.joined Ann → Ann#1
     ann talking_stick ⇒ refused, muted: An operator has muted you; you can read, but not speak; next 301s
-    bans ⇒ 2 kept, ann Mute: "noise"
+    bans ⇒ 2 kept, Ann Mute: "noise", the handle of Ann Mute: "noise"
     "#);
 }
 
@@ -158,7 +158,7 @@ fn beyond_a_lowered_limit_what_is_kept_is_replaced_and_nothing_added() {
     operator mute ann 'more noise' ⇒ done
         room_1/4 moderation.muted Ann "more noise" → Ann#4 Ben#3
     operator mute ben 'noise' ⇒ refused, invalid_arguments: the number of bans and mutes that are kept must be at most 1
-    bans ⇒ 2 kept, ann Mute: "more noise"
+    bans ⇒ 2 kept, Ann Mute: "more noise", the handle of Ann Mute: "more noise"
     "#);
 }
 
@@ -265,13 +265,13 @@ fn a_muted_participant_that_a_ban_puts_out_is_banned_and_not_muted() {
         room_1/2 moderation.muted Ann "noise" → Ann#2
     operator ban ann 'spam' ⇒ done; next never
         user_1 is forgotten
-    bans ⇒ 2 kept, ann Ban: "spam"
+    bans ⇒ 2 kept, Ann Ban: "spam", the handle of Ann Ban: "spam"
     ann arrive ⇒ refused, blocked: An operator has barred you from this server
     # Nobody bears the name, so no unmute reaches it.
     ben login as=Ann ⇒ refused, name_not_allowed: That name is not allowed: an operator has banned it
     ben login as=Ben ⇒ user_2 in room_2; next 1m
         room_2/1 user.joined Ben → Ben#1
     operator unmute ben ⇒ done
-    bans ⇒ 2 kept, ann Ban: "spam"
+    bans ⇒ 2 kept, Ann Ban: "spam", the handle of Ann Ban: "spam"
     "#);
 }

@@ -1,6 +1,6 @@
 //! What the node and the shell look up.
 
-use chat_core::{Address, Measure, Muted, PresenceView, RoomId, Seq, Span, Time, UserId};
+use chat_core::{Address, Kept, Measure, Muted, PresenceView, RoomId, Seq, Span, Time, UserId};
 
 use crate::check::play;
 
@@ -91,20 +91,22 @@ fn bans_are_looked_up_until_they_are_lifted() {
     let script = "0s ann login as=Ann \n operator ban ann 'spam' \n operator ban_address 7 'flood'";
     let hub = play(script).hub;
     assert!(hub.is_banned(Address(7)) && !hub.is_banned(Address(8)));
-    let addresses: Vec<_> = hub.banned_addresses().collect();
-    assert_eq!(addresses.len(), 1);
-    assert_eq!(
-        (addresses[0].0, &*addresses[0].1.reason),
-        (Address(7), "flood")
-    );
-    let names: Vec<_> = hub.banned_names().collect();
-    assert_eq!(names.len(), 1);
-    assert_eq!((&*names[0].1.by, &*names[0].1.reason), ("olga", "spam"));
-    assert_eq!(names[0].1.measure, Measure::Ban);
+    let kept: Vec<_> = hub.kept(None).collect();
+    assert_eq!(kept.len(), 3, "the name, the handle, the address");
+    for (_, ban) in &kept[..2] {
+        assert_eq!((&*ban.by, &*ban.reason), ("olga", "spam"));
+        assert_eq!(ban.measure, Measure::Ban);
+    }
+    let Kept::Handle { owner, .. } = kept[1].0 else {
+        panic!("{kept:?}");
+    };
+    assert_eq!((owner.id, &*owner.name), (ANN, "Ann"));
+    assert_eq!(kept[2].0, Kept::Address(Address(7)));
+    assert_eq!(&*kept[2].1.reason, "flood");
     let lifted = format!("{script} \n operator unban Ann \n operator unban_address 7");
     let hub = play(&lifted).hub;
     assert!(!hub.is_banned(Address(7)));
-    assert_eq!(hub.banned_names().count(), 0);
+    assert_eq!(hub.kept(None).count(), 0);
 }
 
 #[test]

@@ -14,6 +14,7 @@ mod drafts;
 mod gaps;
 mod inbox;
 mod kept;
+mod kept_ids;
 mod kept_space;
 mod keys;
 mod limits;

@@ -261,6 +261,59 @@ fn a_muted_address_silences_all_that_are_registered_from_it() {
 }
 
 #[test]
+fn a_mute_of_an_address_is_told_to_those_from_it_in_the_order_of_their_numbers() {
+    assert_snapshot!(check("
+        config max_per_address=3 forget_after=1h
+        0s ann login den from=7
+           ben login from=7
+           cat login den from=7
+           dan login den from=8
+           ben unregister
+           ben login den as=Ben from=7
+        # Away, and from there all the same.
+        0s ann seen
+           dan seen
+           ben open_stream
+           cat open_stream
+        6m operator mute_address 7 'flood'
+           cat unregister
+           operator mute_address 7 'flood again'
+           operator mute_address 9 'nobody is there'
+    "), @r#"
+    0s ann login den from=7 ⇒ user_1 in room_1; next 1m
+        room_1/1 user.joined ann → ann#1
+    ben login from=7 ⇒ user_2 in room_2
+        room_2/1 user.joined ben → ben#1
+    cat login den from=7 ⇒ user_3 in room_1
+        room_1/2 user.joined cat → ann#2 cat#1
+    dan login den from=8 ⇒ user_4 in room_1
+        room_1/3 user.joined dan → ann#3 cat#2 dan#1
+    ben unregister ⇒ done
+        user_2 is forgotten
+    ben login den as=Ben from=7 ⇒ user_5 in room_1
+        room_1/4 user.joined Ben → ann#4 cat#3 dan#2 Ben#1
+    # Away, and from there all the same.
+    0s ann seen ⇒ done
+    dan seen ⇒ done
+    ben open_stream ⇒ done
+    cat open_stream ⇒ done; next 5m
+    6m operator mute_address 7 'flood' ⇒ done; next 65m
+        room_1/5 user.away ann → ann#5 cat#4 dan#3 Ben#2
+        room_1/6 user.away dan → ann#6 cat#5 dan#4 Ben#3
+        room_1/7 moderation.muted ann "flood" → ann#7 cat#6 dan#5 Ben#4
+        room_1/8 moderation.muted cat "flood" → ann#8 cat#7 dan#6 Ben#5
+        room_1/9 moderation.muted Ben "flood" → ann#9 cat#8 dan#7 Ben#6
+    cat unregister ⇒ done
+        user_3 is forgotten
+        room_1/10 user.left cat → ann#10 dan#8 Ben#7
+    operator mute_address 7 'flood again' ⇒ done
+        room_1/11 moderation.muted ann "flood again" → ann#11 dan#9 Ben#8
+        room_1/12 moderation.muted Ben "flood again" → ann#12 dan#10 Ben#9
+    operator mute_address 9 'nobody is there' ⇒ done
+    "#);
+}
+
+#[test]
 fn a_mute_of_an_address_stands_beside_one_of_a_participant_and_in_place_of_a_ban() {
     assert_snapshot!(check("
         config max_bans=3

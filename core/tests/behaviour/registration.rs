@@ -161,7 +161,7 @@ fn names_like_user_7_are_the_servers_to_give() {
     0s ann login as=user_7 ⇒ refused, name_taken: That name is taken; choose another
     ann login as=USER_7 ⇒ refused, name_taken: That name is taken; choose another
     ann login as=user_l ⇒ refused, name_taken: That name is taken; choose another
-    ann enter_queue id=user_7 ⇒ refused, user_id_taken: That user_id is taken, looks like another's name or user_id, or is the server's own (user_ and a number, or a word such as system)
+    ann enter_queue id=user_7 ⇒ refused, user_id_taken: That user_id is taken, looks like another's name or user_id, is the server's own (user_ and a number, or a word such as system), or an operator has banned it
     ann enter_queue ⇒ user_1 waits at 1, estimated wait unknown; next 1m
     ben login as=user_1 ⇒ refused, name_taken: That name is taken; choose another
     ");
@@ -176,7 +176,7 @@ fn a_chosen_public_id_is_shown_with_the_name() {
            ben enter_queue id=ben_b
     "), @r"
     0s ann enter_queue id=ann.a as=Ann ⇒ user_1 waits at 1, estimated wait unknown; next 1m
-    ben enter_queue id=ann.a ⇒ refused, user_id_taken: That user_id is taken, looks like another's name or user_id, or is the server's own (user_ and a number, or a word such as system)
+    ben enter_queue id=ann.a ⇒ refused, user_id_taken: That user_id is taken, looks like another's name or user_id, is the server's own (user_ and a number, or a word such as system), or an operator has banned it
     ben enter_queue id='ben b' ⇒ refused, invalid_arguments: user_id must be 1 to 64 letters, digits, dots, dashes and underscores
     ben enter_queue id=ben_b ⇒ user_2 matched with Ann (ann.a) in room_1
         room_1/1 chatroom.found user_2 (ben_b) and Ann (ann.a) → Ann#1 user_2#1
@@ -198,12 +198,12 @@ fn a_chosen_public_id_is_a_name_among_the_others() {
            dan login as=A1ice
     "), @r"
     0s ann enter_queue id=AIice as=Ann ⇒ user_1 waits at 1, estimated wait unknown; next 1m
-    ben enter_queue id=alice ⇒ refused, user_id_taken: That user_id is taken, looks like another's name or user_id, or is the server's own (user_ and a number, or a word such as system)
+    ben enter_queue id=alice ⇒ refused, user_id_taken: That user_id is taken, looks like another's name or user_id, is the server's own (user_ and a number, or a word such as system), or an operator has banned it
     ben login as=Alice ⇒ refused, name_taken: That name is taken; choose another
     ben login as=AIICE ⇒ refused, name_taken: That name is taken; choose another
-    ben enter_queue id=ann ⇒ refused, user_id_taken: That user_id is taken, looks like another's name or user_id, or is the server's own (user_ and a number, or a word such as system)
-    ben enter_queue id=the-server ⇒ refused, user_id_taken: That user_id is taken, looks like another's name or user_id, or is the server's own (user_ and a number, or a word such as system)
-    ben enter_queue id=ADMIN ⇒ refused, user_id_taken: That user_id is taken, looks like another's name or user_id, or is the server's own (user_ and a number, or a word such as system)
+    ben enter_queue id=ann ⇒ refused, user_id_taken: That user_id is taken, looks like another's name or user_id, is the server's own (user_ and a number, or a word such as system), or an operator has banned it
+    ben enter_queue id=the-server ⇒ refused, user_id_taken: That user_id is taken, looks like another's name or user_id, is the server's own (user_ and a number, or a word such as system), or an operator has banned it
+    ben enter_queue id=ADMIN ⇒ refused, user_id_taken: That user_id is taken, looks like another's name or user_id, is the server's own (user_ and a number, or a word such as system), or an operator has banned it
     ann unregister ⇒ done; next never
         user_1 is forgotten
     ben enter_queue id=alice as=Alice ⇒ user_2 waits at 1, estimated wait unknown; next 1m

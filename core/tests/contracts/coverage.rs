@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use chat_core::{Caller, Command, Entry, Hub, Muted, Operate, Reject, SecretHash, Seq};
+use chat_core::{Caller, Command, Entry, Hub, Kept, Muted, Operate, Reject, SecretHash, Seq};
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 
@@ -95,7 +95,11 @@ fn kept(
     let user = after.user_by_handle(handle)?;
     let is_given = *after.who_is(user)?.name == user.to_string();
     let is_muted = |hub: &Hub| Some(hub.participant_view(user)?.muted == Muted::Yes);
-    let names = |hub: &Hub| hub.banned_names().count();
+    let names = |hub: &Hub| {
+        let kept = hub.kept(None).map(|(kept, _)| kept);
+        kept.filter(|kept| matches!(kept, Kept::Name { .. }))
+            .count()
+    };
     match (is_muted(before), is_muted(after)) {
         _ if names(after) > names(before) => Some("a muted participant's new name"),
         (None, Some(true)) if is_given => Some("a newcomer by its handle"),

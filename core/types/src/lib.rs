@@ -1,12 +1,15 @@
 //! What the chat server and its judges may share: instants, spans, the configuration with every
-//! limit, and the names of breaks. None of it decides anything.
+//! limit, the names of breaks, and the function that folds words into a hash. None of it decides
+//! anything.
 
 mod break_kind;
 mod listed;
+mod mix;
 mod time;
 
 pub mod config;
 
 pub use break_kind::BreakKind;
 pub use config::{Config, ConfigError};
+pub use mix::{mix, mix_bytes};
 pub use time::{Span, Time};

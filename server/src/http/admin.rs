@@ -15,8 +15,8 @@ use axum::http::request::Parts;
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
 use chat_core::{
-    Address, Ban, BreakKind, Call, Hub, Measure, Muted, Node, Operate, ParticipantView, Report,
-    RoomId, StickMove, TimerKind, UserId,
+    Address, Ban, BreakKind, Call, Hub, Kept, KeptPlace, Measure, Muted, Node, Operate,
+    ParticipantView, Report, RoomId, SecretHash, StickMove, TimerKind, UserId,
 };
 use serde_json::{Value, json};
 
@@ -187,23 +187,26 @@ fn report(hub: &Hub, report: &Report) -> Value {
 
 async fn bans(_: Operator, State(http): State<Http>, query: RawQuery) -> Response {
     listed(&http, query, |node, part| {
-        let hub = node.hub();
-        let names = hub
-            .banned_names()
-            .map(|(name, ban)| banned("name", name, ban));
-        let addresses = hub
-            .banned_addresses()
-            .map(|(address, ban)| banned("address", &shown_address(address), ban));
-        let bans: Vec<_> = names.chain(addresses).take(part.limit).collect();
-        json!({ "bans": bans })
+        let after = part.after.as_deref().map(place_of);
+        let found: Vec<_> = node.hub().kept(after.as_ref()).take(part.limit).collect();
+        let next = found.last().filter(|_| found.len() >= part.limit);
+        json!({
+            "bans": found.iter().map(|(kept, ban)| banned(*kept, ban)).collect::<Vec<_>>(),
+            "next": next.map(|(kept, _)| shown_place(&kept.place())),
+        })
     })
     .await
 }
 
-fn banned(what: &str, which: &str, ban: &Ban) -> Value {
+fn banned(kept: Kept<'_>, ban: &Ban) -> Value {
     let measure = match ban.measure {
         Measure::Mute => "mute",
         Measure::Ban => "ban",
+    };
+    let (what, which) = match kept {
+        Kept::Name { shown, .. } => ("name", json!(shown)),
+        Kept::Handle { owner, .. } => ("handle_of", json!(User::from(&**owner))),
+        Kept::Address(address) => ("address", json!(shown_address(address))),
     };
     json!({
         what: which,
@@ -212,6 +215,36 @@ fn banned(what: &str, which: &str, ban: &Ban) -> Value {
         "by": ban.by,
         "reason": ban.reason,
     })
+}
+
+/// Where the list goes on, as a text that [`place_of`] reads.
+fn shown_place(place: &KeptPlace) -> String {
+    match place {
+        KeptPlace::Name(folded) => format!("name {folded}"),
+        KeptPlace::Handle(SecretHash(hash)) => {
+            format!("handle {:032x}", u128::from_be_bytes(*hash))
+        }
+        KeptPlace::Address(address) => format!("address {}", shown_address(*address)),
+    }
+}
+
+/// The place that a text names. One that names none is behind all names that begin so, as any text
+/// stands somewhere in the other lists.
+fn place_of(text: &str) -> KeptPlace {
+    let (kind, which) = text.split_once(' ').unwrap_or_default();
+    let handle = || {
+        Some(SecretHash(
+            u128::from_str_radix(which, 16).ok()?.to_be_bytes(),
+        ))
+    };
+    let address = || Some(Address(u64::from_str_radix(which, 16).ok()?));
+    let found = match kind {
+        "handle" => handle().map(KeptPlace::Handle),
+        "address" => address().map(KeptPlace::Address),
+        "name" => Some(KeptPlace::Name(which.into())),
+        _ => None,
+    };
+    found.unwrap_or_else(|| KeptPlace::Name(text.into()))
 }
 
 fn shown_address(address: Address) -> String {

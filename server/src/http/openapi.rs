@@ -349,8 +349,8 @@ fn views_for_operators() -> [Item; 5] {
         ),
         get(
             "/admin/bans",
-            "Which names and addresses are muted or banned.",
-            &last,
+            "Which names, handles and addresses are muted or banned.",
+            &part,
             list("bans"),
         ),
     ]

@@ -259,6 +259,79 @@ async fn what_an_operator_cannot_mean_is_told() {
     }
 }
 
+/// Everything that is kept, page by page.
+async fn all_bans(world: &World, limit: usize) -> Vec<Value> {
+    let mut all = Vec::new();
+    let mut after = String::new();
+    loop {
+        let mut page = seen(world, &format!("/admin/bans?limit={limit}{after}")).await;
+        all.append(page["bans"].as_array_mut().expect("a list"));
+        let Some(next) = page["next"].as_str() else {
+            return all;
+        };
+        after = format!("&after={}", next.replace(' ', "%20"));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_ban_and_mute_is_found_in_the_list_and_lifted_by_what_it_shows() {
+    let world = operated().await;
+    let reason = "spam";
+    // One with a name, one with a name and an id of its own, one with neither.
+    let named = world.register("Modern Ann").await;
+    let mut client = world.client().await;
+    let enter = json!({ "user_id": "pest.1", "display_name": "Pest" });
+    let pest = client.post("/tools/enter_queue", None, &enter).await;
+    assert_eq!(pest.json()["user_id"], "pest.1");
+    let given = client.post("/tools/chimaek", None, &json!({})).await;
+    let given = given.json()["user_id"].clone();
+    done(
+        &world,
+        "/admin/mute",
+        json!({ "user_id": named.user, "reason": reason }),
+    )
+    .await;
+    for whom in [json!({ "user_id": "pest.1" }), json!({ "user_id": given })] {
+        let mut act = whom;
+        act["reason"] = reason.into();
+        done(&world, "/admin/ban", act).await;
+    }
+    let address = json!({ "address": "192.0.2.7", "reason": reason });
+    done(&world, "/admin/ban", address).await;
+    for limit in [1, 2, 500] {
+        let bans = all_bans(&world, limit).await;
+        let of = |key| {
+            let found = bans.iter().filter_map(|ban| ban.get(key));
+            found.cloned().collect::<Vec<Value>>()
+        };
+        let names = of("name");
+        assert_eq!(
+            names,
+            ["Pest", "pest.1", "Modern Ann"],
+            "as they were spelled"
+        );
+        let mut owners: Vec<_> = of("handle_of")
+            .iter()
+            .map(|who| who["user_id"].clone())
+            .collect();
+        owners.sort_by_key(Value::to_string);
+        assert_eq!(owners, [json!("pest.1"), json!(named.user), given.clone()]);
+        assert_eq!(of("address").len(), 1);
+        assert_eq!(bans.len(), 7);
+    }
+    for ban in all_bans(&world, 500).await {
+        let name = ban
+            .get("name")
+            .or_else(|| ban["handle_of"].get("display_name"));
+        let which = match name {
+            Some(name) => json!({ "name": name }),
+            None => json!({ "address": ban["address"] }),
+        };
+        done(&world, "/admin/unban", which).await;
+    }
+    assert_eq!(all_bans(&world, 500).await, Vec::<Value>::new());
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn nobody_else_is_let_in() {
     let world = operated().await;
@@ -289,10 +362,10 @@ async fn an_act_bears_the_operator_s_name() {
         .node()
         .look(|node| {
             node.hub()
-                .banned_names()
+                .kept(None)
                 .map(|(_, ban)| Arc::clone(&ban.by))
                 .collect()
         })
         .await;
-    assert_eq!(by, Some(vec!["name0".into()]));
+    assert_eq!(by, Some(vec!["name0".into(); 2]), "the name and the handle");
 }

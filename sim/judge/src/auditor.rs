@@ -20,7 +20,7 @@ use std::sync::Arc;
 use chat_types::Time;
 use sim_model::plan::Plan;
 use sim_model::protocol::{Answer, Earlier, Outcome, Refusal, User};
-use sim_model::server::{Ask, Batched, Entry, ServerRecord, Ticket};
+use sim_model::server::{Ask, Batched, Decided, Entry, ServerRecord, Ticket};
 
 use crate::compared::{Compared, Tally};
 use crate::difference::{Difference, Due};
@@ -320,7 +320,7 @@ impl Auditor {
         (position, at): (u64, Time),
         entry: &Entry,
         ticket: Option<Ticket>,
-        said: &Outcome,
+        said: &Decided,
     ) {
         if position != self.position + 1 {
             let (owed, seen) = (self.position + 1, position);
@@ -333,7 +333,7 @@ impl Auditor {
         }
         let owed = self.model.commit(at, entry, said);
         self.count_decision(entry, &owed.outcome, owed.repeated);
-        if has_outcome(entry) && owed.outcome != *said {
+        if has_outcome(entry) && owed.outcome != said.outcome {
             self.differ(
                 at,
                 Difference::Decision {
@@ -342,7 +342,7 @@ impl Auditor {
                     caller: owed.caller,
                     repeated: owed.repeated,
                     owed: owed.outcome.clone(),
-                    said: said.clone(),
+                    said: said.outcome.clone(),
                 },
             );
         }

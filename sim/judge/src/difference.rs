@@ -5,11 +5,12 @@ use std::fmt;
 use std::sync::Arc;
 
 use chat_types::{Span, Time};
-use sim_model::protocol::{Answer, Earlier, Notice, Op, Outcome, Passing, Refusal, User};
+use sim_model::protocol::{Notice, Op, Outcome, Passing, Refusal, User};
 use sim_model::server::{Act, Ask, Batched, Entry, Gap, Ticket};
 
+use crate::fact::Fact;
 use crate::model::{Deadline, Event, What};
-use crate::witness::Fact;
+use crate::outcome_text::OutcomeText;
 
 /// Two facts that differ.
 #[derive(Clone, Debug)]
@@ -138,7 +139,7 @@ pub enum Due {
     Read(User),
     /// The entry that says that the server is up.
     Restart,
-    /// The end of a stream of a server that stops.
+    /// The end of a stream whose participant is forgotten, or whose server stops.
     StreamEnd(User),
 }
 
@@ -387,9 +388,7 @@ impl fmt::Display for Due {
             Self::Close(user) => write!(f, "the end of {user}'s stream was not committed"),
             Self::Seen(user) => write!(f, "{user} was heard of, and that was not committed"),
             Self::Read(user) => write!(f, "{user} has read on, and that was not committed"),
-            Self::StreamEnd(user) => {
-                write!(f, "the server stopped, and {user}'s stream did not end")
-            }
+            Self::StreamEnd(user) => write!(f, "{user}'s stream did not end"),
             Self::Restart => f.write_str("the begin of the server's life was not committed"),
         }
     }
@@ -481,34 +480,6 @@ const fn act_name(act: &Act) -> &'static str {
         Act::Close { .. } => "close",
         Act::BanUser { .. } | Act::BanAddress { .. } => "ban",
         Act::Unban { .. } | Act::UnbanAddress { .. } => "unban",
-    }
-}
-
-pub(crate) struct OutcomeText<'a>(pub(crate) &'a Outcome);
-
-impl fmt::Display for OutcomeText<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            Ok(Answer::Done) => f.write_str("success"),
-            Ok(answer) => write!(f, "{answer:?}"),
-            Err(refusal) => RefusalText(refusal).fmt(f),
-        }
-    }
-}
-
-struct RefusalText<'a>(&'a Refusal);
-
-impl fmt::Display for RefusalText<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.0.code)?;
-        if let Some(span) = self.0.retry_after {
-            write!(f, " (retry after {span})")?;
-        }
-        match self.0.earlier {
-            Earlier::Unsaid => Ok(()),
-            Earlier::None => f.write_str(" (no earlier attempt)"),
-            Earlier::Unknown => f.write_str(" (an earlier attempt may have taken effect)"),
-        }
     }
 }
 

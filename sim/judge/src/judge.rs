@@ -72,7 +72,8 @@ impl Observer for Judge {
                     Answer::LoggedIn { user, .. }
                     | Answer::Waiting { user, .. }
                     | Answer::Matched { user, .. }
-                    | Answer::OnBreak { user, .. },
+                    | Answer::OnBreak { user, .. }
+                    | Answer::Arrived { user },
                 ),
             ..
         } = record.what
@@ -88,6 +89,7 @@ impl Observer for Judge {
     fn observe_world(&mut self, record: &WorldRecord<'_>) {
         if let (Method::Audit(auditor), WorldRecord::Sizes { at, sizes }) =
             (&mut self.method, *record)
+            && !self.findings.is_closed()
         {
             for &(what, size, limit) in sizes {
                 auditor.size(at, what, size, limit);
@@ -202,4 +204,39 @@ fn results(findings: &Findings) -> BTreeMap<&'static str, PropertyResult> {
             (property.name(), result)
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use sim_model::protocol::Answer;
+    use sim_model::server::{Decided, Entry};
+
+    use super::*;
+    use crate::witness::tests::story::plan;
+
+    /// The model stops at the first difference: its sizes are those of that instant.
+    #[test]
+    fn sizes_are_not_judged_behind_a_difference() {
+        let mut judge = Judge::new(&plan());
+        let entry = Entry::Tick;
+        judge.observe_server(&ServerRecord::Committed {
+            position: 7,
+            at: Time(0),
+            entry: &entry,
+            ticket: None,
+            said: &Decided {
+                outcome: Ok(Answer::Done),
+                answer_at: Time(0),
+            },
+        });
+        assert!(judge.violated());
+        let sizes = [("rooms", 1, 10)];
+        judge.observe_world(&WorldRecord::Sizes {
+            at: Time(2),
+            sizes: &sizes,
+        });
+        let found = judge.finish(Time(3)).violations;
+        let properties: Vec<&str> = found.iter().map(|v| v.property.as_str()).collect();
+        assert_eq!(properties, ["durability"]);
+    }
 }

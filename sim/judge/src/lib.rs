@@ -4,18 +4,28 @@
 //! committed, and compares what is owed with what the server decided and with what crossed its
 //! border. A difference belongs to the property whose rule it breaks. Of a live server without a
 //! journal, a witness judges what the clients' histories alone make certain.
+//!
+//! The [`Jury`] is a judge with [`Metrics`](metrics::Metrics) beside it: what both find is the run's
+//! [`SeedOutcome`].
 
 mod auditor;
 mod compared;
 mod counts;
 mod difference;
+mod fact;
 mod findings;
 mod judge;
+mod jury;
+pub mod metrics;
 pub mod model;
+mod outcome_text;
 pub mod properties;
+mod stuck;
 mod witness;
 
 pub use difference::Difference;
+pub use fact::Fact;
 pub use findings::{Finding, Findings, Property};
 pub use judge::{Judge, Judgement, Overtaken};
-pub use witness::{Fact, Witness};
+pub use jury::{Jury, SeedOutcome};
+pub use witness::Witness;

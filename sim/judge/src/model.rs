@@ -28,7 +28,7 @@ use std::sync::Arc;
 
 use chat_types::{Config, Time};
 use sim_model::protocol::{Answer, Earlier, Notice, Op, Outcome, Refusal, Room, User};
-use sim_model::server::{Caller, Entry, Handle};
+use sim_model::server::{Caller, Decided, Entry, Handle};
 
 pub use deadline::Deadline;
 pub use event::{Event, What};
@@ -160,7 +160,7 @@ impl Model {
     ///
     /// `said` is what the server decided. It counts only where the protocol leaves a choice: a
     /// permitted choice is adopted, a forbidden one is not.
-    pub fn commit(&mut self, at: Time, entry: &Entry, said: &Outcome) -> Owed {
+    pub fn commit(&mut self, at: Time, entry: &Entry, said: &Decided) -> Owed {
         if let Entry::Resumed { config } = entry {
             self.resume(at, config); // 2.6
             return self.owe(None, Ok(Answer::Done));
@@ -213,7 +213,7 @@ impl Model {
         }
     }
 
-    fn call(&mut self, caller: Caller, key: Option<u128>, op: &Op, said: &Outcome) -> Owed {
+    fn call(&mut self, caller: Caller, key: Option<u128>, op: &Op, said: &Decided) -> Owed {
         let (user, outcome, answer_at) = match (self.user_of(caller.handle()), caller) {
             (None, Caller::Known(_)) => return self.owe(None, Err(refuse("unknown_handle"))),
             (None, Caller::New(handle, from)) => match self.register((handle, from), op, said) {
@@ -281,13 +281,13 @@ impl Model {
     }
 
     /// Decides a command of a known caller: the outcome, and when the answer may leave.
-    fn decide(&mut self, user: User, op: &Op, said: &Outcome) -> (Outcome, Time) {
+    fn decide(&mut self, user: User, op: &Op, said: &Decided) -> (Outcome, Time) {
         let outcome = match op {
             Op::EnterQueue {
                 display_name,
                 interests,
                 ..
-            } => self.enter_queue(user, display_name.as_ref(), interests, said),
+            } => self.enter_queue(user, display_name.as_ref(), interests, &said.outcome),
             Op::LeaveQueue => self.leave_queue(user),
             Op::Login { username, room } => self.login(user, username, room),
             Op::Send { room, text, epoch } => self.send(user, *room, text, *epoch),
@@ -305,12 +305,7 @@ impl Model {
                 reason,
             } => self.report(user, *other, reason),
             Op::Break { excuse, .. } => return self.take_break(user, excuse.as_ref(), said),
-            // unclear: 5.5, 16.2: an *arrive* answers the number; the words of clients have only
-            // the figures for it.
-            Op::Mood => {
-                let (stress, boss_alert) = self.mood(user, self.now).unwrap_or((0, 0));
-                Ok(Answer::Mood { stress, boss_alert })
-            }
+            Op::Mood => Ok(Answer::Arrived { user }), // An *arrive*. // 5.5
             Op::Unregister => {
                 self.forget(user); // 5.5
                 Ok(Answer::Done)

@@ -13,13 +13,12 @@
 
 mod arrivals;
 mod book;
-mod fact;
 mod lost;
 mod pairs;
 mod sent;
 mod stick;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::collections::BTreeMap;
 
@@ -32,7 +31,7 @@ use crate::difference::Difference;
 use crate::findings::{Finding, Findings, Property};
 use crate::model;
 
-pub use fact::Fact;
+use crate::fact::Fact;
 
 use arrivals::Arrival;
 use book::Book;

@@ -197,6 +197,8 @@ pub trait Observer {
     fn observe_wire(&mut self, _wire: &Wire<'_>) {}
     /// The server did something.
     fn observe_server(&mut self, _record: &ServerRecord<'_>) {}
+    /// A batch of the journal took so long to commit.
+    fn observe_commit(&mut self, _took: Span) {}
 }
 
 /// Nobody, or somebody who looks on beside others.
@@ -222,6 +224,12 @@ impl<O: Observer + ?Sized> Observer for Option<&mut O> {
     fn observe_server(&mut self, record: &ServerRecord<'_>) {
         if let Some(observer) = self {
             observer.observe_server(record);
+        }
+    }
+
+    fn observe_commit(&mut self, took: Span) {
+        if let Some(observer) = self {
+            observer.observe_commit(took);
         }
     }
 }

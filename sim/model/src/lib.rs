@@ -9,3 +9,5 @@ pub mod plan;
 pub mod protocol;
 pub mod recipe;
 pub mod server;
+pub mod sightings;
+pub mod words;

@@ -1,4 +1,6 @@
-//! The closed lists of names that scenarios may use: properties, metrics and event types.
+//! The closed lists of names that scenarios and results use: properties, metrics, event types, and
+//! the core's codes, timers and moves. `sim-world`, which sees the core, has a test that the last
+//! three are the core's own lists.
 
 /// Every property, in the order of the table in ARCHITECTURE.md.
 pub const PROPERTIES: [&str; 23] = [
@@ -66,4 +68,61 @@ pub const EVENTS: [&str; 17] = [
     "moderation.kicked",
     "moderation.closed",
     "gap",
+];
+
+/// Every code with which the server refuses a call.
+pub const REJECTS: [&str; 31] = [
+    "room_not_found",
+    "chat_ended",
+    "not_in_room",
+    "room_ambiguous",
+    "stick_required",
+    "no_stick",
+    "already_waiting",
+    "already_chatting",
+    "user_id_taken",
+    "name_taken",
+    "name_not_allowed",
+    "user_not_found",
+    "handle_required",
+    "unknown_handle",
+    "invalid_arguments",
+    "invalid_cursor",
+    "request_key_reused",
+    "message_empty",
+    "message_too_long",
+    "draft_empty",
+    "draft_full",
+    "muted",
+    "blocked",
+    "rate_limited",
+    "queue_full",
+    "room_full",
+    "address_full",
+    "server_full",
+    "overloaded",
+    "storage_unavailable",
+    "shutting_down",
+];
+
+/// Every kind of timer of the server.
+pub const TIMERS: [&str; 3] = ["presence", "lease", "patience"];
+
+/// Every way in which a stick, or a claim on one, moves.
+pub const STICK_MOVES: [&str; 15] = [
+    "granted_at_once",
+    "queued",
+    "granted_from_line",
+    "expired",
+    "released_by_push",
+    "released_by_reset",
+    "released_by_leave",
+    "released_by_away",
+    "released_by_mute",
+    "released_by_kick",
+    "withdrawn_by_reset",
+    "withdrawn_by_leave",
+    "withdrawn_by_away",
+    "withdrawn_by_mute",
+    "withdrawn_by_kick",
 ];

@@ -1,6 +1,50 @@
-//! What judges find: violations, counts of messages, and the verdict on each property.
+//! What runs come to: what judges find, and all that reports show of one run, of many, of an
+//! exploration, an exhaustive search, a failure that was shrunk, a server that was measured.
+//!
+//! All of it is data. Runs fill it in, reports show it, and neither knows the other.
+
+mod calibration;
+mod charts;
+mod coverage;
+mod exhausted;
+mod exploration;
+mod progress;
+mod ran;
+mod result;
+mod shrunk;
+mod sometimes;
+mod summary;
+mod timeline;
+mod verdict;
+mod worst;
 
 use serde::Serialize;
+
+pub use calibration::{Away, Block, Calibration, Spread, Stage, Takes, Trips};
+pub use charts::{Charts, Curve, UserWait, UserWaits};
+pub use coverage::{Coverage, OUT_OF_REACH};
+pub use exhausted::{
+    Action, Ask, Counterexample, Exhausted, Judged, PathStep, Searched, TinyWorld, Watched,
+    user_letter,
+};
+pub use exploration::{
+    Covered, Effort, ExplorationResult, FLAT, FailureResult, HuntResult, Mix, Trial, WorstTrial,
+};
+pub use progress::{LiveNow, Progress, ProgressNow};
+pub use ran::{Ran, RanUser, START, Waiting};
+pub use result::{
+    FairnessResult, LiveResult, MetricResult, Repro, Requests, RestResult, RunResult, ShrunkResult,
+    StageResult, Starts, Stuck, ThresholdResult, Verdict,
+};
+pub use shrunk::{Notes, Shrunk, Size};
+pub use sometimes::{Point, Tally};
+pub use summary::{FailingSeed, Summary};
+pub use timeline::{Mark, Timeline};
+pub use verdict::{Evidence, class_of, is_judged, is_silent, judge, unreached, worst};
+pub use worst::{Seek, Worst};
+
+/// The property of a run that broke off: what the core's own checks find.
+pub const PANIC: &str = "panic";
 
 /// Messages, counted as their senders and receivers saw them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]

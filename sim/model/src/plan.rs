@@ -3,10 +3,12 @@
 mod network;
 mod persona;
 mod threshold;
+mod usual;
 
 pub use network::{Delivery, Network};
 pub use persona::{Habits, Manner, Naming, Persona, Reads};
 pub use threshold::{Compare, Figure, Threshold};
+pub use usual::{USUAL_CLIENT, usual_capacity, usual_network};
 
 use std::fmt;
 use std::sync::Arc;
@@ -272,7 +274,7 @@ pub enum Verb {
         /// What to say of it.
         excuse: Option<Arc<str>>,
     },
-    /// `break: { kind: check_stress_status }`: just a look.
+    /// `break: { kind: check_stress_status }`: just a look, which registers a newcomer.
     Mood,
 }
 
@@ -281,7 +283,7 @@ impl Verb {
     #[must_use]
     pub const fn registers(&self) -> bool {
         match self {
-            Self::EnterQueue { .. } | Self::Login { .. } | Self::Break { .. } => true,
+            Self::EnterQueue { .. } | Self::Login { .. } | Self::Break { .. } | Self::Mood => true,
             Self::LeaveQueue
             | Self::Send(_)
             | Self::Check { .. }
@@ -297,8 +299,7 @@ impl Verb {
             | Self::Report { .. }
             | Self::History { .. }
             | Self::ListUsers
-            | Self::Unregister
-            | Self::Mood => false,
+            | Self::Unregister => false,
         }
     }
 }

@@ -30,14 +30,13 @@ pub enum ServerRecord<'a> {
         ask: &'a Arc<Ask>,
     },
     /// An entry of the journal was committed, and took effect. `position` counts from 1. `ticket`
-    /// names the call that the entry decides, unless the server wrote it by itself. `said` is what
-    /// the server decided.
+    /// names the call that the entry decides, unless the server wrote it by itself.
     Committed {
         position: u64,
         at: Time,
         entry: &'a Entry,
         ticket: Option<Ticket>,
-        said: &'a Outcome,
+        said: &'a Decided,
     },
     /// A batch was put together, and its append began.
     Appending { at: Time, batch: &'a [Batched] },
@@ -116,6 +115,15 @@ impl ServerRecord<'_> {
         | Self::ClockJumped { at, .. }) = self;
         *at
     }
+}
+
+/// What the server decided of an entry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decided {
+    /// The answer or the refusal.
+    pub outcome: Outcome,
+    /// When the answer may leave: that of a break under a fully alert boss 20 s later.
+    pub answer_at: Time,
 }
 
 /// What came to the server's door.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::live::{ServerLimit, config};
-use crate::live::{Options, Protocol, RateScale, Target, Token};
+use sim_live::{Options, Protocol, RateScale, Target, Token};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:

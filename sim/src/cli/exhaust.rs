@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use crate::exhaust::World;
+use sim_model::outcome::TinyWorld;
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
@@ -66,11 +66,11 @@ pub enum Which {
 impl Which {
     /// The worlds meant.
     #[must_use]
-    pub const fn worlds(self) -> &'static [World] {
+    pub const fn worlds(self) -> &'static [TinyWorld] {
         match self {
-            Self::Line => &[World::Line],
-            Self::Room => &[World::Room],
-            Self::All => &World::ALL,
+            Self::Line => &[TinyWorld::Line],
+            Self::Room => &[TinyWorld::Room],
+            Self::All => &TinyWorld::ALL,
         }
     }
 }

@@ -3,13 +3,13 @@
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
 
-use chat_core::Span;
+use chat_types::Span;
 use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 
-use crate::explore::Mix;
-use crate::names::PROPERTIES;
-use crate::recipe::Recipe;
-use crate::runner::{PANIC, Seek};
+use sim_model::names::PROPERTIES;
+use sim_model::outcome::{Mix, PANIC, Seek};
+use sim_model::recipe::Recipe;
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
@@ -82,10 +82,10 @@ pub struct ExploreArgs {
     #[arg(long = "property", value_name = "NAME,…", value_delimiter = ',', value_parser = property)]
     pub properties: Vec<String>,
     /// Which schedules: plain, race or mixed (mixed)
-    #[arg(long, value_enum, value_name = "WHICH", default_value_t = Mix::Mixed, hide_default_value = true, hide_possible_values = true)]
+    #[arg(long, value_parser = mix(), value_name = "WHICH", default_value = "mixed", hide_default_value = true, hide_possible_values = true)]
     pub schedule: Mix,
     /// Seek the worst: queue-wait, stick-wait, overtaking
-    #[arg(long, value_enum, value_name = "WHAT", hide_possible_values = true)]
+    #[arg(long, value_parser = seek(), value_name = "WHAT", hide_possible_values = true)]
     pub seek: Option<Seek>,
     /// With --seek: only at random, not near the worst
     #[arg(long, requires = "seek")]
@@ -128,4 +128,16 @@ fn some_time(text: &str) -> Result<Span, String> {
         return Err("no time at all; write for example 10m".to_owned());
     }
     Ok(span)
+}
+
+fn mix() -> impl TypedValueParser<Value = Mix> {
+    let named = |name: String| Mix::ALL.into_iter().find(|mix| mix.name() == name);
+    PossibleValuesParser::new(Mix::ALL.map(Mix::name))
+        .map(move |name| named(name).unwrap_or_default())
+}
+
+fn seek() -> impl TypedValueParser<Value = Seek> {
+    let named = |name: String| Seek::ALL.into_iter().find(|seek| seek.name() == name);
+    PossibleValuesParser::new(Seek::ALL.map(Seek::name))
+        .map(move |name| named(name).unwrap_or(Seek::QueueWait))
 }

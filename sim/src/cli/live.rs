@@ -2,12 +2,12 @@
 
 use std::str::FromStr;
 
-use chat_core::Config;
+use chat_types::Config;
 use clap::Args;
 use serde_json::Value;
 
 use super::RunArgs;
-use crate::live::{Options, Protocol, RateScale, Target, Token};
+use sim_live::{Options, Protocol, RateScale, Target, Token};
 
 /// A live server, and how it is loaded.
 #[derive(Args, Clone, Debug, Default, PartialEq, Eq)]

@@ -66,16 +66,16 @@ fn exploring_takes_a_number_of_seeds_or_a_length_of_time() {
     let some = explore("sim explore a.yaml b.yaml --seeds 7 --seek stick-wait --draw 9");
     assert_eq!((some.files.len(), some.seed, some.draw), (2, 1, Some(9)));
     assert_eq!((some.seeds, some.time), (NonZeroU64::new(7), None));
-    assert_eq!(some.schedule, crate::explore::Mix::Mixed);
+    assert_eq!(some.schedule, sim_model::outcome::Mix::Mixed);
     let long = explore("sim explore a.yaml --for 10m --keep-going --schedule race");
-    assert_eq!(long.time, Some(chat_core::Span::secs(600)));
+    assert_eq!(long.time, Some(chat_types::Span::secs(600)));
     assert!(long.keep_going && long.seeds.is_none());
-    assert_eq!(long.schedule, crate::explore::Mix::Race);
+    assert_eq!(long.schedule, sim_model::outcome::Mix::Race);
 }
 
 #[test]
 fn what_is_followed_is_a_user_or_a_room() {
-    use crate::protocol::{Room, User};
+    use sim_model::protocol::{Room, User};
     let follow =
         |what: &str| run_args(&format!("sim a.yaml --trace t.jsonl --follow {what}")).follow;
     assert_eq!(follow("user_7"), Some(Follow::User(User(7))));

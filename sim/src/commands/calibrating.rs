@@ -1,32 +1,30 @@
 //! `sim calibrate`: measures a live server, and runs a scenario on it and on a virtual one like it.
 
+use super::load;
+use sim_model::outcome::START;
+use sim_search::runner::RunSeed;
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use super::live_run::{Problem, unjudged, watched};
 use super::{Console, WRONG, is_stdout, one_can_be_live, prepare_files};
-use crate::calibration::Block;
-use crate::calibration::sides::{AtScale, Side, Sides};
+use crate::VERSION;
 use crate::cli::CalibrateArgs;
-use crate::engine::Engine;
-use crate::live::{self, LiveOutcome, Options};
-use crate::metrics::pace::Pace;
 use crate::output;
-use crate::plan::Plan;
-use crate::report::{self, Calibrated, Detail, VERSION, View};
-use crate::result::{LiveResult, RunResult};
-use crate::runner::{Measured, Progress, Seeds, of_one_seed, run_seeds, worst};
+use sim_judge::metrics::pace::Pace;
+use sim_live::{LiveOutcome, Options};
+use sim_model::outcome::{Block, LiveResult, Progress, RunResult, worst};
+use sim_model::plan::Plan;
+use sim_report::sides::{AtScale, Side, Sides};
+use sim_report::{Calibrated, Detail, View};
+use sim_search::runner::{Seeds, of_one_seed, run_seeds};
 
 /// Measures, and returns the exit code.
-pub(super) fn run<M: Measured>(
-    arguments: &CalibrateArgs,
-    engine: &Engine<M>,
-    console: &mut Console<'_>,
-) -> u8 {
+pub(super) fn run(arguments: &CalibrateArgs, console: &mut Console<'_>) -> u8 {
     let mut plan = None;
     if let Some(path) = &arguments.file {
-        match (engine.load)(path) {
+        match load(path) {
             Ok(read) => plan = Some((path.as_path(), read)),
             Err(problem) => {
                 console.complain_of(&problem);
@@ -42,7 +40,7 @@ pub(super) fn run<M: Measured>(
     if !prepare_files(&files, console) || !can_be_live(console) {
         return WRONG;
     }
-    let done = all(arguments, plan.as_ref(), engine, console);
+    let done = all(arguments, plan.as_ref(), console);
     (console.live)(None);
     match done {
         Ok(calibrated) => write_all(arguments, &calibrated, console),
@@ -54,18 +52,21 @@ pub(super) fn run<M: Measured>(
 }
 
 /// Measures the server, shows what it takes, and sets both worlds side by side.
-fn all<M: Measured>(
+fn all(
     arguments: &CalibrateArgs,
     plan: Option<&(&Path, Plan)>,
-    engine: &Engine<M>,
     console: &mut Console<'_>,
 ) -> Result<Calibrated, Problem> {
     let options = arguments.options();
     let tell = &mut *console.live;
-    let measured = live::calibrate(&options, &mut |line| tell(Some(line)));
+    let measured = sim_live::calibrate(&options, &mut |line| tell(Some(line)));
     let measured = measured.map_err(|error| unjudged(&error))?;
     (console.live)(None);
-    show(arguments, console, &measured.to_yaml(VERSION));
+    show(
+        arguments,
+        console,
+        &sim_report::calibration_yaml(&measured, VERSION),
+    );
     let sides = match plan {
         None => None,
         Some((path, plan)) => {
@@ -76,14 +77,7 @@ fn all<M: Measured>(
                     scale,
                     ..options.clone()
                 };
-                scales.push(both(
-                    plan,
-                    seed,
-                    &options,
-                    &measured.block,
-                    engine,
-                    console,
-                )?);
+                scales.push(both(plan, seed, &options, &measured.block, console)?);
             }
             let (name, file) = (plan.name.clone(), path.display().to_string());
             Some(Sides::of(name, file, seed, scales))
@@ -102,17 +96,16 @@ fn all<M: Measured>(
 }
 
 /// One load in both worlds.
-fn both<M: Measured>(
+fn both(
     plan: &Plan,
     seed: u64,
     options: &Options,
     block: &Block,
-    engine: &Engine<M>,
     console: &mut Console<'_>,
 ) -> Result<AtScale, Problem> {
-    let ready = live::ready(plan, options).map_err(|error| unjudged(&error))?;
+    let ready = sim_live::ready(plan, options).map_err(|error| unjudged(&error))?;
     let began = (console.clock)();
-    let outcome = watched(&ready, seed, engine, None, began, console);
+    let outcome = watched(&ready, seed, None, began, console);
     let LiveOutcome { outcome, live } = outcome.map_err(|error| unjudged(&error))?;
     let wall = (console.clock)().saturating_sub(began);
     let result = of_one_seed(outcome).finish(ready.plan(), wall).result;
@@ -120,7 +113,7 @@ fn both<M: Measured>(
     let actual = Side::of(&result, pace, remarks(&live));
     let mut plan = ready.plan().clone();
     block.apply(&mut plan);
-    let (result, pace) = simulated(&plan, seed, engine);
+    let (result, pace) = simulated(&plan, seed, console.run);
     let simulated = Side::of(&result, pace, Vec::new());
     Ok(AtScale::of(options.scale.as_f64(), simulated, actual))
 }
@@ -137,20 +130,20 @@ fn remarks(live: &LiveResult) -> Vec<String> {
 }
 
 /// The same in the virtual world, and its calls a second.
-fn simulated<M: Measured>(plan: &Plan, seed: u64, engine: &Engine<M>) -> (RunResult, (f64, f64)) {
+fn simulated(plan: &Plan, seed: u64, run: RunSeed<'_>) -> (RunResult, (f64, f64)) {
     let seeds = Seeds {
         first: seed,
         count: NonZeroU64::MIN,
         jobs: NonZeroUsize::MIN,
     };
-    let pace = Mutex::new((Pace::default(), engine.start));
-    let run = |seed: u64, progress: &Progress| {
+    let pace = Mutex::new((Pace::default(), START));
+    let run_one = |seed: u64, progress: &Progress| {
         let mut pace = pace.lock().unwrap_or_else(PoisonError::into_inner);
-        let outcome = (engine.run)(plan, seed, progress, Some(&mut pace.0));
-        pace.1 = engine.start + outcome.virtual_span;
+        let outcome = run(plan, seed, progress, Some(&mut pace.0));
+        pace.1 = START + outcome.virtual_span;
         outcome
     };
-    let merged = run_seeds(seeds, &run, &mut |_| {});
+    let merged = run_seeds(seeds, &run_one, &mut |_| {});
     let summary = merged.finish(plan, std::time::Duration::ZERO);
     let (pace, ended) = pace.into_inner().unwrap_or_else(PoisonError::into_inner);
     (summary.result, pace.each_second(ended))
@@ -176,7 +169,7 @@ fn write_all(arguments: &CalibrateArgs, done: &Calibrated, console: &mut Console
         show(
             arguments,
             console,
-            &format!("\n{}", report::sides(done, &view)),
+            &format!("\n{}", sim_report::calibrated_page(done, &view)),
         );
     }
     let mut code = done.exit_code;
@@ -197,13 +190,16 @@ fn write_all(arguments: &CalibrateArgs, done: &Calibrated, console: &mut Console
         }
     };
     if let Some(path) = &arguments.out {
-        write(path, Ok(done.measured.to_yaml(VERSION)));
+        write(
+            path,
+            Ok(sim_report::calibration_yaml(&done.measured, VERSION)),
+        );
     }
     if let Some(path) = &arguments.json {
-        write(path, report::calibrated_json(done));
+        write(path, sim_report::calibrated_json(done));
     }
     if let Some(path) = &arguments.report {
-        write(path, report::calibrated_html(done, VERSION));
+        write(path, sim_report::calibrated_html(done, VERSION));
     }
     code
 }

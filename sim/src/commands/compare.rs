@@ -4,10 +4,11 @@ use std::fs;
 use std::path::Path;
 
 use super::{Console, WRONG, is_stdout};
+use crate::VERSION;
 use crate::cli::CompareArgs;
-use crate::compare::{self, Comparison, Regressions, Run};
 use crate::output;
-use crate::report::{self, Detail, VERSION, View};
+use sim_report::compare::{self, Comparison, Regressions, Run};
+use sim_report::{Detail, View};
 
 /// Compares the two files, and returns the exit code.
 pub(super) fn compare(arguments: &CompareArgs, console: &mut Console<'_>) -> u8 {
@@ -30,7 +31,7 @@ pub(super) fn compare(arguments: &CompareArgs, console: &mut Console<'_>) -> u8 
         version: VERSION,
     };
     let names = [&arguments.before, &arguments.after].map(|path| path.display().to_string());
-    let page = report::compared(&found, (&names[0], &names[1]), code, &view);
+    let page = sim_report::compared(&found, (&names[0], &names[1]), code, &view);
     let json = arguments.json.as_deref();
     if is_stdout(json) {
         console.complain(&page);

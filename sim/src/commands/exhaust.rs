@@ -1,22 +1,21 @@
 //! `sim exhaust`: every interleaving of the tiny worlds.
 
+use super::load;
+use sim_model::outcome::TinyWorld;
+use sim_scenario::annotated;
 use std::path::Path;
 
 use super::{Console, WRONG, is_stdout};
-use crate::caught::caught;
+use crate::VERSION;
 use crate::cli::ExhaustArgs;
-use crate::engine::Engine;
-use crate::exhaust::{self, Counterexample, Exhausted, Options, World};
 use crate::output;
-use crate::report::{self, Detail, VERSION, View};
-use crate::runner::{Measured, PANIC, Progress};
+use sim_model::outcome::{Counterexample, PANIC, Progress};
+use sim_report::{Detail, View};
+use sim_search::caught::caught;
+use sim_search::exhaust::{self, Options};
 
 /// Searches the worlds asked for, and returns the exit code.
-pub(super) fn exhaust<M: Measured>(
-    arguments: &ExhaustArgs,
-    engine: &Engine<M>,
-    console: &mut Console<'_>,
-) -> u8 {
+pub(super) fn exhaust(arguments: &ExhaustArgs, console: &mut Console<'_>) -> u8 {
     let json = arguments.json.as_deref();
     if let Some(path) = json.filter(|path| !is_stdout(Some(path)))
         && let Err(problem) = output::prepare(path)
@@ -36,18 +35,18 @@ pub(super) fn exhaust<M: Measured>(
         let world_began = (console.clock)();
         let live = &mut *console.live;
         let mut found = exhaust::search(*world, &options, &mut |now| {
-            live(Some(&report::exhausting(&now)));
+            live(Some(&sim_report::exhausting(&now)));
         });
         let took = (console.clock)().saturating_sub(world_began);
         found.wall_ms = took.as_secs_f64() * 1_000.0;
         if let Some(path) = &mut found.counterexample {
-            path.scenario = keep(path, *world, engine, console);
+            path.scenario = keep(path, *world, console);
         }
         worlds.push(found);
     }
     (console.live)(None);
     let took = (console.clock)().saturating_sub(began);
-    let found = Exhausted::new(&options, worlds, took);
+    let found = exhaust::together(&options, worlds, took);
     let detail = match (arguments.quiet, arguments.verbose) {
         (true, _) => Detail::Quiet,
         (false, true) => Detail::Verbose,
@@ -58,7 +57,7 @@ pub(super) fn exhaust<M: Measured>(
         paint: console.paint,
         version: VERSION,
     };
-    let page = report::exhausted(&found, &view);
+    let page = sim_report::exhausted(&found, &view);
     if is_stdout(json) {
         console.complain(&page);
     } else {
@@ -79,21 +78,17 @@ pub(super) fn exhaust<M: Measured>(
 }
 
 /// Writes the path as a scenario, if that comes to the same when it is read and run: its file.
-fn keep<M: Measured>(
-    path: &Counterexample,
-    world: World,
-    engine: &Engine<M>,
-    console: &mut Console<'_>,
-) -> Option<String> {
-    let (plan, notes) = path.to_plan(world);
+fn keep(path: &Counterexample, world: TinyWorld, console: &mut Console<'_>) -> Option<String> {
+    let (plan, notes) = exhaust::to_plan(path, world);
     let file = console.unasked.join(format!("{}.yaml", plan.name));
-    let written = output::prepare(&file).and_then(|()| output::write(&file, &notes.to_yaml(&plan)));
+    let written =
+        output::prepare(&file).and_then(|()| output::write(&file, &annotated(&plan, &notes)));
     if let Err(problem) = written {
         cannot_write(&file, &problem, console);
         return None;
     }
-    let again = (engine.load)(&file).ok()?;
-    let shows = match caught(|| (engine.run)(&again, again.seed, &Progress::default(), None)) {
+    let again = load(&file).ok()?;
+    let shows = match caught(|| (console.run)(&again, again.seed, &Progress::default(), None)) {
         Ok(outcome) => {
             let mut seen = outcome.violations.iter();
             seen.any(|violation| violation.property == path.property())

@@ -1,5 +1,7 @@
 //! `sim explore`: tries seeds until one fails, their number is reached or time is up.
 
+use sim_model::outcome::START;
+use sim_search::runner::RunSeed;
 use std::fs::File;
 use std::io::BufWriter;
 use std::num::{NonZeroU64, NonZeroUsize};
@@ -8,21 +10,19 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::{Console, WRONG, is_stdout, load_all, shrinking};
-use crate::caught::caught;
+use crate::VERSION;
 use crate::cli::ExploreArgs;
-use crate::engine::Engine;
-use crate::explore::{
-    Corpus, Exploration, Explored, Failure, Guide, Listener, Patience, Trial, blank, explore,
-};
 use crate::output;
-use crate::plan::Plan;
-use crate::report::{
-    Detail, Exploring, Kept, VERSION, View, exploration, exploration_json, exploring_line,
+use sim_model::outcome::{Progress, Trial};
+use sim_model::plan::Plan;
+use sim_report::trace::TraceWriter;
+use sim_report::{Detail, Exploring, Kept, View, exploration, exploration_json, exploring_line};
+use sim_scenario::to_yaml;
+use sim_search::caught::caught;
+use sim_search::explore::{
+    Corpus, Exploration, Explored, Failure, Guide, Listener, Patience, blank, explore,
 };
-use crate::runner::{Measured, Progress};
-use crate::scenario::to_yaml;
-use crate::shrink;
-use crate::trace::TraceWriter;
+use sim_search::shrink;
 
 /// How the command line asks for drawn flows: in place of a file.
 const FLOWS: &str = "--flows";
@@ -34,12 +34,8 @@ const SAVE: Duration = Duration::from_secs(20);
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Does what was asked for, and returns the exit code.
-pub(super) fn run<M: Measured>(
-    arguments: &ExploreArgs,
-    engine: &Engine<M>,
-    console: &mut Console<'_>,
-) -> u8 {
-    let Some(mut plans) = load_all(&arguments.files, engine, console) else {
+pub(super) fn run(arguments: &ExploreArgs, console: &mut Console<'_>) -> u8 {
+    let Some(mut plans) = load_all(&arguments.files, console) else {
         return WRONG;
     };
     if arguments.flows {
@@ -60,9 +56,10 @@ pub(super) fn run<M: Measured>(
         }
         None => None,
     };
-    let what = asked(arguments, &plans, console.cores, guided);
+    let mut what = asked(arguments, &plans, console.cores, guided);
+    what.also_judge = console.also_judge;
     let began = (console.clock)();
-    let found = explore(&what, engine, &mut Ear::new(arguments, &what, console));
+    let found = explore(&what, console.run, &mut Ear::new(arguments, &what, console));
     let wall = (console.clock)().saturating_sub(began);
     (console.live)(None);
     if let (Some(folder), Some(corpus)) = (&arguments.corpus, &found.guided)
@@ -72,20 +69,20 @@ pub(super) fn run<M: Measured>(
     }
     if let Some(path) = &arguments.trace
         && let Some(failure) = found.failures.iter().next()
-        && let Err(problem) = trace(path, &what, failure, engine)
+        && let Err(problem) = trace(path, &what, failure, console.run)
     {
         return cannot_write(path, &problem, console);
     }
-    let kept = keep_all(arguments, &what, &found, engine, console);
+    let kept = keep_all(arguments, &what, &found, console);
     let named = arguments.files.iter();
     let mut files: Vec<String> = named.map(|file| file.display().to_string()).collect();
     if arguments.flows {
         files.push(FLOWS.to_owned());
     }
+    let result = found.result(&what);
     let run = Exploring {
         files: &files,
-        what: &what,
-        found: &found,
+        found: &result,
         kept: &kept,
         wall,
     };
@@ -121,15 +118,15 @@ fn asked<'p>(
         seek: arguments.seek.map(|seek| (seek, guide)),
         recipe: arguments.recipe.clone().unwrap_or_default(),
         guided,
+        also_judge: None,
     }
 }
 
 /// What is kept of each failure.
-fn keep_all<M: Measured>(
+fn keep_all(
     arguments: &ExploreArgs,
     what: &Explored<'_>,
     found: &Exploration,
-    engine: &Engine<M>,
     console: &mut Console<'_>,
 ) -> Vec<Kept> {
     let mut kept: Vec<Kept> = Vec::new();
@@ -142,7 +139,7 @@ fn keep_all<M: Measured>(
             Some(before) => kept[before].clone(),
             None => {
                 let name = name_of(failure, found.failures.iter().take(kept.len()));
-                keep((arguments, what), (failure, &name), engine, console)
+                keep((arguments, what), (failure, &name), console)
             }
         });
     }
@@ -173,10 +170,9 @@ fn corpus(arguments: &ExploreArgs) -> std::io::Result<Corpus> {
 }
 
 /// Writes the drawn scenario of a failure, and the smallest one that fails in the same way.
-fn keep<M: Measured>(
+fn keep(
     (arguments, what): (&ExploreArgs, &Explored<'_>),
     (failure, name): (&Failure, &str),
-    engine: &Engine<M>,
     console: &mut Console<'_>,
 ) -> Kept {
     let mut plan = what.varied(&failure.trial).plan;
@@ -192,7 +188,7 @@ fn keep<M: Measured>(
         property: &failure.property,
     };
     let shrunk = (!arguments.no_shrink)
-        .then(|| shrinking::unasked(&failed, name, engine, console))
+        .then(|| shrinking::unasked(&failed, name, console))
         .flatten();
     Kept {
         drawn: written.ok().map(|()| drawn.display().to_string()),
@@ -201,19 +197,19 @@ fn keep<M: Measured>(
 }
 
 /// Tries the failure's seed again, and writes down what its clients did and saw.
-fn trace<M: Measured>(
+fn trace(
     path: &Path,
     what: &Explored<'_>,
     failure: &Failure,
-    engine: &Engine<M>,
+    run: RunSeed<'_>,
 ) -> std::io::Result<()> {
     let file = BufWriter::new(File::create(path)?);
-    let mut writer = TraceWriter::new(file, engine.start, None);
+    let mut writer = TraceWriter::new(file, START, None);
     let plan = what.varied(&failure.trial).plan;
     // A run that broke off leaves what it wrote until then.
     let _ = caught(|| {
         let progress = Progress::default();
-        (engine.run)(&plan, failure.trial.seed, &progress, Some(&mut writer))
+        run(&plan, failure.trial.seed, &progress, Some(&mut writer))
     });
     writer.finish().map(drop)
 }
@@ -236,7 +232,7 @@ fn tell(arguments: &ExploreArgs, run: &Exploring<'_>, console: &mut Console<'_>)
     } else {
         console.say(&page);
     }
-    let code = run.found.exit_code();
+    let code = run.found.exit_code;
     let Some(path) = json else {
         return code;
     };
@@ -305,7 +301,12 @@ impl Listener for Ear<'_, '_> {
         let wall = now.saturating_sub(self.began);
         if now.saturating_sub(self.looked) >= LOOK {
             self.looked = now;
-            (self.console.live)(Some(&exploring_line(so_far, wall)));
+            (self.console.live)(Some(&exploring_line(
+                so_far.tried,
+                so_far.steps,
+                so_far.failures.count() as u64,
+                wall,
+            )));
         }
         if let (Some(folder), Some(corpus)) = (&self.arguments.corpus, &so_far.guided)
             && now.saturating_sub(self.saved) >= SAVE

@@ -8,13 +8,12 @@ use std::time::Duration;
 use super::scenario_run::{TraceFile, close_trace, look, open_trace};
 use super::{Console, UNJUDGED, WRONG};
 use crate::cli::RunArgs;
-use crate::engine::Engine;
-use crate::live::{self, LiveError, LiveOutcome, Options, RateScale, Ready};
-use crate::plan::Plan;
-use crate::recipe::Recipe;
-use crate::report::{FinishedRun, live_line, repeat_command};
-use crate::result::{LiveResult, Repro, RunResult, StageResult, Verdict};
-use crate::runner::{Measured, Progress, of_one_seed};
+use sim_live::{LiveError, LiveOutcome, Options, RateScale, Ready};
+use sim_model::outcome::{LiveResult, Progress, Repro, RunResult, StageResult, Verdict};
+use sim_model::plan::Plan;
+use sim_model::recipe::Recipe;
+use sim_report::{FinishedRun, live_line, repeat_command};
+use sim_search::runner::of_one_seed;
 
 /// How often the live line is drawn.
 const DRAW_EVERY: Duration = Duration::from_millis(100);
@@ -32,38 +31,36 @@ pub(super) fn unjudged(error: &LiveError) -> Problem {
 }
 
 /// Runs the scenario; with `--stages`, at several rates.
-pub(super) fn run<M: Measured>(
+pub(super) fn run(
     arguments: &RunArgs,
     path: &Path,
     plan: &Plan,
     options: &Options,
-    engine: &Engine<M>,
     console: &mut Console<'_>,
 ) -> Result<FinishedRun, Problem> {
     let mut run = if arguments.live.stages {
-        staged(arguments, path, plan, options, engine, console)?
+        staged(arguments, path, plan, options, console)?
     } else {
-        once(arguments, path, plan, options, engine, console)?
+        once(arguments, path, plan, options, console)?
     };
     (console.live)(None);
     run.look = look(&run, console);
     Ok(run)
 }
 
-fn once<M: Measured>(
+fn once(
     arguments: &RunArgs,
     path: &Path,
     plan: &Plan,
     options: &Options,
-    engine: &Engine<M>,
     console: &mut Console<'_>,
 ) -> Result<FinishedRun, Problem> {
-    let ready = live::ready(plan, options).map_err(|error| unjudged(&error))?;
-    let trace = open_trace(arguments, engine).map_err(|problem| (WRONG, problem))?;
+    let ready = sim_live::ready(plan, options).map_err(|error| unjudged(&error))?;
+    let trace = open_trace(arguments).map_err(|problem| (WRONG, problem))?;
     let trace = trace.map(Mutex::new);
     let seed = arguments.seed.unwrap_or(plan.seed);
     let began = (console.clock)();
-    let outcome = watched(&ready, seed, engine, trace.as_ref(), began, console);
+    let outcome = watched(&ready, seed, trace.as_ref(), began, console);
     let LiveOutcome { outcome, live } = outcome.map_err(|error| unjudged(&error))?;
     let wall = (console.clock)().saturating_sub(began);
     close_trace(arguments, trace).map_err(|problem| (WRONG, problem))?;
@@ -88,21 +85,20 @@ fn once<M: Measured>(
 }
 
 /// Runs on another thread, and shows how it does on this one.
-pub(super) fn watched<M: Measured>(
+pub(super) fn watched(
     ready: &Ready,
     seed: u64,
-    engine: &Engine<M>,
     trace: Option<&Mutex<TraceFile>>,
     began: Duration,
     console: &mut Console<'_>,
-) -> Result<LiveOutcome<M>, LiveError> {
+) -> Result<LiveOutcome, LiveError> {
     let (progress, here) = (Progress::default(), thread::current());
     let run = || {
         let outcome = match trace {
-            None => (engine.live)(ready, seed, &progress, None),
+            None => sim_live::run(ready, seed, &progress, None),
             Some(trace) => {
                 let mut trace = trace.lock().unwrap_or_else(PoisonError::into_inner);
-                (engine.live)(ready, seed, &progress, Some(&mut *trace))
+                sim_live::run(ready, seed, &progress, Some(&mut *trace))
             }
         };
         here.unpark();
@@ -125,12 +121,11 @@ pub(super) fn watched<M: Measured>(
 
 /// Finds the highest rate at which the scenario passes: doubles until it does not, or halves until
 /// it does, and then bisects. Shows the run at that rate.
-fn staged<M: Measured>(
+fn staged(
     arguments: &RunArgs,
     path: &Path,
     plan: &Plan,
     options: &Options,
-    engine: &Engine<M>,
     console: &mut Console<'_>,
 ) -> Result<FinishedRun, Problem> {
     let mut search = Search::default();
@@ -144,7 +139,7 @@ fn staged<M: Measured>(
             scale,
             ..options.clone()
         };
-        let run = once(&words, path, plan, &options, engine, console)?;
+        let run = once(&words, path, plan, &options, console)?;
         let result = run.result();
         let verdict = result.verdict;
         if let Some(live) = &result.live {

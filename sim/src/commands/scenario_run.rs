@@ -1,5 +1,8 @@
 //! Runs one scenario file over its seeds, and looks again at the first violation.
 
+use sim_model::history::Observer;
+use sim_model::outcome::START;
+use sim_search::runner::RunSeed;
 use std::fs::File;
 use std::io::BufWriter;
 use std::num::NonZeroU64;
@@ -8,20 +11,18 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use chat_core::Span;
+use chat_types::Span;
 
 use super::{Console, shrinking};
+use crate::VERSION;
 use crate::cli::RunArgs;
-use crate::diagram::{Diagram, Shown, diagram};
-use crate::engine::Engine;
 use crate::output;
-use crate::plan::Plan;
-use crate::report::{
-    FinishedRun, LANES, Rerun, Story, VERSION, html, live_line, repeat_command, run_command,
-};
-use crate::result::Repro;
-use crate::runner::{Measured, Merged, Progress, Seeds, run_seeds};
-use crate::trace::{Recorder, TraceWriter};
+use sim_model::outcome::{Progress, Repro};
+use sim_model::plan::Plan;
+use sim_report::diagram::{Diagram, Shown, diagram};
+use sim_report::trace::{Recorder, TraceWriter};
+use sim_report::{FinishedRun, LANES, Rerun, Story, html, live_line, repeat_command, run_command};
+use sim_search::runner::{Merged, Seeds, run_seeds};
 
 /// Lines of a story.
 const STORY: usize = 12;
@@ -29,11 +30,10 @@ const STORY: usize = 12;
 pub(super) type TraceFile = TraceWriter<BufWriter<File>>;
 
 /// Runs the scenario. The error says why its trace could not be written.
-pub(super) fn run<M: Measured>(
+pub(super) fn run(
     arguments: &RunArgs,
     path: &Path,
     plan: Plan,
-    engine: &Engine<M>,
     console: &mut Console<'_>,
 ) -> Result<FinishedRun, String> {
     let seeds = Seeds {
@@ -41,9 +41,9 @@ pub(super) fn run<M: Measured>(
         count: arguments.seeds.unwrap_or(NonZeroU64::MIN),
         jobs: arguments.jobs.unwrap_or(console.cores),
     };
-    let trace = open_trace(arguments, engine)?.map(Mutex::new);
+    let trace = open_trace(arguments)?.map(Mutex::new);
     let began = (console.clock)();
-    let merged = run_all(seeds, &plan, engine, trace.as_ref(), began, console);
+    let merged = run_all(seeds, &plan, trace.as_ref(), began, console);
     let wall = (console.clock)().saturating_sub(began);
     (console.live)(None);
     close_trace(arguments, trace)?;
@@ -57,29 +57,29 @@ pub(super) fn run<M: Measured>(
         look: None,
     };
     run.summary.result.repro = Some(repro(&run, seeds));
-    run.story = story(&run, engine);
+    run.story = story(&run, console.run);
     if !arguments.no_shrink {
-        run.shrunk = shrinking::after_run(&run, engine, console);
+        run.shrunk = shrinking::after_run(&run, console);
         tell_shrunk(&mut run);
     }
-    run.diagrams = diagrams(&run, engine);
+    run.diagrams = diagrams(&run, console.run);
     run.look = look(&run, console);
     Ok(run)
 }
 
-fn run_all<M: Measured>(
+fn run_all(
     seeds: Seeds,
     plan: &Plan,
-    engine: &Engine<M>,
     trace: Option<&Mutex<TraceFile>>,
     began: Duration,
     console: &mut Console<'_>,
-) -> Merged<M> {
+) -> Merged {
+    let run_seed = console.run;
     let run = |seed: u64, progress: &Progress| match trace {
-        None => (engine.run)(plan, seed, progress, None),
+        None => run_seed(plan, seed, progress, None),
         Some(trace) => {
             let mut trace = trace.lock().unwrap_or_else(PoisonError::into_inner);
-            (engine.run)(plan, seed, progress, Some(&mut *trace))
+            run_seed(plan, seed, progress, Some(&mut *trace))
         }
     };
     let (live, clock) = (&mut *console.live, console.clock);
@@ -94,15 +94,12 @@ fn run_all<M: Measured>(
     })
 }
 
-pub(super) fn open_trace<M: Measured>(
-    arguments: &RunArgs,
-    engine: &Engine<M>,
-) -> Result<Option<TraceFile>, String> {
+pub(super) fn open_trace(arguments: &RunArgs) -> Result<Option<TraceFile>, String> {
     let Some(path) = &arguments.trace else {
         return Ok(None);
     };
     let file = File::create(path).map_err(|error| cannot_write(path, &error))?;
-    let writer = TraceWriter::new(BufWriter::new(file), engine.start, arguments.follow);
+    let writer = TraceWriter::new(BufWriter::new(file), START, arguments.follow);
     Ok(Some(writer))
 }
 
@@ -152,7 +149,7 @@ fn tell_shrunk(run: &mut FinishedRun) {
 }
 
 /// Runs the seed of the first violation again, and keeps what its clients saw.
-fn story<M: Measured>(run: &FinishedRun, engine: &Engine<M>) -> Option<Story> {
+fn story(run: &FinishedRun, run_seed: RunSeed<'_>) -> Option<Story> {
     let violation = run.headline()?;
     let failing = run
         .summary
@@ -165,10 +162,10 @@ fn story<M: Measured>(run: &FinishedRun, engine: &Engine<M>) -> Option<Story> {
         return None;
     }
     let until = span_of(violation.at_ms);
-    let mut recorder = Recorder::new(engine.start, until, &users, STORY);
+    let mut recorder = Recorder::new(START, until, &users, STORY);
     let again = catch_unwind(AssertUnwindSafe(|| {
         let progress = Progress::default();
-        (engine.run)(&run.plan, violation.seed, &progress, Some(&mut recorder)).trace_hash
+        run_seed(&run.plan, violation.seed, &progress, Some(&mut recorder)).trace_hash
     }));
     let rerun = match again {
         Ok(hash) if hash == first_hash => Rerun::Same,
@@ -183,14 +180,17 @@ fn story<M: Measured>(run: &FinishedRun, engine: &Engine<M>) -> Option<Story> {
 }
 
 /// Runs the seed of the first violation again, and draws it.
-fn diagrams<M: Measured>(run: &FinishedRun, engine: &Engine<M>) -> Vec<Diagram> {
+fn diagrams(run: &FinishedRun, run_seed: RunSeed<'_>) -> Vec<Diagram> {
     let Some(violation) = run.headline() else {
         return Vec::new();
     };
-    let whole = diagram(&run.plan, violation.seed, violation, Shown::Whole, engine);
+    let again = |plan: &Plan, seed: u64, observer: &mut dyn Observer| {
+        run_seed(plan, seed, &Progress::default(), Some(observer));
+    };
+    let whole = diagram(&run.plan, violation.seed, violation, Shown::Whole, &again);
     let shrunk = run.shrunk.as_ref().and_then(|run| {
         let (plan, violation) = (&run.shrunk.plan, &run.shrunk.violation);
-        diagram(plan, plan.seed, violation, Shown::Shrunk, engine)
+        diagram(plan, plan.seed, violation, Shown::Shrunk, &again)
     });
     shrunk.into_iter().chain(whole).collect()
 }

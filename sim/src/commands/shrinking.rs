@@ -1,17 +1,20 @@
 //! Shrinks a failure, writes what is left as a scenario, and runs that again from its file.
 
+use super::load;
+use sim_scenario::annotated;
+use sim_search::runner::RunSeed;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::{Console, WRONG};
-use crate::caught::caught;
+use crate::VERSION;
 use crate::cli::ShrinkArgs;
-use crate::engine::Engine;
 use crate::output;
-use crate::plan::Plan;
-use crate::report::{Detail, FinishedRun, Rerun, ShrunkRun, VERSION, View, shrunk_page};
-use crate::runner::{Measured, PANIC, Progress};
-use crate::shrink::{Failure, Means, Shrunk, shrink as make_smaller};
+use sim_model::outcome::{PANIC, Progress, Shrunk};
+use sim_model::plan::Plan;
+use sim_report::{Detail, FinishedRun, Rerun, ShrunkRun, View, shrunk_page};
+use sim_search::caught::caught;
+use sim_search::shrink::{Failure, Means, shrink as make_smaller};
 
 /// How long a run that failed is shrunk unasked.
 const UNASKED: Duration = Duration::from_secs(15);
@@ -21,29 +24,24 @@ const UNJUDGED: u8 = 4;
 
 /// Shrinks the first violation of a run. None if there is none, or it cannot be; a run that fails
 /// has more to say than that.
-pub(super) fn after_run<M: Measured>(
-    run: &FinishedRun,
-    engine: &Engine<M>,
-    console: &mut Console<'_>,
-) -> Option<ShrunkRun> {
+pub(super) fn after_run(run: &FinishedRun, console: &mut Console<'_>) -> Option<ShrunkRun> {
     let violation = run.headline()?;
     let failure = Failure {
         plan: &run.plan,
         seed: violation.seed,
         property: &violation.property,
     };
-    unasked(&failure, &usual_name(&failure), engine, console)
+    unasked(&failure, &usual_name(&failure), console)
 }
 
 /// Shrinks a failure that nobody asked to shrink, into a file of this name.
-pub(super) fn unasked<M: Measured>(
+pub(super) fn unasked(
     failure: &Failure<'_>,
     name: &str,
-    engine: &Engine<M>,
     console: &mut Console<'_>,
 ) -> Option<ShrunkRun> {
     let file = unasked_file(console, name);
-    shrink_into(failure, &file, UNASKED, engine, console).ok()
+    shrink_into(failure, &file, UNASKED, console).ok()
 }
 
 /// `stick_exclusion-1337`
@@ -57,12 +55,8 @@ fn unasked_file(console: &Console<'_>, name: &str) -> PathBuf {
 }
 
 /// `sim shrink`.
-pub(super) fn shrink<M: Measured>(
-    arguments: &ShrinkArgs,
-    engine: &Engine<M>,
-    console: &mut Console<'_>,
-) -> u8 {
-    let mut plan = match (engine.load)(&arguments.file) {
+pub(super) fn shrink(arguments: &ShrinkArgs, console: &mut Console<'_>) -> u8 {
+    let mut plan = match load(&arguments.file) {
         Ok(plan) => plan,
         Err(problem) => {
             console.complain_of(&problem);
@@ -76,7 +70,7 @@ pub(super) fn shrink<M: Measured>(
     let found = arguments
         .property
         .clone()
-        .or_else(|| first_violation(&plan, seed, engine));
+        .or_else(|| first_violation(&plan, seed, console.run));
     let Some(property) = found else {
         console.complain(&format!(
             "error: nothing to shrink: seed {seed} of {} violates no property\n",
@@ -93,7 +87,7 @@ pub(super) fn shrink<M: Measured>(
         Some(file) => file.clone(),
         None => unasked_file(console, &usual_name(&failure)),
     };
-    match shrink_into(&failure, &file, arguments.time, engine, console) {
+    match shrink_into(&failure, &file, arguments.time, console) {
         Ok(run) => {
             let view = View {
                 detail: Detail::Normal,
@@ -111,8 +105,8 @@ pub(super) fn shrink<M: Measured>(
 }
 
 /// The property that a seed violates first.
-fn first_violation<M: Measured>(plan: &Plan, seed: u64, engine: &Engine<M>) -> Option<String> {
-    match caught(|| (engine.run)(plan, seed, &Progress::default(), None)) {
+fn first_violation(plan: &Plan, seed: u64, run: RunSeed<'_>) -> Option<String> {
+    match caught(|| run(plan, seed, &Progress::default(), None)) {
         Ok(outcome) => outcome
             .violations
             .into_iter()
@@ -123,11 +117,10 @@ fn first_violation<M: Measured>(plan: &Plan, seed: u64, engine: &Engine<M>) -> O
 }
 
 /// Shrinks, writes the file, and runs it again.
-fn shrink_into<M: Measured>(
+fn shrink_into(
     failure: &Failure<'_>,
     file: &Path,
     time: Duration,
-    engine: &Engine<M>,
     console: &mut Console<'_>,
 ) -> Result<ShrunkRun, String> {
     output::prepare(file).map_err(|error| format!("cannot write {}: {error}", file.display()))?;
@@ -136,8 +129,7 @@ fn shrink_into<M: Measured>(
     let time_left = || clock().saturating_sub(began) < time;
     let mut told = 0;
     let means = Means {
-        run: engine.run,
-        start: engine.start,
+        run: console.run,
         time_left: &time_left,
         tell: &mut |runs, steps| {
             if runs >= told + 64 {
@@ -150,10 +142,10 @@ fn shrink_into<M: Measured>(
     (console.live)(None);
     let shrunk = shrunk?;
     let took = (console.clock)().saturating_sub(began);
-    output::write(file, &shrunk.to_yaml())
+    output::write(file, &annotated(&shrunk.plan, &shrunk.notes))
         .map_err(|error| format!("cannot write {}: {error}", file.display()))?;
     Ok(ShrunkRun {
-        rerun: run_again(&shrunk, file, engine),
+        rerun: run_again(&shrunk, file, console.run),
         shrunk,
         file: file.display().to_string(),
         took,
@@ -161,13 +153,13 @@ fn shrink_into<M: Measured>(
 }
 
 /// Reads the file, as a person would run it, and compares.
-fn run_again<M: Measured>(shrunk: &Shrunk, file: &Path, engine: &Engine<M>) -> Rerun {
-    let Ok(plan) = (engine.load)(file) else {
+fn run_again(shrunk: &Shrunk, file: &Path, run: RunSeed<'_>) -> Rerun {
+    let Ok(plan) = load(file) else {
         return Rerun::Different { trace_hash: 0 };
     };
-    match caught(|| (engine.run)(&plan, plan.seed, &Progress::default(), None)) {
+    match caught(|| run(&plan, plan.seed, &Progress::default(), None)) {
         Ok(outcome) => {
-            let same = |violation: &&crate::result::Violation| {
+            let same = |violation: &&sim_model::outcome::Violation| {
                 violation.property == shrunk.violation.property
                     && violation.detail == shrunk.violation.detail
             };

@@ -1,72 +1,32 @@
+use sim_judge::metrics::Metrics;
+use sim_model::outcome::START;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
 use std::path::PathBuf;
 
-use chat_core::{Span, Time};
+use chat_types::Span;
 use tempfile::TempDir;
 
 use super::*;
 use crate::cli;
-use crate::history::{Observer, Record, What};
-use crate::protocol::{Agent, User};
-use crate::report::{Timeline, samples};
-use crate::result::{
-    Class, Counts, FairnessResult, MetricResult, PropertyResult, ThresholdResult, Violation,
+use sim_judge::SeedOutcome;
+use sim_model::history::{Observer, Record, What};
+use sim_model::outcome::{
+    Class, Counts, Point, Progress, PropertyResult, Tally, Timeline, Violation,
 };
-use crate::runner::{Progress, SeedOutcome, Seek, Worst};
-use crate::sometimes::{Point, Tally};
+use sim_model::protocol::{Agent, User};
 
-/// Counts the seeds it is of.
-struct Seen(u64);
-
-impl Measured for Seen {
-    fn merge(&mut self, other: &Self) {
-        self.0 += other.0;
-    }
-
-    fn results(
-        &self,
-    ) -> (
-        BTreeMap<String, MetricResult>,
-        BTreeMap<String, FairnessResult>,
-    ) {
-        let metric = samples::metric(58.0, 310.0, 640.0, 3_210.0);
-        (
-            BTreeMap::from([("message_latency".to_owned(), metric)]),
-            BTreeMap::new(),
-        )
-    }
-
-    fn thresholds(&self, _: &Plan, _: &Counts, _: u64) -> Vec<ThresholdResult> {
-        Vec::new()
-    }
-
-    fn judged_by_thresholds(
-        _: &Plan,
-        _: &[ThresholdResult],
-    ) -> BTreeMap<&'static str, PropertyResult> {
-        BTreeMap::new()
-    }
-
-    fn refusals(&self) -> BTreeMap<String, u64> {
-        BTreeMap::new()
-    }
-
-    fn worst(&self, _: Seek) -> Worst {
-        Worst::default()
-    }
-}
-
-/// A scenario here is a file that holds its name; `wrong` is no scenario.
-fn load(path: &Path) -> Result<Plan, miette::Report> {
-    let text =
-        fs::read_to_string(path).map_err(|error| miette::miette!("{}: {error}", path.display()))?;
-    match text.trim() {
-        "wrong" => Err(miette::miette!("{}: nothing makes sense", path.display())),
-        name => Ok(samples::plan(name)),
-    }
+/// A scenario of this name, whose users never do anything: its runs are made up here.
+fn scenario(name: &str) -> String {
+    let flows = ["penpal", "vanisher", "speaker"]
+        .map(|persona| format!("  - {{ name: {persona}, flow: [login, check] }}\n"));
+    format!(
+        "name: {name}\nseed: 42\nduration: 30s\nphases: [{{ duration: 1s, arrival_count: 3 }}]\n\
+         scenarios:\n{}expect_sometimes: [match, stick_expired]\n",
+        flows.concat()
+    )
 }
 
 /// A world in which seed 44 of `unsafe` breaks a rule, and `panics` panics.
@@ -75,12 +35,12 @@ fn run_seed(
     seed: u64,
     progress: &Progress,
     observer: Option<&mut (dyn Observer + '_)>,
-) -> SeedOutcome<Seen> {
+) -> SeedOutcome {
     assert!(plan.name != "panics", "the line is broken");
     if let Some(observer) = observer {
         for ms in 0..20 {
             observer.observe(&Record {
-                at: Time(1_000) + Span::millis(ms),
+                at: START + Span::millis(ms),
                 agent: Agent(0),
                 user: Some(User(7)),
                 what: What::StreamOpened,
@@ -117,7 +77,7 @@ fn run_seed(
         properties: BTreeMap::from([("room_order", property)]),
         violations: if broken { vec![violation] } else { Vec::new() },
         counts: Counts::default(),
-        metrics: Seen(1),
+        metrics: Metrics::new(),
         tally,
         stuck: Vec::new(),
         timeline: Timeline::new(Span::secs(1)),
@@ -138,9 +98,10 @@ struct Printed {
 impl Desk {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        for name in ["burst", "unsafe", "wrong", "panics"] {
-            fs::write(folder.path().join(format!("{name}.yaml")), name).unwrap();
+        for name in ["burst", "unsafe", "panics"] {
+            fs::write(folder.path().join(format!("{name}.yaml")), scenario(name)).unwrap();
         }
+        fs::write(folder.path().join("wrong.yaml"), "nonsense: true\n").unwrap();
         Self { folder }
     }
 
@@ -159,14 +120,6 @@ impl Desk {
             false => OsString::from(word),
         };
         let invocation = cli::parse(line.split_whitespace().map(word)).unwrap();
-        let engine = Engine {
-            load,
-            schema: || serde_json::json!({"title": "Scenario"}),
-            run: run_seed,
-            begin: |_, _| unreachable!("nothing is explored by splitting"),
-            live: |_, _, _, _| unreachable!("no live run is asked for"),
-            start: Time(1_000),
-        };
         let (mut out, mut err) = (Vec::new(), Vec::new());
         let ticks = Cell::new(0);
         let clock = || {
@@ -175,8 +128,9 @@ impl Desk {
         };
         let code = execute(
             &invocation,
-            &engine,
             &mut Console {
+                run: &run_seed,
+                also_judge: None,
                 out: &mut out,
                 err: &mut err,
                 paint: Paint::Plain,
@@ -276,7 +230,7 @@ fn nothing_runs_if_anything_is_wrong() {
     let printed = desk.sim("sim burst.yaml wrong.yaml missing.yaml");
     assert_eq!((printed.code, printed.out.as_str()), (2, ""));
     let said: String = printed.err.split_whitespace().collect();
-    assert!(said.contains("nothingmakessense"), "{}", printed.err);
+    assert!(said.contains("nonsense"), "{}", printed.err);
     assert!(said.contains("missing.yaml"), "{}", printed.err);
     let printed = desk.sim("sim burst.yaml --json burst.yaml/below.json");
     assert_eq!((printed.code, printed.out.as_str()), (2, ""));
@@ -344,10 +298,8 @@ fn validate_checks_every_file() {
 #[test]
 fn schema_prints_the_schema() {
     let printed = Desk::new().sim("sim schema");
-    assert_eq!(
-        (printed.code, printed.out.as_str()),
-        (0, "{\n  \"title\": \"Scenario\"\n}\n")
-    );
+    let schema: serde_json::Value = serde_json::from_str(&printed.out).unwrap();
+    assert_eq!((printed.code, schema), (0, sim_scenario::schema()));
 }
 
 #[test]

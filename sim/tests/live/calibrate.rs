@@ -6,7 +6,6 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use serde_json::Value;
-use sim::scenario;
 
 use super::pretend::{Fault, Pretend};
 
@@ -37,7 +36,7 @@ fn text(bytes: Vec<u8>) -> String {
 
 /// How the pairs with this block below them would be drawn: from which distributions.
 fn shapes(block: &str) -> String {
-    let plan = scenario::parse("pairs.yaml", &format!("{PAIRS}{block}")).expect("a scenario");
+    let plan = sim_scenario::parse("pairs.yaml", &format!("{PAIRS}{block}")).expect("a scenario");
     let all = [
         plan.capacity.service,
         plan.capacity.commit,

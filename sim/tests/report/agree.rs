@@ -1,15 +1,16 @@
 //! Every output of a run shows the same figures: terminal, JSON, JUnit and the page for a browser,
 //! for each shipped scenario.
 
+use sim_search::seed::run_seed;
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::Value;
-use sim::plan::{Arrivals, Plan, Workload};
-use sim::report::{Detail, FinishedRun, Paint, View, html, json, junit, terminal};
-use sim::runner::{Progress, Seeds, run_seeds};
-use sim::{scenario, world};
+use sim_model::outcome::Progress;
+use sim_model::plan::{Arrivals, Plan, Workload};
+use sim_report::{Detail, FinishedRun, Paint, View, html, json, junit, terminal};
+use sim_search::runner::{Seeds, run_seeds};
 
 use super::data;
 
@@ -47,13 +48,13 @@ fn smaller(mut plan: Plan) -> Plan {
 }
 
 fn finished(file: &Path) -> FinishedRun {
-    let plan = smaller(scenario::load(file).expect("a shipped scenario"));
+    let plan = smaller(sim_scenario::load(file).expect("a shipped scenario"));
     let seeds = Seeds {
         first: plan.seed,
         count: NonZeroU64::MIN,
         jobs: NonZeroUsize::MIN,
     };
-    let run = |seed: u64, progress: &Progress| world::run(&plan, seed, progress, None);
+    let run = |seed: u64, progress: &Progress| run_seed(&plan, seed, progress, None);
     let merged = run_seeds(seeds, &run, &mut |_| {});
     let summary = merged.finish(&plan, Duration::ZERO);
     FinishedRun {

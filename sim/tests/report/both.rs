@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use chat_core::Span;
+use chat_types::Span;
 use serde_json::Value;
-use sim::calibration::sides::{AtScale, Side, Sides};
-use sim::calibration::{Away, Block, Calibration, Spread, Stage, Takes, Trips};
-use sim::report::{Calibrated, calibrated_html};
-use sim::result::{MetricResult, Verdict};
+use sim_model::outcome::{
+    Away, Block, Calibration, MetricResult, Spread, Stage, Takes, Trips, Verdict,
+};
+use sim_report::sides::{AtScale, Side, Sides};
+use sim_report::{Calibrated, calibrated_html};
 
 use super::{Desk, data};
 

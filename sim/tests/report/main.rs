@@ -7,25 +7,26 @@
 mod agree;
 mod both;
 
+use sim_model::outcome::START;
+use sim_search::seed::run_seed;
 use std::ffi::OsString;
 use std::fs;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use chat_core::Time;
+use chat_types::Time;
 use serde_json::Value;
+use sim::cli;
 use sim::commands::{Console, execute};
-use sim::engine::{Engine, RunSeed};
-use sim::history::{Observer, Record, What, Wire, WorldRecord};
-use sim::metrics::Metrics;
-use sim::names::PROPERTIES;
-use sim::plan::Plan;
-use sim::protocol::{Answer, Op, User};
-use sim::report::Paint;
-use sim::result::Violation;
-use sim::runner::{Progress, SeedOutcome};
-use sim::{cli, scenario, world};
+use sim_judge::SeedOutcome;
+use sim_model::history::{Observer, Record, What, Wire, WorldRecord};
+use sim_model::names::PROPERTIES;
+use sim_model::outcome::{Progress, Violation};
+use sim_model::plan::Plan;
+use sim_model::protocol::{Answer, Op, User};
+use sim_report::Paint;
+use sim_search::runner::RunSeed;
 
 /// Passes everything on, and remembers the last push that was accepted.
 struct Tee<'a> {
@@ -61,12 +62,12 @@ fn blaming(
     seed: u64,
     progress: &Progress,
     also: Option<&mut (dyn Observer + '_)>,
-) -> SeedOutcome<Metrics> {
+) -> SeedOutcome {
     let mut tee = Tee {
         also: also.map(|observer| observer as &mut dyn Observer),
         pushed: None,
     };
-    let mut outcome = world::run(plan, seed, progress, Some(&mut tee));
+    let mut outcome = run_seed(plan, seed, progress, Some(&mut tee));
     let Some((at, user)) = tee.pushed else {
         // Shrinking also tries plans in which nobody pushes.
         return outcome;
@@ -75,7 +76,7 @@ fn blaming(
     property.expect("it is judged").held = Some(false);
     outcome.violations.push(Violation {
         property: "stick_exclusion".to_owned(),
-        at_ms: at.since(world::START).0 as f64 / 1_000.0,
+        at_ms: at.since(START).0 as f64 / 1_000.0,
         users: vec![format!("user_{}", user.0)],
         detail: format!(
             "user_{}'s push was accepted although its grant was over <img src=x onerror=alert(1)>",
@@ -113,7 +114,7 @@ impl Desk {
     /// standard output and the report.
     fn sim(
         &self,
-        run: RunSeed<Metrics>,
+        run: RunSeed<'_>,
         scenarios: &[&str],
         more: &str,
         name: &str,
@@ -128,19 +129,12 @@ impl Desk {
         );
         words.extend(more.split_whitespace().map(OsString::from));
         words.extend(["--report".into(), report.clone().into_os_string()]);
-        let engine = Engine {
-            load: |path| scenario::load(path).map_err(miette::Report::new),
-            schema: scenario::schema,
-            run,
-            begin: world::begin,
-            live: |_, _, _, _| unreachable!("no live run is asked for"),
-            start: world::START,
-        };
         let (mut out, mut err) = (Vec::new(), Vec::new());
         let code = execute(
             &cli::parse(words).expect("the words are right"),
-            &engine,
             &mut Console {
+                run,
+                also_judge: None,
                 out: &mut out,
                 err: &mut err,
                 paint: Paint::Plain,
@@ -175,7 +169,7 @@ const CONTENTION: &str = "../scenarios/stick_contention.yaml";
 
 #[test]
 fn a_pass_shows_curves_waits_and_what_happened_when() {
-    let (code, _, page) = Desk::new().sim(world::run, &[BURST], "", "passed.html");
+    let (code, _, page) = Desk::new().sim(&run_seed, &[BURST], "", "passed.html");
     assert_eq!(code, 0);
     assert!(page.len() < 300_000, "{} bytes", page.len());
     let run = &data(&page)["runs"][0];
@@ -220,21 +214,21 @@ fn a_pass_shows_curves_waits_and_what_happened_when() {
 fn one_seed_gives_one_page() {
     let desk = Desk::new();
     let once = desk
-        .sim(world::run, &[BURST], "--seeds 3 --jobs 1", "seeds.html")
+        .sim(&run_seed, &[BURST], "--seeds 3 --jobs 1", "seeds.html")
         .2;
     let again = desk
-        .sim(world::run, &[BURST], "--seeds 3 --jobs 3", "seeds.html")
+        .sim(&run_seed, &[BURST], "--seeds 3 --jobs 3", "seeds.html")
         .2;
     assert_eq!(once, again);
-    let once = desk.sim(blaming, &[STALE_PUSH], "", "twice.html").2;
-    let again = desk.sim(blaming, &[STALE_PUSH], "", "twice.html").2;
+    let once = desk.sim(&blaming, &[STALE_PUSH], "", "twice.html").2;
+    let again = desk.sim(&blaming, &[STALE_PUSH], "", "twice.html").2;
     assert_eq!(once, again);
 }
 
 #[test]
 fn a_violation_is_drawn_with_all_that_was_wrong() {
     let desk = Desk::new();
-    let (code, out, page) = desk.sim(blaming, &[STALE_PUSH], "--no-shrink", "violated.html");
+    let (code, out, page) = desk.sim(&blaming, &[STALE_PUSH], "--no-shrink", "violated.html");
     assert_eq!(code, 1);
     let diagram = &data(&page)["runs"][0]["diagrams"][0];
     let lanes: Vec<&str> = diagram["lanes"]
@@ -291,7 +285,7 @@ fn a_violation_is_drawn_with_all_that_was_wrong() {
 
 #[test]
 fn of_many_users_those_concerned_are_drawn_and_the_others_counted() {
-    let (code, _, page) = Desk::new().sim(blaming, &[CONTENTION], "", "contention.html");
+    let (code, _, page) = Desk::new().sim(&blaming, &[CONTENTION], "", "contention.html");
     assert_eq!(code, 1);
     let data = data(&page);
     let diagrams = data["runs"][0]["diagrams"].as_array().unwrap();
@@ -312,14 +306,14 @@ fn of_many_users_those_concerned_are_drawn_and_the_others_counted() {
 #[test]
 fn several_files_are_pages_of_one_report() {
     let scenarios = [BURST, STALE_PUSH, "../scenarios/partition.yaml"];
-    let (code, _, page) = Desk::new().sim(world::run, &scenarios, "", "several.html");
+    let (code, _, page) = Desk::new().sim(&run_seed, &scenarios, "", "several.html");
     assert_eq!(code, 0);
     assert_eq!(data(&page)["runs"].as_array().unwrap().len(), 3);
 }
 
 #[test]
 fn words_of_users_end_no_element_and_begin_none() {
-    let (_, _, page) = Desk::new().sim(blaming, &[STALE_PUSH], "", "escaped.html");
+    let (_, _, page) = Desk::new().sim(&blaming, &[STALE_PUSH], "", "escaped.html");
     let (before, rest) = page.split_once("id=\"data\">").unwrap();
     let (json, after) = rest.split_once("</script>").unwrap();
     assert!(!json.contains('<'), "{json}");

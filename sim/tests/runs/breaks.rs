@@ -1,10 +1,10 @@
 //! A hundred thousand breaks in virtual worlds: values in range, and the boss as attentive as told.
 
-use chat_core::Span;
-use sim::history::{Observer, Record, What, WorldRecord};
-use sim::protocol::Answer;
-use sim::runner::Progress;
-use sim::{scenario, world};
+use chat_types::Span;
+use sim_model::history::{Observer, Record, What, WorldRecord};
+use sim_model::outcome::Progress;
+use sim_model::protocol::Answer;
+use sim_search::seed::run_seed;
 
 /// Agents who rest again and again, with a boss who has calmed down each time.
 const SCENARIO: &str = "
@@ -52,10 +52,10 @@ impl Observer for Told {
 #[test]
 fn the_boss_notices_as_many_of_a_hundred_thousand_breaks_as_told() {
     for alertness in [0, 25, 50, 80, 100] {
-        let mut plan = scenario::parse("hundred_thousand.yaml", SCENARIO).expect("it is right");
+        let mut plan = sim_scenario::parse("hundred_thousand.yaml", SCENARIO).expect("it is right");
         plan.server.boss_alertness = alertness;
         let mut told = Told::default();
-        let outcome = world::run(&plan, 7, &Progress::default(), Some(&mut told));
+        let outcome = run_seed(&plan, 7, &Progress::default(), Some(&mut told));
         assert!(outcome.violations.is_empty(), "{:?}", outcome.violations);
         let judged = outcome.properties["breaks_rules"].checks;
         assert!(told.breaks >= 100_000 && judged >= told.breaks, "{told:?}");

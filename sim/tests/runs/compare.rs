@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use sim::compare::{Change, Comparison, Regressions, Run, Unreadable, compare, read};
-use sim::report::{Detail, Paint, View, compared};
+use sim_report::compare::{Change, Comparison, Regressions, Run, Unreadable, compare, read};
+use sim_report::{Detail, Paint, View, compared};
 
 const NOISE: f64 = 0.2;
 

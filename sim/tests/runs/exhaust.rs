@@ -3,9 +3,10 @@
 
 use std::num::NonZeroUsize;
 
-use sim::exhaust::{Options, Searched, World, search};
+use sim_model::outcome::{Searched, TinyWorld};
+use sim_search::exhaust::{Options, search};
 
-fn searched(world: World, depth: u32, jobs: usize) -> Searched {
+fn searched(world: TinyWorld, depth: u32, jobs: usize) -> Searched {
     let options = Options {
         users: 3,
         depth,
@@ -29,7 +30,7 @@ fn assert_held(found: &Searched, exercised: &[&str]) {
 
 #[test]
 fn the_line_holds_whatever_comes_between() {
-    let found = searched(World::Line, 4, 2);
+    let found = searched(TinyWorld::Line, 4, 2);
     assert!(found.states > 500, "{} states", found.states);
     assert!(found.merged > 500, "{} merged", found.merged);
     assert_held(
@@ -51,7 +52,7 @@ fn the_line_holds_whatever_comes_between() {
 
 #[test]
 fn the_room_holds_whatever_comes_between() {
-    let found = searched(World::Room, 4, 2);
+    let found = searched(TinyWorld::Room, 4, 2);
     assert!(found.states > 500, "{} states", found.states);
     assert!(found.merged > 500, "{} merged", found.merged);
     assert_held(
@@ -72,7 +73,7 @@ fn the_room_holds_whatever_comes_between() {
 
 #[test]
 fn the_counts_are_the_same_with_any_number_of_jobs() {
-    for world in World::ALL {
+    for world in TinyWorld::ALL {
         let one = searched(world, 3, 1);
         let many = searched(world, 3, 3);
         assert_eq!(
@@ -104,7 +105,10 @@ fn the_counts_are_the_same_with_any_number_of_jobs() {
 
 #[test]
 fn one_step_more_reaches_more() {
-    let (near, far) = (searched(World::Line, 2, 2), searched(World::Line, 3, 2));
+    let (near, far) = (
+        searched(TinyWorld::Line, 2, 2),
+        searched(TinyWorld::Line, 3, 2),
+    );
     assert!(far.states > near.states);
     assert_eq!(far.by_depth[..3], near.by_depth[..]);
 }

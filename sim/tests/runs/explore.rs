@@ -6,17 +6,17 @@ use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use sim::draw::Shape;
-use sim::engine::Engine;
-use sim::explore::{
-    Exploration, Explored, Guide, Listener, Mix, Patience, Trial, Varied, cause, explore, vary,
+use sim_judge::SeedOutcome;
+use sim_model::draw::Shape;
+use sim_model::history::Observer;
+use sim_model::outcome::{Mix, Progress, Seek, Trial};
+use sim_model::plan::{Plan, Schedule, Step, Verb, Workload};
+use sim_model::recipe::Recipe;
+use sim_scenario::load;
+use sim_search::explore::{
+    Exploration, Explored, Guide, Listener, Patience, Varied, cause, explore, vary,
 };
-use sim::metrics::Metrics;
-use sim::plan::{Plan, Schedule, Step, Verb, Workload};
-use sim::recipe::Recipe;
-use sim::runner::{Progress, Seek};
-use sim::scenario::load;
-use sim::world;
+use sim_search::seed::run_seed;
 
 fn shipped() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scenarios");
@@ -32,17 +32,6 @@ fn shipped() -> Vec<PathBuf> {
 fn plan(name: &str) -> Plan {
     let file = format!("../scenarios/{name}.yaml");
     load(&Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).expect("a shipped scenario")
-}
-
-fn engine() -> Engine<Metrics> {
-    Engine {
-        load: |path| load(path).map_err(miette::Report::new),
-        schema: sim::scenario::schema,
-        run: world::run,
-        begin: world::begin,
-        live: |_, _, _, _| unreachable!("no live run is asked for"),
-        start: world::START,
-    }
 }
 
 /// Nobody in particular: goes on until so many trials are taken.
@@ -73,6 +62,7 @@ fn explored(plans: &[Plan], count: u64, jobs: usize) -> Explored<'_> {
         seek: None,
         recipe: Recipe::default(),
         guided: None,
+        also_judge: None,
     }
 }
 
@@ -88,7 +78,7 @@ fn check(plan: &Plan) {
     let arrivals = phases.iter().map(|phase| phase.duration.0).sum::<u64>();
     assert!(arrivals <= plan.duration.0);
     for fault in &plan.faults {
-        use sim::plan::FaultKind::*;
+        use sim_model::plan::FaultKind::*;
         let lasts = match &fault.kind {
             Down { down_for, .. } => down_for.0,
             Partition { duration, .. }
@@ -262,7 +252,7 @@ fn the_core_as_it_is_holds_and_the_number_of_threads_changes_nothing() {
     let with = |jobs| {
         explore(
             &explored(&plans, 150, jobs),
-            &engine(),
+            &run_seed,
             &mut Until(u64::MAX),
         )
     };
@@ -279,40 +269,40 @@ fn the_core_as_it_is_holds_and_the_number_of_threads_changes_nothing() {
     );
 }
 
-/// An engine whose worlds break a rule on some seeds, and fall over on others.
-fn broken() -> Engine<Metrics> {
-    Engine {
-        run: |plan, seed, progress, observer| {
-            let mut outcome = world::run(plan, seed, progress, observer);
-            assert!(seed != 23, "index 7 is out of bounds");
-            if seed % 10 == 9 {
-                outcome.violations.push(sim::result::Violation {
-                    property: "room_order".to_owned(),
-                    at_ms: 1.0,
-                    users: Vec::new(),
-                    detail: format!("user_{seed} heard \"{seed}\" at {seed}ms"),
-                    seed,
-                });
-            }
-            if seed == 30 {
-                outcome.violations.push(sim::result::Violation {
-                    property: "queue_progress".to_owned(),
-                    at_ms: 1.0,
-                    users: Vec::new(),
-                    detail: "nobody came".to_owned(),
-                    seed,
-                });
-            }
-            outcome
-        },
-        ..engine()
+/// A world that breaks a rule on some seeds, and falls over on others.
+fn broken(
+    plan: &Plan,
+    seed: u64,
+    progress: &Progress,
+    observer: Option<&mut (dyn Observer + '_)>,
+) -> SeedOutcome {
+    let mut outcome = run_seed(plan, seed, progress, observer);
+    assert!(seed != 23, "index 7 is out of bounds");
+    if seed % 10 == 9 {
+        outcome.violations.push(sim_model::outcome::Violation {
+            property: "room_order".to_owned(),
+            at_ms: 1.0,
+            users: Vec::new(),
+            detail: format!("user_{seed} heard \"{seed}\" at {seed}ms"),
+            seed,
+        });
     }
+    if seed == 30 {
+        outcome.violations.push(sim_model::outcome::Violation {
+            property: "queue_progress".to_owned(),
+            at_ms: 1.0,
+            users: Vec::new(),
+            detail: "nobody came".to_owned(),
+            seed,
+        });
+    }
+    outcome
 }
 
 #[test]
 fn failures_are_told_once_for_each_property_and_cause() {
     let plans = [plan("churn"), plan("partition")];
-    let found = explore(&explored(&plans, 40, 3), &broken(), &mut Until(u64::MAX));
+    let found = explore(&explored(&plans, 40, 3), &broken, &mut Until(u64::MAX));
     let told: Vec<_> = found
         .failures
         .iter()
@@ -348,21 +338,21 @@ fn the_first_failure_is_the_one_of_the_lowest_seed() {
             patience: Patience::FirstFailure,
             ..explored(&plans, 40, jobs)
         };
-        let found = explore(&what, &broken(), &mut Until(u64::MAX));
+        let found = explore(&what, &broken, &mut Until(u64::MAX));
         assert_eq!((found.tried, found.failures.count()), (9, 1));
     }
     let what = Explored {
         first: 30,
         ..explored(&plans[..1], 1, 1)
     };
-    let found = explore(&what, &broken(), &mut Until(u64::MAX));
+    let found = explore(&what, &broken, &mut Until(u64::MAX));
     assert_eq!(found.exit_code(), 3);
 }
 
 #[test]
 fn when_time_is_up_what_was_taken_is_what_any_machine_would_have_taken() {
     let plans = [plan("churn")];
-    let until = |jobs| explore(&explored(&plans, 1_000, jobs), &engine(), &mut Until(37));
+    let until = |jobs| explore(&explored(&plans, 1_000, jobs), &run_seed, &mut Until(37));
     let (one, many) = (until(1), until(4));
     assert_eq!((one.tried, one.steps), (37, many.steps));
 }
@@ -382,8 +372,7 @@ fn a_failing_seed_fails_again_alone() {
         };
         let drawn = what.varied(&trial).plan;
         let alone = vary(&plans[trial.scenario], trial.seed, Mix::Mixed).plan;
-        let hash =
-            |plan: &Plan| world::run(plan, trial.seed, &Progress::default(), None).trace_hash;
+        let hash = |plan: &Plan| run_seed(plan, trial.seed, &Progress::default(), None).trace_hash;
         assert_eq!(hash(&drawn), hash(&alone));
         hashes.push(hash(&drawn));
     }
@@ -400,7 +389,7 @@ fn a_search_finds_the_same_worst_with_any_number_of_threads() {
             seek: Some((Seek::StickWait, guide)),
             ..explored(&plans, 200, jobs)
         };
-        let found = explore(&what, &engine(), &mut Until(u64::MAX));
+        let found = explore(&what, &run_seed, &mut Until(u64::MAX));
         let hunted = found.hunted.expect("a search was asked for");
         hunted.worst().to_vec()
     };
@@ -413,7 +402,7 @@ fn a_search_finds_the_same_worst_with_any_number_of_threads() {
         "{longest:?}"
     );
     let drawn = vary(&plans[0], trial.draw, Mix::Mixed).plan;
-    let again = world::run(&drawn, trial.seed, &Progress::default(), None);
-    let again = sim::runner::Measured::worst(&again.metrics, Seek::StickWait);
+    let again = run_seed(&drawn, trial.seed, &Progress::default(), None);
+    let again = again.metrics.worst(Seek::StickWait);
     assert_eq!(again, longest, "the worst can be seen again");
 }

@@ -6,20 +6,17 @@ use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 
 use sim::commands::{Console, execute};
-use sim::engine::{Engine, Splits};
-use sim::explore::{
-    Corpus, Exploration, Explored, Listener, Mix, Patience, Trial, blank, explore, vary,
+use sim_judge::SeedOutcome;
+use sim_model::outcome::{Mix, Progress, Trial, Violation};
+use sim_model::plan::{FaultKind, Plan, Step, Verb, Workload};
+use sim_model::recipe::Recipe;
+use sim_report::Paint;
+use sim_scenario::{annotated, load, parse, to_yaml};
+use sim_search::explore::{
+    Corpus, Exploration, Explored, Listener, Patience, blank, explore, vary,
 };
-use sim::metrics::Metrics;
-use sim::plan::{FaultKind, Plan, Step, Verb, Workload};
-use sim::recipe::Recipe;
-use sim::report::Paint;
-use sim::result::Violation;
-use sim::runner::{Progress, SeedOutcome};
-use sim::scenario::{load, parse, to_yaml};
-use sim::shrink::{Failure, Means, shrink};
-use sim::world;
-use sim::world::abstraction::Facet;
+use sim_search::seed::run_seed;
+use sim_search::shrink::{Failure, Means, shrink};
 
 struct Nobody;
 
@@ -28,17 +25,6 @@ impl Listener for Nobody {
 
     fn tick(&mut self, _: &Exploration) -> ControlFlow<()> {
         ControlFlow::Continue(())
-    }
-}
-
-fn engine() -> Engine<Metrics> {
-    Engine {
-        load: |path| load(path).map_err(miette::Report::new),
-        schema: sim::scenario::schema,
-        run: world::run,
-        begin: world::begin,
-        live: |_, _, _, _| unreachable!("no live run is asked for"),
-        start: world::START,
     }
 }
 
@@ -55,14 +41,15 @@ fn guided(plans: &[Plan], count: u64, jobs: usize, corpus: Corpus) -> Explored<'
         seek: None,
         recipe: Recipe::default(),
         guided: Some(corpus),
+        also_judge: None,
     }
 }
 
 fn begun_with(plans: &[Plan], count: u64, corpus: Corpus) -> Exploration {
-    explore(&guided(plans, count, 2, corpus), &engine(), &mut Nobody)
+    explore(&guided(plans, count, 2, corpus), &run_seed, &mut Nobody)
 }
 
-fn recipes(found: &Exploration) -> Vec<sim::explore::Entry> {
+fn recipes(found: &Exploration) -> Vec<sim_search::explore::Entry> {
     let corpus = found.guided.as_ref().expect("it was guided");
     corpus.entries().cloned().collect()
 }
@@ -72,7 +59,7 @@ fn the_number_of_threads_changes_nothing() {
     let plans = [blank()];
     let with = |jobs| {
         let what = guided(&plans, 40, jobs, Corpus::default());
-        explore(&what, &engine(), &mut Nobody)
+        explore(&what, &run_seed, &mut Nobody)
     };
     let (one, many) = (with(1), with(3));
     assert_eq!(
@@ -113,42 +100,9 @@ fn a_corpus_goes_on_where_it_ended() {
     );
 }
 
-/// A run in which a branch that comes to a second match is said to be wrong.
-struct Planted<'p>(Box<dyn Splits<'p, Metrics> + 'p>);
-
-impl<'p> Splits<'p, Metrics> for Planted<'p> {
-    fn step(&mut self) -> bool {
-        self.0.step()
-    }
-
-    fn steps(&self) -> u64 {
-        self.0.steps()
-    }
-
-    fn recipe(&self) -> &Recipe {
-        self.0.recipe()
-    }
-
-    fn look(&mut self, entered: &mut Vec<Facet>) {
-        self.0.look(entered);
-    }
-
-    fn branch(&self, branch: u32) -> Box<dyn Splits<'p, Metrics> + 'p> {
-        Box::new(Self(self.0.branch(branch)))
-    }
-
-    fn finish(self: Box<Self>) -> SeedOutcome<Metrics> {
-        let branched = !self.0.recipe().is_plain();
-        let mut outcome = self.0.finish();
-        if branched {
-            plant(&mut outcome);
-        }
-        outcome
-    }
-}
-
-fn plant(outcome: &mut SeedOutcome<Metrics>) {
-    use sim::sometimes::Point;
+/// A branch that comes to a second match, and to a block, is said to be wrong.
+fn plant(outcome: &mut SeedOutcome) {
+    use sim_model::outcome::Point;
     if outcome.tally.count(Point::Match) > 1 && outcome.tally.count(Point::Blocked) > 0 {
         outcome.violations.push(Violation {
             property: "room_lifecycle".to_owned(),
@@ -163,26 +117,28 @@ fn plant(outcome: &mut SeedOutcome<Metrics>) {
 #[test]
 fn a_failing_branch_is_a_recipe_that_fails_again_and_shrinks() {
     let plans = [blank()];
-    let planted = Engine {
-        begin: |plan, seed| Box::new(Planted(world::begin(plan, seed))),
-        ..engine()
+    let planted = |recipe: &Recipe, outcome: &mut SeedOutcome| {
+        if !recipe.is_plain() {
+            plant(outcome);
+        }
     };
     let what = Explored {
+        also_judge: Some(&planted),
         patience: Patience::FirstFailure,
         ..guided(&plans, 400, 2, Corpus::default())
     };
-    let found = explore(&what, &planted, &mut Nobody);
+    let found = explore(&what, &run_seed, &mut Nobody);
     let failure = found.failures.iter().next().expect("a planted failure");
     let effort = found.first_failure.expect("what it cost");
     assert_eq!((effort.seeds, effort.steps), (found.tried, found.steps));
     assert!(!failure.trial.recipe.is_plain());
     let mut plan = what.varied(&failure.trial).plan;
     plan.seed = failure.trial.seed;
-    let again = world::run(&plan, plan.seed, &Progress::default(), None);
+    let again = run_seed(&plan, plan.seed, &Progress::default(), None);
     assert_eq!(Some(again.trace_hash), failure.trace_hash);
     let read = parse("drawn.yaml", &to_yaml(&plan)).expect("as it was drawn");
     assert_eq!(read.recipe, failure.trial.recipe);
-    let reread = world::run(&read, read.seed, &Progress::default(), None);
+    let reread = run_seed(&read, read.seed, &Progress::default(), None);
     assert_eq!(Some(reread.trace_hash), failure.trace_hash);
     let failing = Failure {
         plan: &plan,
@@ -190,76 +146,54 @@ fn a_failing_branch_is_a_recipe_that_fails_again_and_shrinks() {
         property: "room_lifecycle",
     };
     let means = Means {
-        run: |plan, seed, progress, also| {
-            let mut outcome = world::run(plan, seed, progress, also);
+        run: &|plan, seed, progress, also| {
+            let mut outcome = run_seed(plan, seed, progress, also);
             plant(&mut outcome);
             outcome
         },
-        start: world::START,
         time_left: &|| true,
         tell: &mut |_, _| {},
     };
     let shrunk = shrink(&failing, means).expect("steps that fail in the same way");
-    assert!(shrunk.plan.recipe.is_plain(), "{}", shrunk.to_yaml());
-    assert!(shrunk.after.steps <= 9, "{}", shrunk.to_yaml());
+    assert!(
+        shrunk.plan.recipe.is_plain(),
+        "{}",
+        annotated(&shrunk.plan, &shrunk.notes)
+    );
+    assert!(
+        shrunk.after.steps <= 9,
+        "{}",
+        annotated(&shrunk.plan, &shrunk.notes)
+    );
 }
 
-/// A run of which some branches are said to be wrong in one way, and others in another.
-struct TwoWays<'p>(Box<dyn Splits<'p, Metrics> + 'p>);
-
-impl<'p> Splits<'p, Metrics> for TwoWays<'p> {
-    fn step(&mut self) -> bool {
-        self.0.step()
-    }
-
-    fn steps(&self) -> u64 {
-        self.0.steps()
-    }
-
-    fn recipe(&self) -> &Recipe {
-        self.0.recipe()
-    }
-
-    fn look(&mut self, entered: &mut Vec<Facet>) {
-        self.0.look(entered);
-    }
-
-    fn branch(&self, branch: u32) -> Box<dyn Splits<'p, Metrics> + 'p> {
-        Box::new(Self(self.0.branch(branch)))
-    }
-
-    fn finish(self: Box<Self>) -> SeedOutcome<Metrics> {
-        let turns = self.0.recipe().turns().to_vec();
-        let mut outcome = self.0.finish();
-        if let Some(turn) = turns.last() {
-            let way = if turn.branch % 2 == 0 {
-                "one"
-            } else {
-                "another"
-            };
-            outcome.violations.push(Violation {
-                property: "room_lifecycle".to_owned(),
-                at_ms: 1.0,
-                users: Vec::new(),
-                detail: format!("wrong in {way} way"),
-                seed: outcome.seed,
-            });
-        }
-        outcome
+/// Some branches are said to be wrong in one way, and others in another.
+fn two_ways(recipe: &Recipe, outcome: &mut SeedOutcome) {
+    if let Some(turn) = recipe.turns().last() {
+        let way = if turn.branch % 2 == 0 {
+            "one"
+        } else {
+            "another"
+        };
+        outcome.violations.push(Violation {
+            property: "room_lifecycle".to_owned(),
+            at_ms: 1.0,
+            users: Vec::new(),
+            detail: format!("wrong in {way} way"),
+            seed: outcome.seed,
+        });
     }
 }
 
 #[test]
 fn two_failing_branches_of_one_seed_are_kept_in_files_of_their_own() {
     let folder = tempfile::tempdir().expect("a folder");
-    let planted = Engine {
-        begin: |plan, seed| Box::new(TwoWays(world::begin(plan, seed))),
-        ..engine()
-    };
     let line = "sim explore --flows --guided --seeds 1 --seed 7 --keep-going --no-shrink";
     let invocation = sim::cli::parse(line.split(' ').map(Into::into)).expect("a command line");
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let mut console = Console {
+        run: &run_seed,
+        also_judge: Some(&two_ways),
         out: &mut out,
         err: &mut err,
         paint: Paint::Plain,
@@ -269,7 +203,7 @@ fn two_failing_branches_of_one_seed_are_kept_in_files_of_their_own() {
         cores: NonZeroUsize::MIN,
         unasked: folder.path(),
     };
-    assert_eq!(execute(&invocation, &planted, &mut console), 1);
+    assert_eq!(execute(&invocation, &mut console), 1);
     let drawn = |name: &str| load(&folder.path().join(name)).expect("as it was drawn");
     let first = drawn("room_lifecycle-7-drawn.yaml");
     let second = drawn("room_lifecycle-7-2-drawn.yaml");
@@ -398,7 +332,7 @@ fn faults_at_milestones_are_drawn_and_strike() {
     let waits: Vec<&Plan> = plans.iter().filter(waiting).collect();
     assert!(waits.len() > 200, "{}", waits.len());
     let crash = |plan: &&&Plan| {
-        let at_milestone = |fault: &sim::plan::Fault| {
+        let at_milestone = |fault: &sim_model::plan::Fault| {
             fault.milestone.is_some() && matches!(fault.kind, FaultKind::Down { .. })
         };
         let faults = plan.faults.iter();
@@ -407,21 +341,21 @@ fn faults_at_milestones_are_drawn_and_strike() {
     };
     let crashes: Vec<_> = waits.iter().filter(crash).collect();
     let crashed = crashes.iter().filter(|plan| {
-        let outcome = world::run(plan, 1, &Progress::default(), None);
-        outcome.tally.count(sim::sometimes::Point::Crash) > 0
+        let outcome = run_seed(plan, 1, &Progress::default(), None);
+        outcome.tally.count(sim_model::outcome::Point::Crash) > 0
     });
     assert!(crashed.count() > 0, "of {}", crashes.len());
 }
 
 #[test]
 fn most_recoveries_of_drawn_flows_begin_from_a_snapshot() {
-    use sim::sometimes::Point;
-    let crashes = |fault: &sim::plan::Fault| matches!(fault.kind, FaultKind::Down { .. });
+    use sim_model::outcome::Point;
+    let crashes = |fault: &sim_model::plan::Fault| matches!(fault.kind, FaultKind::Down { .. });
     let (mut crashed, mut from_snapshot) = (0, 0);
     for seed in 0..2_000 {
         let plan = vary(&blank(), seed, Mix::Mixed).plan;
         if plan.faults.iter().any(crashes) {
-            let tally = world::run(&plan, seed, &Progress::default(), None).tally;
+            let tally = run_seed(&plan, seed, &Progress::default(), None).tally;
             crashed += u32::from(tally.count(Point::Crash) > 0);
             from_snapshot += u32::from(tally.count(Point::FromSnapshot) > 0);
         }

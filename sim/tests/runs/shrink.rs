@@ -3,16 +3,16 @@
 //! The core has no bug to find here, so one is planted in what the judges say: a violation is
 //! added to the outcome of a run when its clients saw something that needs several steps.
 
-use chat_core::config::{Bucket, RateLimit};
-use sim::history::{Observer, Record, Retry, What, Wire, WorldRecord};
-use sim::metrics::Metrics;
-use sim::plan::{Plan, Step, Verb, Workload};
-use sim::protocol::{Answer, Saw};
-use sim::result::Violation;
-use sim::runner::{PANIC, Progress, SeedOutcome};
-use sim::scenario::{load, parse};
-use sim::shrink::{Failure, Means, Shrunk, Unshrunk, shrink};
-use sim::world;
+use chat_types::config::{Bucket, RateLimit};
+use sim_judge::SeedOutcome;
+use sim_model::history::{Observer, Record, Retry, What, Wire, WorldRecord};
+use sim_model::outcome::{PANIC, Progress, START, Shrunk, Violation};
+use sim_model::plan::{Plan, Step, Verb, Workload};
+use sim_model::protocol::{Answer, Saw};
+use sim_scenario::{annotated, load, parse};
+use sim_search::runner::RunSeed;
+use sim_search::seed::run_seed;
+use sim_search::shrink::{Failure, Means, Unshrunk, shrink};
 
 /// Looks for one thing in a run, and passes everything on.
 struct Lookout<'o> {
@@ -24,7 +24,7 @@ struct Lookout<'o> {
 impl Observer for Lookout<'_> {
     fn observe(&mut self, record: &Record<'_>) {
         if self.found.is_none() && (self.finds)(record) {
-            let at = record.at.since(world::START);
+            let at = record.at.since(START);
             self.found = Some(f64::from(
                 u32::try_from(at.as_millis()).expect("a short run"),
             ));
@@ -48,13 +48,13 @@ fn run_by_rule(
     seed: u64,
     progress: &Progress,
     also: Option<&mut (dyn Observer + '_)>,
-) -> SeedOutcome<Metrics> {
+) -> SeedOutcome {
     let mut lookout = Lookout {
         finds,
         found: None,
         also: also.map(|observer| observer as &mut dyn Observer),
     };
-    let mut outcome = world::run(plan, seed, progress, Some(&mut lookout));
+    let mut outcome = run_seed(plan, seed, progress, Some(&mut lookout));
     if let Some(at_ms) = lookout.found {
         outcome.violations.push(Violation {
             property: "planted".to_owned(),
@@ -70,7 +70,7 @@ fn run_by_rule(
 /// A stick whose lease ran out.
 fn expiry(record: &Record<'_>) -> bool {
     matches!(record.what, What::Received { saw: Saw::Stick { change, .. }, .. }
-        if matches!(change, sim::protocol::StickChange::Expired { epoch } if *epoch >= 2))
+        if matches!(change, sim_model::protocol::StickChange::Expired { epoch } if *epoch >= 2))
 }
 
 fn seen_expiry(
@@ -78,7 +78,7 @@ fn seen_expiry(
     seed: u64,
     progress: &Progress,
     also: Option<&mut (dyn Observer + '_)>,
-) -> SeedOutcome<Metrics> {
+) -> SeedOutcome {
     run_by_rule(expiry, plan, seed, progress, also)
 }
 
@@ -93,7 +93,7 @@ fn panics_at_second(
     seed: u64,
     progress: &Progress,
     also: Option<&mut (dyn Observer + '_)>,
-) -> SeedOutcome<Metrics> {
+) -> SeedOutcome {
     let outcome = run_by_rule(second_message, plan, seed, progress, also);
     let planted = outcome.violations.iter().any(|v| v.property == "planted");
     assert!(!planted, "broken after {} steps", outcome.steps);
@@ -105,9 +105,11 @@ fn scenario(name: &str) -> Plan {
     load(path.as_ref()).expect("a shipped scenario")
 }
 
-type Run = sim::engine::RunSeed<Metrics>;
+fn yaml(shrunk: &Shrunk) -> String {
+    annotated(&shrunk.plan, &shrunk.notes)
+}
 
-fn shrunk(plan: &Plan, property: &str, run: Run) -> Result<Shrunk, Unshrunk> {
+fn shrunk(plan: &Plan, property: &str, run: RunSeed<'_>) -> Result<Shrunk, Unshrunk> {
     let failure = Failure {
         plan,
         seed: plan.seed,
@@ -115,7 +117,6 @@ fn shrunk(plan: &Plan, property: &str, run: Run) -> Result<Shrunk, Unshrunk> {
     };
     let means = Means {
         run,
-        start: world::START,
         time_left: &|| true,
         tell: &mut |_, _| {},
     };
@@ -148,17 +149,17 @@ fn verbs(plan: &Plan) -> Vec<&'static str> {
 #[test]
 fn a_whole_crowd_becomes_two_claims_and_what_they_need() {
     let plan = scenario("stick_contention");
-    let shrunk = shrunk(&plan, "planted", seen_expiry).unwrap();
+    let shrunk = shrunk(&plan, "planted", &seen_expiry).unwrap();
     assert!(shrunk.before.users >= 30 && shrunk.before.steps > 1_000);
     // The second grant comes after a first one, and each needs a claim of its own.
     let mut verbs = verbs(&shrunk.plan);
     verbs.sort_unstable();
-    assert!(verbs.len() <= 5, "{}", shrunk.to_yaml());
+    assert!(verbs.len() <= 5, "{}", yaml(&shrunk));
     assert_eq!(
         verbs.iter().filter(|v| **v == "talking_stick").count(),
         2,
         "{}",
-        shrunk.to_yaml()
+        yaml(&shrunk)
     );
     assert!(shrunk.after.users <= 2 && shrunk.after.faults == 0);
 }
@@ -166,8 +167,8 @@ fn a_whole_crowd_becomes_two_claims_and_what_they_need() {
 #[test]
 fn the_file_runs_to_the_same_violation_and_hash() {
     let plan = scenario("stick_contention");
-    let shrunk = shrunk(&plan, "planted", seen_expiry).unwrap();
-    let yaml = shrunk.to_yaml();
+    let shrunk = shrunk(&plan, "planted", &seen_expiry).unwrap();
+    let yaml = yaml(&shrunk);
     let again = parse("shrunk.yaml", &yaml).unwrap();
     let outcome = seen_expiry(&again, again.seed, &Progress::default(), None);
     assert_eq!(Some(outcome.trace_hash), shrunk.trace_hash, "{yaml}");
@@ -180,19 +181,19 @@ fn the_file_runs_to_the_same_violation_and_hash() {
 #[test]
 fn the_same_failure_always_becomes_the_same_file() {
     let plan = scenario("partition");
-    let first = shrunk(&plan, "planted", |plan, seed, progress, also| {
+    let first = shrunk(&plan, "planted", &|plan, seed, progress, also| {
         run_by_rule(second_message, plan, seed, progress, also)
     });
-    let second = shrunk(&plan, "planted", |plan, seed, progress, also| {
+    let second = shrunk(&plan, "planted", &|plan, seed, progress, also| {
         run_by_rule(second_message, plan, seed, progress, also)
     });
     let (first, second) = (first.unwrap(), second.unwrap());
-    assert_eq!(first.to_yaml(), second.to_yaml());
+    assert_eq!(yaml(&first), yaml(&second));
     assert_eq!(first.runs, second.runs);
     let mut verbs = verbs(&first.plan);
     verbs.sort_unstable();
     assert_eq!(verbs.iter().filter(|v| **v == "enter_queue").count(), 2);
-    assert!(verbs.len() <= 6, "{}", first.to_yaml());
+    assert!(verbs.len() <= 6, "{}", yaml(&first));
 }
 
 /// A message that was accepted at the third attempt.
@@ -207,17 +208,17 @@ fn third_time(record: &Record<'_>) -> bool {
         return false;
     };
     // Two attempts of the scenario's clients time out within this.
-    op.verb() == "send" && record.at.since(*called_at) > chat_core::Span::millis(450)
+    op.verb() == "send" && record.at.since(*called_at) > chat_types::Span::millis(450)
 }
 
 #[test]
 fn what_the_network_did_is_kept_where_it_matters() {
     let plan = scenario("retry_storm");
-    let shrunk = shrunk(&plan, "planted", |plan, seed, progress, also| {
+    let shrunk = shrunk(&plan, "planted", &|plan, seed, progress, also| {
         run_by_rule(third_time, plan, seed, progress, also)
     });
     let shrunk = shrunk.unwrap();
-    let yaml = shrunk.to_yaml();
+    let yaml = yaml(&shrunk);
     assert!(yaml.contains("net: { "), "{yaml}");
     assert!(shrunk.after.steps <= 4, "{yaml}");
 }
@@ -231,12 +232,12 @@ fn full_alarm(record: &Record<'_>) -> bool {
 #[test]
 fn breaks_of_whoever_came_by_one_are_written_as_steps() {
     let mut plan = scenario("breaks");
-    plan.duration = chat_core::Span::secs(6 * 3_600);
-    let shrunk = shrunk(&plan, "planted", |plan, seed, progress, also| {
+    plan.duration = chat_types::Span::secs(6 * 3_600);
+    let shrunk = shrunk(&plan, "planted", &|plan, seed, progress, also| {
         run_by_rule(full_alarm, plan, seed, progress, also)
     });
     let shrunk = shrunk.unwrap();
-    let yaml = shrunk.to_yaml();
+    let yaml = yaml(&shrunk);
     assert_eq!((shrunk.after.users, shrunk.after.steps), (1, 5), "{yaml}");
     assert!(yaml.contains("boss_alertness: 100"), "{yaml}");
 }
@@ -252,15 +253,15 @@ fn seen_one_in_a_hundred(
     seed: u64,
     progress: &Progress,
     also: Option<&mut (dyn Observer + '_)>,
-) -> SeedOutcome<Metrics> {
+) -> SeedOutcome {
     run_by_rule(one_in_a_hundred, plan, seed, progress, also)
 }
 
 #[test]
 fn what_hangs_on_dice_is_shrunk_under_a_seed_by_which_they_fall_so_at_once() {
     let plan = scenario("breaks");
-    let shrunk = shrunk(&plan, "planted", seen_one_in_a_hundred).unwrap();
-    let yaml = shrunk.to_yaml();
+    let shrunk = shrunk(&plan, "planted", &seen_one_in_a_hundred).unwrap();
+    let yaml = yaml(&shrunk);
     assert!(
         shrunk.before.steps > 1_000 && shrunk.after.steps <= 4,
         "{yaml}"
@@ -289,27 +290,27 @@ fn a_rate_is_lowered_until_few_calls_are_too_many() {
         per_second: 1,
         burst: 8,
     });
-    let shrunk = shrunk(&plan, "planted", |plan, seed, progress, also| {
+    let shrunk = shrunk(&plan, "planted", &|plan, seed, progress, also| {
         run_by_rule(too_many, plan, seed, progress, also)
     });
     let shrunk = shrunk.unwrap();
-    assert!(shrunk.after.steps <= 2, "{}", shrunk.to_yaml());
+    assert!(shrunk.after.steps <= 2, "{}", yaml(&shrunk));
 }
 
 #[test]
 fn a_run_that_breaks_off_is_shrunk_too() {
-    sim::caught::stay_silent();
+    sim_search::caught::stay_silent();
     let plan = scenario("burst");
-    let shrunk = shrunk(&plan, PANIC, panics_at_second).unwrap();
+    let shrunk = shrunk(&plan, PANIC, &panics_at_second).unwrap();
     assert_eq!(shrunk.violation.property, PANIC);
     assert_eq!(shrunk.trace_hash, None);
-    assert!(shrunk.after.steps <= 6, "{}", shrunk.to_yaml());
+    assert!(shrunk.after.steps <= 6, "{}", yaml(&shrunk));
 }
 
 #[test]
 fn what_holds_is_not_shrunk() {
     let plan = scenario("burst");
-    let refused = shrunk(&plan, "no_lost_messages", world::run);
+    let refused = shrunk(&plan, "no_lost_messages", &run_seed);
     assert_eq!(refused.unwrap_err(), Unshrunk::Holds);
 }
 
@@ -322,8 +323,7 @@ fn without_time_the_run_is_written_down_as_it_was() {
         property: "planted",
     };
     let means = Means {
-        run: seen_expiry as Run,
-        start: world::START,
+        run: &seen_expiry,
         time_left: &|| false,
         tell: &mut |_, _| {},
     };
@@ -331,7 +331,7 @@ fn without_time_the_run_is_written_down_as_it_was() {
     assert!(shrunk.cut_short);
     assert!(shrunk.after.steps > 100);
     // Whole as it is, the file can be read again.
-    parse("whole.yaml", &shrunk.to_yaml()).unwrap();
+    parse("whole.yaml", &yaml(&shrunk)).unwrap();
 }
 
 /// Somebody is muted who has heard a good deal before.
@@ -374,23 +374,23 @@ fn waits_of(shrunk: &Shrunk) -> Vec<u32> {
 #[test]
 fn a_fault_waits_for_the_first_time_where_that_is_enough() {
     let plan = muted_at_the_fourth_turn();
-    let any = shrunk(&plan, "planted", |plan, seed, progress, also| {
+    let any = shrunk(&plan, "planted", &|plan, seed, progress, also| {
         run_by_rule(muted, plan, seed, progress, also)
     });
     let any = any.expect("somebody is muted");
-    assert_eq!(waits_of(&any), [1], "{}", any.to_yaml());
-    assert!(any.after.steps <= 5, "{}", any.to_yaml());
+    assert_eq!(waits_of(&any), [1], "{}", yaml(&any));
+    assert!(any.after.steps <= 5, "{}", yaml(&any));
 }
 
 #[test]
 fn what_a_milestone_counts_before_it_matters_need_not_be_counted() {
     let plan = muted_at_the_fourth_turn();
-    let late = shrunk(&plan, "planted", |plan, seed, progress, also| {
+    let late = shrunk(&plan, "planted", &|plan, seed, progress, also| {
         run_by_rule(muted_late, plan, seed, progress, also)
     });
     let late = late.expect("somebody is muted late");
-    assert_eq!(waits_of(&late), [1], "{}", late.to_yaml());
-    let read = parse("late.yaml", &late.to_yaml()).expect("as it was written");
+    assert_eq!(waits_of(&late), [1], "{}", yaml(&late));
+    let read = parse("late.yaml", &yaml(&late)).expect("as it was written");
     assert_eq!(
         read.faults.iter().map(|fault| fault.at).collect::<Vec<_>>(),
         late.plan
@@ -407,7 +407,8 @@ fn what_went_wrong_behind_a_turn_is_written_as_a_fault() {
                 scenarios: [{ name: guest, flow: [login, { loop: { count: 40, steps: [check, { think: 50ms }] } }] }]\n\
                 duration: 3s\n";
     let mut plan = parse("guests.yaml", text).expect("a scenario");
-    let run: Run = |plan, seed, progress, also| run_by_rule(muted, plan, seed, progress, also);
+    let run: RunSeed<'_> =
+        &|plan, seed, progress, also| run_by_rule(muted, plan, seed, progress, also);
     let mutes = (1..40).find(|branch| {
         plan.recipe = format!("s60:{branch}").parse().expect("a recipe");
         !run(&plan, plan.seed, &Progress::default(), None)
@@ -417,6 +418,6 @@ fn what_went_wrong_behind_a_turn_is_written_as_a_fault() {
     assert!(mutes.is_some(), "a branch in which somebody is muted");
     let shrunk = shrunk(&plan, "planted", run).expect("steps");
     assert!(shrunk.plan.recipe.is_plain());
-    assert_eq!(shrunk.plan.faults.len(), 1, "{}", shrunk.to_yaml());
-    assert!(shrunk.to_yaml().contains("mute"), "{}", shrunk.to_yaml());
+    assert_eq!(shrunk.plan.faults.len(), 1, "{}", yaml(&shrunk));
+    assert!(yaml(&shrunk).contains("mute"), "{}", yaml(&shrunk));
 }

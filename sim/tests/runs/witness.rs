@@ -1,17 +1,17 @@
 //! The witness beside the auditor. It sees the clients' histories of virtual runs and nothing of the
 //! server, and never accuses a run in which the auditor, who sees all, finds nothing wrong.
 
+use sim_search::seed::run_seed;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use chat_core::Time;
-use sim::explore::{Mix, vary};
-use sim::history::{Observer, Record, WorldRecord};
-use sim::plan::Plan;
-use sim::runner::Progress;
-use sim::{scenario, world};
+use chat_types::Time;
 use sim_judge::{Judge, Judgement};
+use sim_model::history::{Observer, Record, WorldRecord};
+use sim_model::outcome::{Mix, Progress};
+use sim_model::plan::Plan;
+use sim_search::explore::vary;
 
 /// Hands on what clients did and saw, and nothing of the server.
 struct Histories(Judge);
@@ -27,7 +27,7 @@ impl Observer for Histories {
 /// The witness's judgement of a run; none of a run that the auditor does not pass.
 fn witnessed(plan: &Plan, seed: u64) -> Option<Judgement> {
     let mut histories = Histories(Judge::live(plan));
-    let outcome = world::run(plan, seed, &Progress::default(), Some(&mut histories));
+    let outcome = run_seed(plan, seed, &Progress::default(), Some(&mut histories));
     let judged = histories.0.finish(Time(outcome.virtual_span.0));
     outcome.violations.is_empty().then_some(judged)
 }
@@ -48,7 +48,7 @@ fn shipped() -> Vec<Plan> {
         });
         for path in paths {
             let text = fs::read_to_string(&path).expect("a file");
-            plans.push(scenario::parse(&path.to_string_lossy(), &text).expect("a scenario"));
+            plans.push(sim_scenario::parse(&path.to_string_lossy(), &text).expect("a scenario"));
         }
     }
     plans

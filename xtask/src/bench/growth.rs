@@ -104,7 +104,8 @@ impl Series {
 pub(crate) fn measure(cargo: &Cargo) -> Result<(PathBuf, String, Vec<String>), String> {
     let build = [
         "build",
-        "--release",
+        "--profile",
+        "dist",
         "--package",
         "benches",
         "--no-default-features",
@@ -117,7 +118,7 @@ pub(crate) fn measure(cargo: &Cargo) -> Result<(PathBuf, String, Vec<String>), S
         Outcome::Passed => {}
         Outcome::Failed(why) | Outcome::Skipped(why) => return Err(why),
     }
-    let program = cargo.root().join("target/release/growth");
+    let program = cargo.root().join("target/dist/growth");
     let folder = cargo.scratch()?.join("growth");
     let mut all: BTreeMap<(Unit, String), Vec<(u64, f64)>> = BTreeMap::new();
     for size in SIZES {

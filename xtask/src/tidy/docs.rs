@@ -8,15 +8,21 @@ const SCENARIOS: &str = "docs/scenarios.md";
 const ARCHITECTURE: &str = "ARCHITECTURE.md";
 
 /// Where the files are that the code map must name.
-const MAPPED: [&str; 9] = [
+const MAPPED: [&str; 15] = [
     "benches/src/",
     "book/src/",
     "core/src/",
     "core/types/src/",
     "server/src/",
     "sim/judge/src/",
+    "sim/live/src/",
     "sim/model/src/",
+    "sim/report/src/",
+    "sim/scenario/src/",
+    "sim/search/src/",
     "sim/src/",
+    "sim/user/src/",
+    "sim/world/src/",
     "xtask/src/",
 ];
 

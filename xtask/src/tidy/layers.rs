@@ -4,7 +4,7 @@
 use super::{Finding, Source};
 
 /// A manifest, and the packages that must not stand in it.
-const FORBIDDEN: [(&str, &[&str]); 7] = [
+const FORBIDDEN: [(&str, &[&str]); 13] = [
     (
         "core/Cargo.toml",
         &[
@@ -22,32 +22,83 @@ const FORBIDDEN: [(&str, &[&str]); 7] = [
             "tokio",
         ],
     ),
+    ("core/types/Cargo.toml", &["chat-core", "server", "sim"]),
     ("server/Cargo.toml", &["sim"]),
-    ("sim/Cargo.toml", &["server"]),
+    ("sim/Cargo.toml", &["chat-core", "hyper", "server", "tokio"]),
     (
-        "core/types/Cargo.toml",
-        &["chat-core", "server", "sim", "sim-model", "sim-judge"],
+        "sim/judge/Cargo.toml",
+        &["chat-core", "hyper", "server", "sim-world", "tokio"],
+    ),
+    (
+        "sim/live/Cargo.toml",
+        &["chat-core", "server", "sim-search", "sim-world"],
     ),
     (
         "sim/model/Cargo.toml",
-        &["chat-core", "server", "sim", "sim-judge", "tokio"],
+        &["chat-core", "hyper", "server", "tokio"],
     ),
     (
-        "sim/judge/Cargo.toml",
-        &["chat-core", "server", "sim", "tokio"],
+        "sim/report/Cargo.toml",
+        &["chat-core", "hyper", "server", "tokio"],
     ),
+    (
+        "sim/scenario/Cargo.toml",
+        &["chat-core", "hyper", "server", "tokio"],
+    ),
+    ("sim/search/Cargo.toml", &["hyper", "server", "tokio"]),
+    (
+        "sim/user/Cargo.toml",
+        &["chat-core", "hyper", "server", "tokio"],
+    ),
+    ("sim/world/Cargo.toml", &["hyper", "server", "tokio"]),
     ("xtask/Cargo.toml", &["chat-core", "server", "sim"]),
+];
+
+/// A crate of the simulator, and those of them that it may be built of. Its tests may use more.
+const PARTS: [(&str, &[&str]); 9] = [
+    ("core/types/Cargo.toml", &[]),
+    ("sim/model/Cargo.toml", &[]),
+    ("sim/judge/Cargo.toml", &["sim-model"]),
+    (
+        "sim/live/Cargo.toml",
+        &["sim-judge", "sim-model", "sim-user"],
+    ),
+    ("sim/report/Cargo.toml", &["sim-model"]),
+    ("sim/scenario/Cargo.toml", &["sim-model"]),
+    (
+        "sim/search/Cargo.toml",
+        &[
+            "sim-judge",
+            "sim-model",
+            "sim-scenario",
+            "sim-user",
+            "sim-world",
+        ],
+    ),
+    ("sim/user/Cargo.toml", &["sim-model"]),
+    ("sim/world/Cargo.toml", &["sim-model", "sim-user"]),
 ];
 
 /// Every dependency that must not be.
 pub(super) fn check(files: &[Source]) -> Vec<Finding> {
     let mut found = Vec::new();
     for file in files {
-        let Some((_, forbidden)) = FORBIDDEN.iter().find(|(path, _)| *path == file.path) else {
-            continue;
+        let of = |list: &[(&str, &'static [&'static str])]| {
+            let named = list.iter().find(|(path, _)| *path == file.path);
+            named.map(|(_, packages)| *packages)
         };
-        for (line, package) in dependencies(&file.text) {
-            if forbidden.contains(&package) {
+        let (forbidden, parts) = (of(&FORBIDDEN).unwrap_or_default(), of(&PARTS));
+        for Dependency {
+            line,
+            package,
+            purpose,
+        } in dependencies(&file.text)
+        {
+            let is_part = package == "sim" || package.starts_with("sim-");
+            let is_beside = purpose == Purpose::Built
+                && is_part
+                && parts.is_some_and(|parts| !parts.contains(&package));
+            if forbidden.contains(&package) || is_beside {
                 found.push(Finding {
                     path: file.path.clone(),
                     line: Some(line),
@@ -59,21 +110,51 @@ pub(super) fn check(files: &[Source]) -> Vec<Finding> {
     found
 }
 
-/// The packages that a manifest names as dependencies of any kind, each with its line.
-fn dependencies(manifest: &str) -> Vec<(usize, &str)> {
-    let mut inside = false;
+/// A package that a manifest names.
+struct Dependency<'m> {
+    line: usize,
+    package: &'m str,
+    purpose: Purpose,
+}
+
+/// What a dependency is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Purpose {
+    /// The package is built of it.
+    Built,
+    /// Its tests are.
+    Tested,
+}
+
+/// The packages that a manifest names as dependencies of any kind.
+fn dependencies(manifest: &str) -> Vec<Dependency<'_>> {
+    let (mut inside, mut purpose) = (false, Purpose::Built);
     let mut found = Vec::new();
     for (index, line) in manifest.lines().enumerate() {
+        let line_number = index + 1;
         if let Some(section) = line.strip_prefix('[') {
             let section = section.split(']').next().unwrap_or_default();
+            purpose = if section.contains("dev-dependencies") {
+                Purpose::Tested
+            } else {
+                Purpose::Built
+            };
             // `[dependencies.sim]` is a dependency of its own; `[dev-dependencies]` holds some.
             if let Some((_, package)) = section.rsplit_once("dependencies.") {
-                found.push((index + 1, package));
+                found.push(Dependency {
+                    line: line_number,
+                    package,
+                    purpose,
+                });
             }
             inside = section.ends_with("dependencies");
         } else if inside && let Some((key, _)) = line.split_once('=') {
             let package = key.split('.').next().unwrap_or(key).trim();
-            found.push((index + 1, package.trim_matches('"')));
+            found.push(Dependency {
+                line: line_number,
+                package: package.trim_matches('"'),
+                purpose,
+            });
         }
     }
     found
@@ -95,10 +176,9 @@ mod tests {
     fn the_layers_as_they_are_meant_have_no_findings() {
         let manifest = "[package]\nname = \"sim\"\n\n[dependencies]\nrand_core.workspace = true\n";
         assert_eq!(found("core/Cargo.toml", manifest), [""; 0]);
-        assert_eq!(
-            found("sim/Cargo.toml", "[dependencies]\nchat-core = \"0\"\n"),
-            [""; 0]
-        );
+        let manifest =
+            "[dependencies]\nchat-core = \"0\"\n\n[dev-dependencies]\nsim-judge = \"0\"\n";
+        assert_eq!(found("sim/world/Cargo.toml", manifest), [""; 0]);
     }
 
     #[test]
@@ -125,6 +205,21 @@ mod tests {
             found("server/Cargo.toml", "[dependencies]\nsim = \"0\"\n").len(),
             1
         );
+    }
+
+    #[test]
+    fn parts_of_the_simulator_know_those_below_them_alone() {
+        for (path, package) in [
+            ("sim/world/Cargo.toml", "sim-judge"),
+            ("sim/report/Cargo.toml", "sim-judge"),
+            ("sim/live/Cargo.toml", "sim-scenario"),
+            ("sim/judge/Cargo.toml", "sim"),
+            ("sim/judge/Cargo.toml", "chat-core"),
+        ] {
+            let manifest = format!("[dependencies]\n{package}.workspace = true\n");
+            let finding = format!("{path}:2: must not depend on `{package}` (see ARCHITECTURE.md)");
+            assert_eq!(found(path, &manifest), [finding]);
+        }
     }
 
     #[test]

@@ -181,14 +181,20 @@ function Reports({ data }) {
   return h(Table, { title: `Reports, the newest first (${data.kept.toLocaleString()} kept)`, heads: ['About', 'Reason', 'By', 'When'], rows, none: 'Nobody was reported.' });
 }
 
-function Bans({ data }) {
+function Bans({ data, it }) {
+  const called = (ban) => ban.name ?? ban.handle_of?.display_name ?? ban.address;
   const lift = (ban) => {
-    const which = ban.name ? { name: ban.name } : { address: ban.address };
-    question({ title: `Lift the ban of ${isolated(ban.name ?? ban.address)}`, does: 'Lift it', act: () => act('unban', which, 'Done: the ban is lifted') });
+    const which = ban.address ? { address: ban.address } : { name: called(ban) };
+    question({ title: `Lift the ban of ${isolated(called(ban))}`, does: 'Lift it', act: () => act('unban', which, 'Done: the ban is lifted') });
   };
-  const rows = data.bans.map((ban) => ({
-    key: ban.name ?? ban.address,
-    cells: [h(Words, null, ban.name ?? ban.address), ban.name ? 'name' : 'address', h(Words, null, ban.reason), ban.by, h(Clock, { at: ban.at }), button('Lift', ban.name ?? ban.address, () => lift(ban))],
+  // A handle is lifted with the name of its owner, which mostly stands there too.
+  const one = (ban) => `${ban.measure} ${called(ban)}`;
+  const names = new Set(data.bans.filter((ban) => ban.name).map(one));
+  const shown = data.bans.filter((ban) => !ban.handle_of || !names.has(one(ban)));
+  const by = (ban) => (ban.name ? 'name' : ban.address ? 'address' : 'handle');
+  const rows = shown.map((ban) => ({
+    key: `${by(ban)} ${ban.handle_of?.user_id ?? called(ban)}`,
+    cells: [h(Words, null, called(ban)), by(ban), h(Words, null, ban.reason), ban.by, h(Clock, { at: ban.at }), button('Lift', called(ban), () => lift(ban))],
   }));
   const address = () => question({
     title: 'Ban an address', text: 'Whoever calls from there is refused from now on.', does: 'Ban', danger: true,
@@ -197,5 +203,6 @@ function Bans({ data }) {
   return [
     h('div', { class: 'actions' }, h('button', { onClick: address }, 'Ban an address')),
     h(Table, { title: 'Bans', heads: ['Whom', 'By', 'Reason', 'Operator', 'When', 'Do'], rows, none: 'Nobody is banned.' }),
+    h(Pages, { list: 'bans', data, it }),
   ];
 }

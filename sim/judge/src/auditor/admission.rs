@@ -122,7 +122,12 @@ impl Auditor {
                 ReadBy::ReaderId => self.admit_peeking(at, from, user, *after),
             },
             Ask::Call {
-                op: Op::Check { .. } | Op::Mood | Op::History { .. } | Op::ListUsers { .. },
+                op: Op::Check { .. } | Op::History { .. } | Op::ListUsers { .. },
+                ..
+            }
+            | Ask::Call {
+                caller: Caller::Known(_),
+                op: Op::Mood,
                 ..
             } => self.admit_read(at, (ticket, from), ask, user),
             Ask::Call { caller, .. } => match (user, caller) {

@@ -85,6 +85,8 @@ pub(super) struct Stream {
     pub(super) by: ReadBy,
     is_writable: bool,
     is_behind: bool,
+    /// Whether its participant is forgotten: then it ends.
+    is_over: bool,
 }
 
 /// A notice for a stream, and since when it is due.
@@ -325,6 +327,7 @@ impl Border {
             by,
             is_writable: true,
             is_behind: cursor < end,
+            is_over: false,
         };
         self.due.push_back((at, ticket));
         self.streams_of.entry(user).or_default().push(ticket);
@@ -377,8 +380,15 @@ impl Border {
         }
     }
 
-    /// The participant is forgotten: its waiting check and its held answers are refused now.
+    /// The participant is forgotten: its waiting check and its held answers are refused now, and its
+    /// streams end.
     pub(super) fn forgotten(&mut self, at: Time, user: User, refusal: &Outcome) {
+        for ticket in self.streams_of.get(&user).into_iter().flatten() {
+            if let Some(stream) = self.streams.get_mut(ticket) {
+                stream.is_over = true;
+                self.due.push_back((at, *ticket));
+            }
+        }
         for (ticket, call) in &mut self.calls {
             let is_waiting = matches!(
                 call.stage,
@@ -421,6 +431,9 @@ impl Border {
     fn still_owed(&self, ticket: Ticket) -> Option<Due> {
         if let Some(stream) = self.streams.get(&ticket) {
             let (user, after) = (stream.user, stream.cursor);
+            if stream.is_over {
+                return Some(Due::StreamEnd(user));
+            }
             return (stream.is_behind && stream.is_writable).then_some(Due::Push { user, after });
         }
         let call = self.calls.get(&ticket)?;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use chat_types::{Span, Time};
 use sim_model::protocol::{Answer, Outcome, Refusal, User};
+use sim_model::server::Decided;
 
 use super::names::says_something;
 use super::speech::count;
@@ -98,12 +99,12 @@ impl Model {
         &mut self,
         user: User,
         excuse: Option<&Arc<str>>,
-        said: &Outcome,
+        said: &Decided,
     ) -> (Outcome, Time) {
         if let Err(refusal) = self.check_excuse(excuse) {
             return (Err(refusal), self.now);
         }
-        let wish = match *said {
+        let wish = match said.outcome {
             Ok(Answer::OnBreak {
                 stress,
                 boss_alert,
@@ -121,14 +122,14 @@ impl Model {
             (self.config.boss_alertness > 0).then(|| self.course(user, relieved, 1)),
             (self.config.boss_alertness < 100).then(|| self.course(user, relieved, 0)),
         ];
-        // unclear: 10.3, 15: with a cooldown above 10 s and up to 20 s, an answer that shows 4 is
-        // either one that leaves at once, or one that is held and shows 4 when it leaves. Nothing
-        // that was said tells which; the boss is taken to have noticed.
-        let mut possible = courses.into_iter().flatten();
-        let usual = possible.clone().next();
-        let fitting = possible.find(|course| Some(course.shown.1) == wish.map(|wish| wish.1));
-        let course = fitting
-            .or(usual)
+        // With a cooldown above 10 s and up to 20 s both courses from level 4 can show 4: one at
+        // once, one after the wait. When the answer may leave tells which it is. // 15
+        let possible = || courses.into_iter().flatten();
+        let shows = |course: &Course| Some(course.shown.1) == wish.map(|wish| wish.1);
+        let course = possible()
+            .find(|course| shows(course) && course.answer_at == said.answer_at)
+            .or_else(|| possible().find(shows))
+            .or_else(|| possible().next())
             .expect("the boss notices or does not: one of the two is possible");
         self.person_mut(user).feelings = course.feelings;
         self.renew_held(user);

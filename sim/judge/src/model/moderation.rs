@@ -34,8 +34,8 @@ pub struct Report {
 pub(super) struct Kept {
     /// By folded name, with the name's keys.
     names: BTreeMap<String, (BTreeSet<String>, Measure)>,
-    /// By handle, with the folded name that its participant had.
-    pub(super) handles: BTreeMap<Handle, (String, Measure)>,
+    /// By handle, with the folded name that its participant had, and then its folded public id.
+    pub(super) handles: BTreeMap<Handle, (String, Option<String>, Measure)>,
     addresses: BTreeMap<u64, Measure>,
 }
 
@@ -48,11 +48,23 @@ pub(super) enum Measure {
     Banned,
 }
 
+/// Whether the public id is kept beside the name.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum WithId {
+    Yes,
+    No,
+}
+
 impl Kept {
     /// As what a look-alike of the name with these keys is kept: banned before muted.
     pub(super) fn of_name(&self, keys: &BTreeSet<String>) -> Option<Measure> {
         let alike = self.names.values().filter(|(of, _)| !of.is_disjoint(keys));
         alike.map(|(_, measure)| *measure).max()
+    }
+
+    /// As what a handle is kept.
+    pub(super) fn of_handle(&self, handle: Handle) -> Option<Measure> {
+        self.handles.get(&handle).map(|(.., measure)| *measure)
     }
 
     /// How many names, handles and addresses are kept. // 11.4
@@ -153,10 +165,12 @@ impl Model {
                 let person = self.person_mut(*user);
                 person.muted = false;
                 let (handle, mut names) = (person.handle, vec![fold(&person.name)]);
-                let muted = |(_, what): &(String, Measure)| *what == Measure::Muted;
-                if self.kept.handles.get(&handle).is_some_and(muted) {
-                    let kept = self.kept.handles.remove(&handle);
-                    names.extend(kept.map(|(with, _)| with));
+                names.extend(person.public_id.as_deref().map(fold));
+                if self.kept.of_handle(handle) == Some(Measure::Muted)
+                    && let Some((name, id, _)) = self.kept.handles.remove(&handle)
+                {
+                    names.push(name);
+                    names.extend(id);
                 }
                 self.kept
                     .names
@@ -166,13 +180,13 @@ impl Model {
             Act::Close { room, reason } => self.close(*room, reason)?,
             Act::BanUser { user, .. } => {
                 self.check_user(*user)?;
-                self.keep(*user, Measure::Banned)?;
+                self.keep(*user, Measure::Banned, WithId::Yes)?;
                 self.forget(*user);
             }
             Act::Unban { name } => {
                 let folded = fold(name);
                 self.kept.names.remove(&folded);
-                self.kept.handles.retain(|_, (of, _)| *of != folded);
+                self.kept.handles.retain(|_, (of, ..)| *of != folded);
             }
             Act::MuteAddress { address, reason } => {
                 self.keep_address(*address, Measure::Muted)?;
@@ -199,18 +213,28 @@ impl Model {
         }
     }
 
-    /// Keeps what the participant is known by. // 11.4
-    fn keep(&mut self, user: User, measure: Measure) -> Result<(), Refusal> {
+    /// Keeps the participant's handle, and what it chose to be called: its name, and if `with_id`
+    /// says so its public id. // 11.4
+    fn keep(&mut self, user: User, measure: Measure, with_id: WithId) -> Result<(), Refusal> {
         let person = self.person(user);
         let (handle, folded) = (person.handle, fold(&person.name));
-        let name = person.chosen.then(|| (folded.clone(), keys(&person.name)));
+        let id = person.public_id.as_deref();
+        let name = person.chosen.then_some(&*person.name);
+        // Those with one folded form are one, with the keys of both.
+        let mut chosen: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        let id_too = id.filter(|_| with_id == WithId::Yes);
+        for called in name.into_iter().chain(id_too) {
+            chosen.entry(fold(called)).or_default().extend(keys(called));
+        }
         let new_handle = !self.kept.handles.contains_key(&handle);
-        let new_name = name
-            .as_ref()
-            .is_some_and(|(name, _)| !self.kept.names.contains_key(name));
-        self.check_space_for(usize::from(new_handle) + usize::from(new_name))?;
-        self.kept.handles.insert(handle, (folded, measure));
-        if let Some((name, keys)) = name {
+        let new_names = chosen
+            .keys()
+            .filter(|name| !self.kept.names.contains_key(*name));
+        let more = usize::from(new_handle) + new_names.count();
+        let id = id.map(fold);
+        self.check_space_for(more)?;
+        self.kept.handles.insert(handle, (folded, id, measure));
+        for (name, keys) in chosen {
             self.kept.names.insert(name, (keys, measure));
         }
         Ok(())
@@ -222,9 +246,9 @@ impl Model {
         if person.muted {
             let kept = self.kept.handles.get(&person.handle);
             let is_nameless = |with| !self.kept.names.contains_key(with);
-            if kept.is_some_and(|(with, what)| *what == Measure::Muted && is_nameless(with)) {
+            if kept.is_some_and(|(with, _, what)| *what == Measure::Muted && is_nameless(with)) {
                 // Without space it is not kept.
-                let _ = self.keep(user, Measure::Muted);
+                let _ = self.keep(user, Measure::Muted, WithId::No);
             }
         } else if self.kept.of_name(&keys(&person.name)) == Some(Measure::Muted) {
             self.person_mut(user).muted = true;
@@ -236,7 +260,7 @@ impl Model {
 
     fn mute(&mut self, user: User, reason: &Arc<str>) -> Result<(), Refusal> {
         self.check_user(user)?;
-        self.keep(user, Measure::Muted)?;
+        self.keep(user, Measure::Muted, WithId::Yes)?;
         self.person_mut(user).muted = true;
         self.silence(user, reason);
         Ok(())

@@ -239,7 +239,9 @@ impl Model {
         if !(1..=MAX_NAME).contains(&id.chars().count()) || !id.chars().all(plain) {
             return Err(refuse("invalid_arguments"));
         }
-        if is_reserved(id) || !self.are_free(&keys(id), None) {
+        let keys = keys(id);
+        let is_banned = self.kept.of_name(&keys) == Some(Measure::Banned);
+        if is_reserved(id) || is_banned || !self.are_free(&keys, None) {
             return Err(refuse("user_id_taken"));
         }
         Ok(())

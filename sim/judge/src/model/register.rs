@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use chat_types::Time;
 use sim_model::protocol::{Op, Outcome, Refusal, User};
-use sim_model::server::Handle;
+use sim_model::server::{Decided, Handle};
 
 use super::deadline::Deadline;
 use super::moderation::Measure;
@@ -19,9 +19,9 @@ impl Model {
         &mut self,
         (handle, from): (Handle, u64),
         op: &Op,
-        said: &Outcome,
+        said: &Decided,
     ) -> Result<(User, Outcome, Time), Refusal> {
-        let kept = self.kept.handles.get(&handle).map(|(_, what)| *what);
+        let kept = self.kept.of_handle(handle);
         if kept == Some(Measure::Banned) {
             return Err(refuse("blocked")); // 11.4
         }
@@ -38,14 +38,16 @@ impl Model {
         } = op
         {
             person.public_id = Some(Arc::clone(id));
-            self.add_keys(number, keys(id));
+            let keys = keys(id);
+            person.muted = self.kept.of_name(&keys) == Some(Measure::Muted); // 11.4
+            self.add_keys(number, keys);
         }
+        person.muted |= kept == Some(Measure::Muted); // 11.4
         let deadline = person.presence.deadline();
         self.deadlines
             .replace(Deadline::Presence(number), None, deadline);
         self.add_keys(number, keys(&person.name));
         self.handles.insert(handle, number);
-        person.muted = kept == Some(Measure::Muted); // 11.4
         self.people.add(person);
         let (outcome, answer_at) = self.decide(number, op, said);
         Ok((number, outcome, answer_at))

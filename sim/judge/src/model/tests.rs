@@ -9,7 +9,7 @@ use std::sync::Arc;
 use chat_types::config::{Limit, Matching};
 use chat_types::{BreakKind, Config, Span, Time};
 use sim_model::protocol::{Answer, LostRange, Membership, Op, Outcome, Room, Shown, User};
-use sim_model::server::{Act, Caller, Entry, Handle};
+use sim_model::server::{Act, Caller, Decided, Entry, Handle};
 
 use super::{Deadline, Model, Most, Owed, State};
 
@@ -23,6 +23,14 @@ struct Script {
 
 fn secs(n: u64) -> Time {
     Time(n * 1_000_000)
+}
+
+/// What the server decided, if its answer leaves at once.
+fn at_once(at: u64, outcome: Outcome) -> Decided {
+    Decided {
+        outcome,
+        answer_at: secs(at),
+    }
 }
 
 fn text(text: &str) -> Arc<str> {
@@ -80,10 +88,14 @@ impl Script {
     }
 
     fn entry(&mut self, at: u64, entry: &Entry) -> Owed {
-        self.model.commit(secs(at), entry, &DONE)
+        self.model.commit(secs(at), entry, &at_once(at, DONE))
     }
 
     fn owed(&mut self, at: u64, handle: char, op: Op, said: Outcome) -> Owed {
+        self.decided((at, handle), op, &at_once(at, said))
+    }
+
+    fn decided(&mut self, (at, handle): (u64, char), op: Op, said: &Decided) -> Owed {
         let handle = Handle(handle as u64);
         let caller = match self.model.user_of(handle) {
             Some(_) => Caller::Known(handle),
@@ -94,7 +106,7 @@ impl Script {
             key: self.key.take(),
             op,
         };
-        self.model.commit(secs(at), &entry, &said)
+        self.model.commit(secs(at), &entry, said)
     }
 
     fn call(&mut self, at: u64, handle: char, op: Op) -> Outcome {
@@ -372,7 +384,7 @@ fn a_random_choice_is_adopted_if_it_is_permitted() {
         key: None,
         op: line(&[]),
     };
-    let owed = copy.commit(secs(1), &entry, &matched(3, 1, 3));
+    let owed = copy.commit(secs(1), &entry, &at_once(1, matched(3, 1, 3)));
     assert_eq!(owed.outcome, matched(3, 1, 2));
     assert_eq!(copy.most_overtaken(), 0);
 }

@@ -21,10 +21,11 @@ pub(super) const RULE: Rule = Rule {
 };
 
 /// The refusals that name a limit.
-const LIMITS: [&str; 5] = [
+const LIMITS: [&str; 6] = [
     "queue_full",
     "room_full",
     "server_full",
+    "address_full",
     "draft_full",
     "message_too_long",
 ];

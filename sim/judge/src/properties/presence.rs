@@ -23,7 +23,10 @@ pub(super) const RULE: Rule = Rule {
             || matches!(
                 difference,
                 Difference::Late {
-                    due: Due::Deadline(Deadline::Presence(_)) | Due::Close(_) | Due::Seen(_),
+                    due: Due::Deadline(Deadline::Presence(_))
+                        | Due::Close(_)
+                        | Due::Seen(_)
+                        | Due::StreamEnd(_),
                     ..
                 }
             )

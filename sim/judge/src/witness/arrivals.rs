@@ -10,7 +10,7 @@ use sim_model::protocol::{Room, Saw, User};
 
 use super::blame;
 use super::book::{Book, Seen};
-use super::fact::Fact;
+use crate::fact::Fact;
 use crate::findings::{Findings, Property};
 use crate::model::{Event, What};
 

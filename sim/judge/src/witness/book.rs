@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use chat_types::Time;
-use sim_model::plan::{Argument, Plan, ScriptStep, Workload};
+use sim_model::draw::Ratio;
+use sim_model::plan::{Argument, Persona, Plan, ScriptStep, Workload};
 use sim_model::protocol::{Agent, Answer, CallId, Op, Outcome, Room, User};
 
-use super::fact::Fact;
+use crate::fact::Fact;
 use crate::model::{Event, What};
 
 /// The facts that rules compare at the end of a run.
@@ -28,7 +29,7 @@ pub(super) struct Book {
     /// Calls with a request key, by client.
     keyed: BTreeMap<Agent, u64>,
     remembered_keys: u64,
-    /// Whether no step of the plan reuses the key of another call.
+    /// Whether no call of the plan reuses the key of another call.
     has_own_keys: bool,
 }
 
@@ -147,8 +148,12 @@ impl Spoken {
 impl Book {
     pub(super) fn new(plan: &Plan) -> Self {
         let reuses = |step: &ScriptStep| step.leave_out.contains(&Argument::FreshKey);
-        let reused =
-            matches!(&plan.workload, Workload::Steps { steps, .. } if steps.iter().any(reuses));
+        // A stray call has the key of the call before now and then.
+        let strays = |persona: &Arc<Persona>| persona.habits.stray != Ratio::NEVER;
+        let reused = match &plan.workload {
+            Workload::Steps { steps, .. } => steps.iter().any(reuses),
+            Workload::Phases { personas, .. } => personas.iter().any(strays),
+        };
         Self {
             remembered_keys: plan.server.remembered_keys as u64,
             has_own_keys: !reused,

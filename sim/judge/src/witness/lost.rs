@@ -12,7 +12,7 @@ use sim_model::protocol::{Moderated, Presence, Room, User};
 
 use super::blame;
 use super::book::Book;
-use super::fact::Fact;
+use crate::fact::Fact;
 use crate::findings::{Findings, Property};
 use crate::model::What;
 

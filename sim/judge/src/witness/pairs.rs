@@ -7,7 +7,7 @@ use sim_model::protocol::{Room, User};
 
 use super::blame;
 use super::book::{Book, Seen};
-use super::fact::Fact;
+use crate::fact::Fact;
 use crate::findings::{Findings, Property};
 use crate::model::What;
 

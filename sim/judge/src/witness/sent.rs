@@ -10,7 +10,7 @@ use sim_model::protocol::User;
 
 use super::blame;
 use super::book::{Book, Seen, Spoken};
-use super::fact::Fact;
+use crate::fact::Fact;
 use crate::findings::{Findings, Property};
 
 /// Compares every message received with the calls that carry texts.

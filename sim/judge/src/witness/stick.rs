@@ -12,7 +12,7 @@ use sim_model::protocol::{Moderated, Presence, Room, StickChange, User};
 
 use super::blame;
 use super::book::{Book, Seen};
-use super::fact::Fact;
+use crate::fact::Fact;
 use crate::findings::{Findings, Property};
 use crate::model::What;
 

@@ -1,6 +1,6 @@
 //! What a witness may conclude from hand-written histories, and what not.
 
-mod story;
+pub(crate) mod story;
 
 use chat_types::{Span, Time};
 use sim_model::protocol::{

@@ -62,6 +62,8 @@ pub enum Answer {
     },
     /// Stress from 0 to 100, and the boss's alertness from 0 to 5.
     Mood { stress: u8, boss_alert: u8 },
+    /// Registered, and known as `user`: what a newcomer that looks at its stress is told first.
+    Arrived { user: User },
     /// Done, with nothing more to say.
     Done,
     /// The inbox was read; its events were handed over one by one before this.

@@ -20,6 +20,20 @@ pub enum EndReason {
     Closed,
 }
 
+impl EndReason {
+    /// Its word, as servers write it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Left => "left",
+            Self::Timeout => "timeout",
+            Self::Blocked => "blocked",
+            Self::TurnLimit => "turn_limit",
+            Self::Closed => "closed",
+        }
+    }
+}
+
 /// How the stick changed hands, or is about to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[expect(missing_docs, reason = "the variant says what its fields are")]

@@ -68,7 +68,8 @@ pub enum Op {
         kind: BreakKind,
         excuse: Option<Arc<str>>,
     },
-    /// Look at one's stress, and at how alert the boss is.
+    /// Look at one's stress, and at how alert the boss is; registers when the agent has no handle
+    /// yet.
     Mood,
     /// Leave everything, and be forgotten.
     Unregister,

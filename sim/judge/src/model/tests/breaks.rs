@@ -51,6 +51,66 @@ fn breaks_relieve_alarm_and_are_held() {
 }
 
 #[test]
+fn when_the_answer_leaves_tells_whether_the_boss_noticed() {
+    let mut s = Script::new(|c| {
+        c.boss_alertness = 50;
+        c.boss_alertness_cooldown = Span::secs(15);
+    });
+    let user = User(1);
+    let shown = |boss_alert| {
+        Ok(Answer::OnBreak {
+            user,
+            stress: 0,
+            boss_alert,
+            flavour: 7,
+        })
+    };
+    for level in 1..=4 {
+        s.owed(0, 'a', rest(), shown(level));
+    }
+    // Level 4 at once, or 5 now and 4 when the held answer leaves: both answers show 4.
+    let late = Decided {
+        outcome: shown(4),
+        answer_at: secs(21),
+    };
+    let (mut calm, mut alert) = (s.model.clone(), s.model);
+    for (model, answer_at, level) in [(&mut calm, secs(1), 4), (&mut alert, secs(21), 5)] {
+        let entry = Entry::Call {
+            caller: Caller::Known(Handle('a' as u64)),
+            key: None,
+            op: rest(),
+        };
+        let said = Decided {
+            answer_at,
+            ..late.clone()
+        };
+        let owed = model.commit(secs(1), &entry, &said);
+        assert_eq!((owed.outcome, owed.answer_at), (shown(4), answer_at));
+        assert_eq!(model.mood(user, secs(1)), Some((0, level)));
+    }
+}
+
+#[test]
+fn a_newcomer_that_looks_at_its_stress_arrives_and_is_told_its_number() {
+    let mut s = Script::new(|_| {});
+    s.call(0, 'a', rest()).unwrap();
+    let arrived = Ok(Answer::Arrived { user: User(2) });
+    assert_eq!(s.call(0, 'b', Op::Mood), arrived);
+    assert_eq!(s.model.mood(User(2), secs(60)), Some((1, 0)));
+    // Its registration repeated, as long as the handle was not used.
+    let handle = Handle('b' as u64);
+    let entry = Entry::Call {
+        caller: Caller::New(handle, 0),
+        key: None,
+        op: Op::Mood,
+    };
+    assert_eq!(s.entry(1, &entry).outcome, arrived);
+    s.call(1, 'b', rest()).unwrap();
+    let refused = s.entry(1, &entry).outcome.unwrap_err();
+    assert_eq!(refused.code, "handle_required");
+}
+
+#[test]
 fn a_shorter_cooldown_lets_one_level_fall_at_the_restart() {
     let mut s = Script::new(|c| {
         c.boss_alertness = 100;

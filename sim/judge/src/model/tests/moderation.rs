@@ -20,6 +20,95 @@ fn one_mute_keeps_one_name_and_an_unmute_lifts_it_under_any() {
     assert_eq!(s.refused(4, 'b', STICK), "");
 }
 
+fn enters(id: &str, name: Option<&str>) -> Op {
+    Op::EnterQueue {
+        user_id: Some(id.into()),
+        display_name: name.map(text),
+        interests: [].into(),
+    }
+}
+
+#[test]
+fn a_public_id_is_a_name_to_bans_and_mutes() {
+    let mut s = Script::new(|_| ());
+    let act = |s: &mut Script, act| s.entry(1, &Entry::Operate(act)).outcome.unwrap();
+    let reason = || text("spam");
+    s.call(0, 'a', login("Alice")).unwrap();
+    s.call(0, 'b', login("Loud")).unwrap();
+    let (user, about) = (User(1), reason());
+    act(
+        &mut s,
+        Act::BanUser {
+            user,
+            reason: about,
+        },
+    );
+    assert_eq!(s.refused(2, 'c', enters("AIice", None)), "user_id_taken");
+    let (user, about) = (User(2), reason());
+    act(
+        &mut s,
+        Act::Mute {
+            user,
+            reason: about,
+        },
+    );
+    s.call(2, 'b', Op::Unregister).unwrap();
+    s.call(2, 'c', enters("1oud", Some("Cec"))).unwrap();
+    s.call(2, 'c', login("Cec")).unwrap();
+    assert_eq!(s.refused(2, 'c', STICK), "muted", "by its id");
+}
+
+#[test]
+fn a_public_id_is_kept_beside_the_name_and_lifted_by_itself() {
+    let mut s = Script::new(|c| c.max_bans = 3);
+    let act = |s: &mut Script, act| s.entry(1, &Entry::Operate(act)).outcome;
+    let reason = || text("spam");
+    s.call(0, 'a', enters("pest", Some("Ann"))).unwrap();
+    let (user, about) = (User(1), reason());
+    act(
+        &mut s,
+        Act::BanUser {
+            user,
+            reason: about,
+        },
+    )
+    .unwrap();
+    assert_eq!(s.refused(2, 'b', login("Pest")), "name_not_allowed");
+    s.call(2, 'b', enters("ben", Some("Ben"))).unwrap();
+    // The name with its handle, the id: three. The name and the id of another would be two more.
+    let (user, about) = (User(2), reason());
+    let refused = act(
+        &mut s,
+        Act::Mute {
+            user,
+            reason: about,
+        },
+    )
+    .unwrap_err();
+    assert_eq!(refused.code, "invalid_arguments");
+    let name = text("Ann");
+    act(&mut s, Act::Unban { name }).unwrap();
+    assert_eq!(s.refused(3, 'a', enters("pest", None)), "user_id_taken");
+    // A name and an id with one folded form take one place.
+    s.call(3, 'c', enters("Cec", Some("CEC"))).unwrap();
+    let (user, about) = (User(3), reason());
+    act(
+        &mut s,
+        Act::Mute {
+            user,
+            reason: about,
+        },
+    )
+    .unwrap();
+    // An unmute lifts the name and the id that the handle was kept with.
+    s.call(4, 'c', Op::Unregister).unwrap();
+    s.call(4, 'c', login("Dan")).unwrap();
+    act(&mut s, Act::Unmute { user: User(4) }).unwrap();
+    s.call(5, 'd', enters("cec", None)).unwrap();
+    s.call(5, 'd', login("Dora")).unwrap();
+    assert_eq!(s.refused(5, 'd', STICK), "");
+}
+
 #[test]
 fn a_muted_address_silences_those_of_it_until_it_is_lifted() {
     let mut s = Script::new(|_| ());

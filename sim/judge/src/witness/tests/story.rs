@@ -25,7 +25,7 @@ pub(super) const PAIR: Room = Room(1);
 pub(super) const NEXT: Room = Room(2);
 pub(super) const LOBBY: Room = Room(7);
 
-pub(super) fn plan() -> Plan {
+pub(crate) fn plan() -> Plan {
     let none = Arc::new(Quantiles::new(Shape::Fixed(0)));
     Plan {
         name: "story".into(),

@@ -1,0 +1,142 @@
+//! All that judge and measure one run, and what the run comes to.
+
+use std::collections::BTreeMap;
+
+use chat_types::Span;
+use sim_model::history::{Observer, Record, Wire, WorldRecord};
+use sim_model::outcome::{
+    Counts, PropertyResult, Ran, Stuck, Tally, ThresholdResult, Timeline, Violation,
+};
+use sim_model::plan::Plan;
+use sim_model::server::ServerRecord;
+
+use crate::judge::Judge;
+use crate::metrics::Metrics;
+use crate::stuck::stuck;
+
+/// The judge of a run, its metrics, and one observer more. It only observes.
+pub struct Jury<'o> {
+    judge: Judge,
+    metrics: Metrics,
+    also: Option<&'o mut dyn Observer>,
+}
+
+/// What one seed's run comes to.
+#[derive(Clone, Debug)]
+pub struct SeedOutcome {
+    /// The seed.
+    pub seed: u64,
+    /// The hash of every step.
+    pub trace_hash: u64,
+    /// Virtual time from first to last.
+    pub virtual_span: Span,
+    /// Virtual users who came.
+    pub users: u64,
+    /// How many of them came as each persona, in the order of the scenario; empty for the steps
+    /// form, whose users have no personas.
+    pub by_persona: Vec<u64>,
+    /// Events of the virtual world handled.
+    pub steps: u64,
+    /// Each property that was judged, by name.
+    pub properties: BTreeMap<&'static str, PropertyResult>,
+    /// What was violated, in the order of time. Whoever merges seeds fills in the seed.
+    pub violations: Vec<Violation>,
+    /// Messages.
+    pub counts: Counts,
+    /// Metrics, as far as they can be merged with those of other seeds.
+    pub metrics: Metrics,
+    /// The thresholds, as this seed measured them.
+    pub thresholds: Vec<ThresholdResult>,
+    /// `sometimes` points.
+    pub tally: Tally,
+    /// Users who did not get on.
+    pub stuck: Vec<Stuck>,
+    /// When what happened.
+    pub timeline: Timeline,
+}
+
+impl<'o> Jury<'o> {
+    /// The jury of a run whose server's records are observed; `also` observes beside it.
+    pub fn new(plan: &Plan, also: Option<&'o mut (dyn Observer + '_)>) -> Self {
+        Self::by(Judge::new(plan), also)
+    }
+
+    /// The jury of a run on a live server of which no journal is known.
+    pub fn live(plan: &Plan, also: Option<&'o mut (dyn Observer + '_)>) -> Self {
+        Self::by(Judge::live(plan), also)
+    }
+
+    fn by(judge: Judge, also: Option<&'o mut (dyn Observer + '_)>) -> Self {
+        Self {
+            judge,
+            metrics: Metrics::new(),
+            also: also.map(|observer| observer as &mut dyn Observer),
+        }
+    }
+
+    /// A copy that goes on from here, without the other observer.
+    #[must_use]
+    pub fn alone(&self) -> Jury<'static> {
+        Jury {
+            judge: self.judge.clone(),
+            metrics: self.metrics.clone(),
+            also: None,
+        }
+    }
+
+    /// What the run comes to, which was of this plan and is over.
+    #[must_use]
+    pub fn finish(self, plan: &Plan, ran: Ran) -> SeedOutcome {
+        let mut metrics = self.metrics;
+        let mut judgement = self.judge.finish(ran.ended_at);
+        judgement.counts.left_out = ran.left_out;
+        let stuck = stuck(&ran, &metrics);
+        metrics.add_overtaken(judgement.overtaken);
+        let name = |index: usize| ran.users[index].name.to_string();
+        metrics.keep_waits(ran.seed, ran.ended_at, &judgement.overtaken_users, &name);
+        SeedOutcome {
+            thresholds: metrics.thresholds(plan, &judgement.counts, stuck.len() as u64),
+            seed: ran.seed,
+            trace_hash: ran.trace_hash,
+            virtual_span: ran.span(),
+            users: ran.users.len() as u64,
+            by_persona: ran.by_persona,
+            steps: ran.steps,
+            properties: judgement.properties,
+            violations: judgement.violations,
+            counts: judgement.counts,
+            metrics,
+            tally: ran.tally,
+            stuck,
+            timeline: ran.timeline,
+        }
+    }
+}
+
+impl Observer for Jury<'_> {
+    fn observe(&mut self, record: &Record<'_>) {
+        self.judge.observe(record);
+        self.metrics.observe(record);
+        self.also.observe(record);
+    }
+
+    fn observe_world(&mut self, record: &WorldRecord<'_>) {
+        self.judge.observe_world(record);
+        self.metrics.observe_world(record);
+        self.also.observe_world(record);
+    }
+
+    fn observe_wire(&mut self, wire: &Wire<'_>) {
+        self.also.observe_wire(wire);
+    }
+
+    fn observe_server(&mut self, record: &ServerRecord<'_>) {
+        self.judge.observe_server(record);
+        self.also.observe_server(record);
+    }
+
+    fn observe_commit(&mut self, took: Span) {
+        self.metrics.observe_commit(took);
+        self.also.observe_commit(took);
+    }
+}

@@ -1,0 +1,458 @@
+//! What a run measured: durations in microseconds from the intended start, shares, and counts.
+//!
+//! - `message_latency`: send meant to start → first seen by a recipient, by any path.
+//! - `queue_wait`, `stick_wait`: asking meant to start → told of the match or the grant. A wait
+//!   that is still open when the run ends counts with the length that it has reached, and is
+//!   `unfinished`. A wait that ended otherwise does not count: the user left the line, reset its
+//!   claim, left the room, forgot its handle or vanished; the server refused it, an operator put
+//!   the claimant out or closed the room; or the user was away, which ends a claim.
+//! - `request_latency`: any call but a `check`, meant to start → answered.
+//! - `commit_latency`: as the world reports it.
+//! - `bytes_per_message`: what a model must read for each message delivered: its text, its line's
+//!   frame, and the answers and other events it read since the message before.
+//! - `stick_turns`, `matches`: for each user who asked, how many it had.
+
+mod charts;
+pub mod distribution;
+mod figures;
+mod latency;
+mod open;
+pub mod pace;
+mod shares;
+mod verdict;
+mod waits;
+
+use chat_types::{Span, Time};
+
+use self::distribution::Distribution;
+use self::latency::InFlight;
+use self::shares::Shares;
+use self::waits::Waits;
+use crate::Overtaken;
+use sim_model::history::{Observer, Path, Record, What, WorldRecord};
+use sim_model::outcome::{Seek, UserWaits, Worst};
+use sim_model::protocol::{
+    Agent, Answer, CallId, LostRange, Membership, Op, Outcome, Saw, StickChange, StickLoss, User,
+};
+
+pub(crate) use self::open::OpenWait;
+pub use self::verdict::judged_by_thresholds;
+
+/// Bytes that frame a message: its room, number, sender and fence.
+const MESSAGE_FRAME: u64 = 32;
+
+/// Bytes of the line that tells any other event.
+const EVENT_LINE: u64 = 48;
+
+/// Bytes of an answer to `check` besides its events: who and where one is, and what to do next.
+const CHECK_ANSWER: u64 = 120;
+
+/// Microseconds in a millisecond, as results are given in milliseconds.
+const MICROS: f64 = 1_000.0;
+
+/// Measures the records of one world; those of several seeds are merged.
+#[derive(Clone, Debug)]
+pub struct Metrics {
+    message_latency: Distribution,
+    queue_wait: Distribution,
+    stick_wait: Distribution,
+    request_latency: Distribution,
+    commit_latency: Distribution,
+    bytes_per_message: Distribution,
+    in_flight: InFlight,
+    users: Vec<Waits>,
+    merged_users: u64,
+    merged_turns: Shares,
+    merged_matches: Shares,
+    overtaken: Overtaken,
+    worst_in_line: Worst,
+    worst_claim: Worst,
+    queue_waits: UserWaits,
+    stick_waits: UserWaits,
+    refusals: Vec<(&'static str, u64)>,
+    calls: u64,
+    retries: u64,
+}
+
+impl Observer for Metrics {
+    fn observe(&mut self, record: &Record<'_>) {
+        match record.what {
+            What::Received {
+                saw,
+                path,
+                first,
+                sent_at,
+                ..
+            } => {
+                if first {
+                    self.received(record, saw, sent_at);
+                } else if path == Path::Check {
+                    self.waits(record.agent).bytes += EVENT_LINE;
+                }
+            }
+            What::Called { op, intended, .. } => self.called(record.agent, op, intended),
+            What::Answered {
+                call,
+                op,
+                intended,
+                outcome,
+                ..
+            } => self.answered(record, (call, op), intended, outcome),
+            What::Retried { call, why } => self.retried(record.agent, call, why),
+            What::Abandoned { call, op } => self.abandoned(record, call, op),
+            What::Stuck { waiting_for } => self.ran_out(record.agent, record.at, waiting_for),
+            What::Forgot | What::Vanished => self.gave_up(record.agent),
+            What::AnsweredAgain { .. }
+            | What::StreamOpened
+            | What::StreamClosed
+            | What::Finished
+            | What::Drained => {}
+        }
+    }
+
+    fn observe_world(&mut self, record: &WorldRecord<'_>) {
+        if let WorldRecord::Ended { at } = *record {
+            self.end_waits(at);
+        }
+    }
+
+    fn observe_commit(&mut self, took: Span) {
+        self.commit_latency.record(took.0);
+    }
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Metrics {
+    /// Nothing measured yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            message_latency: Distribution::new(),
+            queue_wait: Distribution::new(),
+            stick_wait: Distribution::new(),
+            request_latency: Distribution::new(),
+            commit_latency: Distribution::new(),
+            bytes_per_message: Distribution::new(),
+            in_flight: InFlight::new(),
+            users: Vec::new(),
+            merged_users: 0,
+            merged_turns: Shares::default(),
+            merged_matches: Shares::default(),
+            overtaken: Overtaken::default(),
+            worst_in_line: Worst::default(),
+            worst_claim: Worst::default(),
+            queue_waits: UserWaits::default(),
+            stick_waits: UserWaits::default(),
+            refusals: Vec::new(),
+            calls: 0,
+            retries: 0,
+        }
+    }
+
+    /// A client read so many bytes besides the events that it was handed.
+    pub fn add_read_bytes(&mut self, agent: Agent, bytes: u64) {
+        self.waits(agent).bytes += bytes;
+    }
+
+    /// How often anyone was passed over, as the judge of the same run found.
+    pub fn add_overtaken(&mut self, overtaken: Overtaken) {
+        self.overtaken.queue = self.overtaken.queue.max(overtaken.queue);
+        self.overtaken.stick = self.overtaken.stick.max(overtaken.stick);
+    }
+
+    /// Adds what another seed's run measured. Its users count as users of their own.
+    pub fn merge(&mut self, other: &Self) {
+        for (mine, theirs) in [
+            (&mut self.message_latency, &other.message_latency),
+            (&mut self.queue_wait, &other.queue_wait),
+            (&mut self.stick_wait, &other.stick_wait),
+            (&mut self.request_latency, &other.request_latency),
+            (&mut self.commit_latency, &other.commit_latency),
+            (&mut self.bytes_per_message, &other.bytes_per_message),
+        ] {
+            mine.merge(theirs);
+        }
+        self.merged_users += other.merged_users + other.users.len() as u64;
+        self.merged_turns.merge(&other.turns());
+        self.merged_matches.merge(&other.matches());
+        self.add_overtaken(other.overtaken);
+        self.worst_in_line.take(other.worst_in_line);
+        self.worst_claim.take(other.worst_claim);
+        self.queue_waits.merge(&other.queue_waits);
+        self.stick_waits.merge(&other.stick_waits);
+        for &(code, count) in &other.refusals {
+            self.refuse(code, count);
+        }
+        self.calls += other.calls;
+        self.retries += other.retries;
+    }
+
+    /// The worst wait, or passing over, of anyone.
+    #[must_use]
+    pub fn worst(&self, of: Seek) -> Worst {
+        match of {
+            Seek::QueueWait => self.worst_in_line,
+            Seek::StickWait => self.worst_claim,
+            Seek::Overtaking => Worst {
+                figure: self.overtaken.queue.max(self.overtaken.stick),
+                user: None,
+            },
+        }
+    }
+
+    fn waits(&mut self, agent: Agent) -> &mut Waits {
+        let index = agent.0 as usize;
+        if index >= self.users.len() {
+            self.users.resize_with(index + 1, Waits::default);
+        }
+        &mut self.users[index]
+    }
+
+    fn called(&mut self, agent: Agent, op: &Op, intended: Time) {
+        self.calls += 1;
+        match op {
+            Op::EnterQueue { .. } => {
+                self.waits(agent).in_line_since.get_or_insert(intended);
+            }
+            Op::TalkingStick {
+                room: Some(room), ..
+            } => {
+                let room = *room;
+                let waits = self.waits(agent);
+                let lost = std::mem::take(&mut waits.claim_lost);
+                if !waits.holds && (lost || waits.claim.is_none()) {
+                    waits.claim = Some((room, intended));
+                    waits.asked = false;
+                }
+            }
+            Op::Reset { .. } | Op::LeaveChat { .. } => self.stop_claiming(agent),
+            Op::LeaveQueue
+            | Op::Login { .. }
+            | Op::Send { .. }
+            | Op::TalkingStick { room: None, .. }
+            | Op::Append { .. }
+            | Op::Undo { .. }
+            | Op::Push { .. }
+            | Op::Typing { .. }
+            | Op::Block { .. }
+            | Op::Unblock { .. }
+            | Op::Report { .. }
+            | Op::Break { .. }
+            | Op::Mood
+            | Op::Unregister
+            | Op::History { .. }
+            | Op::ListUsers { .. }
+            | Op::Check { .. } => {}
+        }
+    }
+
+    fn stop_claiming(&mut self, agent: Agent) {
+        let waits = self.waits(agent);
+        waits.holds = false;
+        waits.claim = None;
+    }
+
+    fn answered(
+        &mut self,
+        record: &Record<'_>,
+        (call, op): (CallId, &Op),
+        intended: Time,
+        outcome: &Outcome,
+    ) {
+        let (at, agent) = (record.at, record.agent);
+        let unsure = self.waits(agent).take_unsure(call);
+        if matches!(op, Op::Check { .. }) {
+            self.waits(agent).bytes += CHECK_ANSWER;
+        } else if !matches!(op, Op::Break { .. }) {
+            // The answer to a break may be held back: `breaks_rules` judges how long.
+            self.request_latency.record(at.since(intended).0);
+        }
+        match outcome {
+            Ok(Answer::Waiting { .. }) => self.waits(agent).matches.asked += 1,
+            Ok(Answer::Matched { room, .. }) => {
+                let waits = self.waits(agent);
+                waits.matches.asked += 1;
+                // The answer says that the match came of this very call.
+                waits.in_line_since.get_or_insert(intended);
+                if let Some(since) = waits.matched(*room) {
+                    self.waited_in_line(agent, record.user, at.since(since));
+                } else {
+                    waits.in_line_since = None;
+                }
+            }
+            Ok(Answer::LeftQueue { left: true }) => {
+                self.waits(agent).in_line_since = None;
+            }
+            Ok(Answer::Sent { room, room_seq, .. }) => {
+                if matches!(op, Op::Push { .. }) {
+                    self.waits(agent).holds = false;
+                }
+                if let Some(took) = self.in_flight.sent(*room, *room_seq, intended) {
+                    self.message_latency.record(took.0);
+                }
+            }
+            Ok(Answer::Stick {
+                room, place, epoch, ..
+            }) => {
+                let waits = self.waits(agent);
+                if waits.claim.is_some() && !waits.asked {
+                    waits.asked = true;
+                    waits.turns.asked += 1;
+                }
+                if *place == 0
+                    && let Some(since) = waits.granted(*room, *epoch)
+                {
+                    self.waited_for_stick(agent, record.user, at.since(since));
+                }
+            }
+            Ok(
+                Answer::LeftQueue { left: false }
+                | Answer::LoggedIn { .. }
+                | Answer::LeftChat
+                | Answer::Draft { .. }
+                | Answer::OnBreak { .. }
+                | Answer::Mood { .. }
+                | Answer::Arrived { .. }
+                | Answer::Done
+                | Answer::Read { .. }
+                | Answer::History { .. }
+                | Answer::Members { .. },
+            ) => {}
+            Err(refusal) => {
+                if !(unsure && refusal.is_retryable()) {
+                    self.refuse(refusal.code, 1);
+                }
+                let waits_on = refusal.code == "already_waiting" && record.user.is_some();
+                if matches!(op, Op::EnterQueue { .. }) && !waits_on {
+                    self.waits(agent).in_line_since = None;
+                }
+                if matches!(op, Op::TalkingStick { .. }) && !self.waits(agent).asked {
+                    self.waits(agent).claim = None;
+                }
+            }
+        }
+    }
+
+    fn refuse(&mut self, code: &'static str, times: u64) {
+        match self.refusals.iter_mut().find(|(known, _)| *known == code) {
+            Some((_, count)) => *count += times,
+            None => self.refusals.push((code, times)),
+        }
+    }
+
+    /// What a gap says of one room. A wait is over when its user hears of that.
+    fn missed(&mut self, record: &Record<'_>, lost: &LostRange) {
+        let (at, agent) = (record.at, record.agent);
+        if lost.you == Some(Membership::Matched)
+            && let Some(since) = self.waits(agent).matched(lost.room)
+        {
+            self.waited_in_line(agent, record.user, at.since(since));
+        }
+        let Some(stick) = lost.stick else { return };
+        let (StickLoss::Granted(epoch) | StickLoss::Released(epoch) | StickLoss::Expired(epoch)) =
+            stick;
+        if let Some(since) = self.waits(agent).granted(lost.room, epoch) {
+            self.waited_for_stick(agent, record.user, at.since(since));
+        }
+        self.waits(agent).holds = matches!(stick, StickLoss::Granted(_));
+    }
+
+    fn received(&mut self, record: &Record<'_>, saw: &Saw<'_>, sent_at: Time) {
+        let (at, agent) = (record.at, record.agent);
+        let waits = self.waits(agent);
+        match *saw {
+            Saw::Message {
+                room,
+                room_seq,
+                text,
+                ..
+            } => {
+                let bytes = std::mem::take(&mut waits.bytes) + MESSAGE_FRAME + text.len() as u64;
+                self.bytes_per_message.record(bytes);
+                if let Some(took) = self.in_flight.seen(room, room_seq, at) {
+                    self.message_latency.record(took.0);
+                }
+                return;
+            }
+            Saw::Found { room, .. } => {
+                if let Some(since) = waits.matched(room) {
+                    waits.last_in_line = Some((since, sent_at.min(at)));
+                    self.waited_in_line(agent, record.user, at.since(since));
+                }
+            }
+            Saw::Stick {
+                room, user, change, ..
+            } if record.user == Some(user) => self.stick_changed(agent, at, (room, user), change),
+            Saw::Member {
+                room, user, change, ..
+            } if record.user == Some(user) => waits.came_or_went(room, change),
+            Saw::Moderation {
+                room, user, act, ..
+            } => waits.moderated(room, act, user.is_some() && user == record.user),
+            Saw::Gap { rooms, .. } => {
+                for lost in rooms {
+                    self.missed(record, lost);
+                }
+            }
+            Saw::Stick { .. }
+            | Saw::Ended { .. }
+            | Saw::PartnerAway { .. }
+            | Saw::PartnerBack { .. }
+            | Saw::Member { .. } => {}
+        }
+        self.waits(agent).bytes += EVENT_LINE;
+    }
+
+    fn stick_changed(
+        &mut self,
+        agent: Agent,
+        at: Time,
+        (room, user): (sim_model::protocol::Room, User),
+        change: StickChange,
+    ) {
+        let waits = self.waits(agent);
+        match change {
+            StickChange::Granted { epoch, .. } => {
+                if let Some(since) = waits.granted(room, epoch) {
+                    self.waited_for_stick(agent, Some(user), at.since(since));
+                }
+            }
+            StickChange::Released { epoch } | StickChange::Expired { epoch } => {
+                if waits.granted == Some((room, epoch)) {
+                    waits.holds = false;
+                }
+            }
+            StickChange::Claimed { .. } => {}
+        }
+    }
+
+    fn waited_in_line(&mut self, agent: Agent, user: Option<User>, took: Span) {
+        self.waits(agent).queue.add(took);
+        self.queue_wait.record(took.0);
+        let figure = took.0;
+        self.worst_in_line.take(Worst { figure, user });
+    }
+
+    fn waited_for_stick(&mut self, agent: Agent, user: Option<User>, took: Span) {
+        self.waits(agent).stick.add(took);
+        self.stick_wait.record(took.0);
+        let figure = took.0;
+        self.worst_claim.take(Worst { figure, user });
+    }
+
+    fn gave_up(&mut self, agent: Agent) {
+        let waits = self.waits(agent);
+        waits.in_line_since = None;
+        waits.matched_in = None;
+        waits.unsure.clear();
+        self.stop_claiming(agent);
+    }
+}
+
+#[cfg(test)]
+mod tests;

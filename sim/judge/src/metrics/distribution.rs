@@ -1,0 +1,107 @@
+//! How something was distributed: quantiles from a histogram, maximum and mean exactly.
+
+use hdrhistogram::Histogram;
+
+use sim_model::outcome::MetricResult;
+
+/// The largest value that the histogram tells apart: a day in microseconds.
+const LARGEST: u64 = 24 * 3_600 * 1_000_000;
+
+/// Significant decimal digits of a quantile. Two keep the table within a processor's cache, and
+/// err by less than one in a hundred.
+const DIGITS: u8 = 2;
+
+/// A distribution of whole numbers.
+#[derive(Clone, Debug)]
+pub struct Distribution {
+    histogram: Histogram<u64>,
+    sum: u64,
+    max: u64,
+    unfinished: u64,
+}
+
+impl Default for Distribution {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Distribution {
+    /// Nothing recorded yet.
+    pub fn new() -> Self {
+        #[expect(
+            clippy::expect_used,
+            reason = "the bounds are constants that the histogram accepts"
+        )]
+        let histogram = Histogram::new_with_bounds(1, LARGEST, DIGITS).expect("valid bounds");
+        Self {
+            histogram,
+            sum: 0,
+            max: 0,
+            unfinished: 0,
+        }
+    }
+
+    /// Records one value.
+    pub fn record(&mut self, value: u64) {
+        self.histogram.saturating_record(value);
+        self.sum = self.sum.saturating_add(value);
+        self.max = self.max.max(value);
+    }
+
+    /// Something that began has reached this length, and has not come to its end.
+    pub fn record_unfinished(&mut self, value: u64) {
+        self.record(value);
+        self.unfinished += 1;
+    }
+
+    /// Adds what another one recorded.
+    pub fn merge(&mut self, other: &Self) {
+        // Both have the same bounds, so that nothing can be out of range.
+        let added = self.histogram.add(&other.histogram);
+        debug_assert!(added.is_ok());
+        self.sum = self.sum.saturating_add(other.sum);
+        self.max = self.max.max(other.max);
+        self.unfinished += other.unfinished;
+    }
+
+    /// How many values were recorded.
+    pub fn count(&self) -> u64 {
+        self.histogram.len()
+    }
+
+    /// The value below which `percent` of all lie, never more than the largest.
+    pub fn percentile(&self, percent: f64) -> f64 {
+        self.histogram.value_at_percentile(percent).min(self.max) as f64
+    }
+
+    /// The largest value; 0 if there is none.
+    pub fn max(&self) -> f64 {
+        self.max as f64
+    }
+
+    /// The mean of all values; 0 if there is none.
+    pub fn mean(&self) -> f64 {
+        if self.count() == 0 {
+            0.0
+        } else {
+            self.sum as f64 / self.count() as f64
+        }
+    }
+
+    /// The figures, each divided by `unit`.
+    pub fn result(&self, unit: f64) -> MetricResult {
+        let percentile = |percent| self.percentile(percent) / unit;
+        MetricResult {
+            count: self.count(),
+            p50: percentile(50.0),
+            p90: percentile(90.0),
+            p95: percentile(95.0),
+            p99: percentile(99.0),
+            p999: percentile(99.9),
+            max: self.max() / unit,
+            mean: self.mean() / unit,
+            unfinished: self.unfinished,
+        }
+    }
+}

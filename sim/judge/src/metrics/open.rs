@@ -1,0 +1,83 @@
+//! What is still open when a run ends: waits, and calls whose attempts had no answer.
+
+use chat_types::{Span, Time};
+
+use super::Metrics;
+use sim_model::history::{Record, Retry};
+use sim_model::protocol::{Agent, CallId, Op, Room};
+
+/// Two users in the line who may be matched are matched within this time, as `queue_progress` has
+/// it. That others may not be matched, since their interests differ or one blocks the other, does
+/// not make one the odd one out: both wait.
+const MATCH_WITHIN: Span = Span::secs(5);
+
+/// The event that ends a wait in the line.
+const FOUND: &str = "chatroom.found";
+
+/// What one virtual user waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OpenWait {
+    /// For a partner, in the queue, since then.
+    Partner(Time),
+    /// For the stick of this room, since then.
+    Stick(Room, Time),
+}
+
+impl Metrics {
+    /// The run is over: each open wait counts with the length that it has reached.
+    pub(super) fn end_waits(&mut self, now: Time) {
+        for user in &self.users {
+            if let Some(since) = user.in_line_since {
+                self.queue_wait.record_unfinished(now.since(since).0);
+            }
+            if let Some((_, since)) = user.open_claim() {
+                self.stick_wait.record_unfinished(now.since(since).0);
+            }
+        }
+    }
+
+    /// An `await` of this user ran out of time.
+    pub(super) fn ran_out(&mut self, agent: Agent, at: Time, waiting_for: &str) {
+        if waiting_for == FOUND {
+            self.waits(agent).unmatched_at = Some(at);
+        }
+    }
+
+    /// Whether this user's `await` of a match ran out while no other user had been in the line for
+    /// as long as a match takes: there was nobody to be matched with. To be asked when the run is over, since
+    /// other users may hear late that they were matched.
+    pub(crate) fn is_odd_one_out(&self, agent: usize) -> bool {
+        let Some(at) = self.users.get(agent).and_then(|user| user.unmatched_at) else {
+            return false;
+        };
+        let from = Time(at.0.saturating_sub(MATCH_WITHIN.0));
+        let mut others = self.users.iter().enumerate();
+        !others.any(|(index, user)| index != agent && user.is_in_line(from, at))
+    }
+
+    /// What this user waits for: a partner or a stick.
+    pub(crate) fn open_wait(&self, agent: usize) -> Option<OpenWait> {
+        let user = self.users.get(agent)?;
+        let claim = user.open_claim();
+        let claim = claim.map(|(room, since)| OpenWait::Stick(room, since));
+        claim.or(user.in_line_since.map(OpenWait::Partner))
+    }
+
+    /// A later attempt of a call left.
+    pub(super) fn retried(&mut self, agent: Agent, call: CallId, why: Retry) {
+        self.retries += 1;
+        match why {
+            Retry::Silence | Retry::Dropped => self.waits(agent).unsure_of(call),
+            Retry::PutOff => {}
+        }
+    }
+
+    /// The client gave the call up. Nobody waits in the line who was never registered.
+    pub(super) fn abandoned(&mut self, record: &Record<'_>, call: CallId, op: &Op) {
+        let waits = self.waits(record.agent);
+        waits.take_unsure(call);
+        if record.user.is_none() && matches!(op, Op::EnterQueue { .. }) {
+            waits.in_line_since = None;
+        }
+    }
+}

@@ -1,0 +1,230 @@
+use std::sync::Arc;
+
+use super::*;
+use sim_model::protocol::{Earlier, Presence, Refusal, Room};
+
+const ANN: Agent = Agent(0);
+const BOB: Agent = Agent(1);
+const LOBBY: Room = Room(1);
+
+/// A second of the story.
+fn second(n: u64) -> Time {
+    Time(n * 1_000_000)
+}
+
+/// User 10 is behind client 0, and so on.
+fn tell(metrics: &mut Metrics, at: u64, agent: Agent, what: What<'_>) {
+    metrics.observe(&Record {
+        at: second(at),
+        agent,
+        user: Some(User(agent.0 + 10)),
+        what,
+    });
+}
+
+fn call(metrics: &mut Metrics, at: u64, agent: Agent, op: &Op) {
+    let what = What::Called {
+        call: CallId(0),
+        op,
+        intended: second(at),
+        keyed: true,
+    };
+    tell(metrics, at, agent, what);
+}
+
+fn answer(metrics: &mut Metrics, at: u64, agent: Agent, op: &Op, outcome: &Outcome) {
+    let what = What::Answered {
+        call: CallId(0),
+        op,
+        called_at: second(at),
+        intended: second(at),
+        outcome,
+    };
+    tell(metrics, at, agent, what);
+}
+
+fn see(metrics: &mut Metrics, at: u64, agent: Agent, saw: &Saw<'_>) {
+    let what = What::Received {
+        seq: at,
+        sent_at: second(at),
+        saw,
+        path: Path::Stream,
+        first: true,
+    };
+    tell(metrics, at, agent, what);
+}
+
+fn end(metrics: &mut Metrics, at: u64) {
+    metrics.observe_world(&WorldRecord::Ended { at: second(at) });
+}
+
+fn enter() -> Op {
+    Op::EnterQueue {
+        user_id: None,
+        display_name: Some(Arc::from("ann")),
+        interests: Arc::default(),
+    }
+}
+
+fn claim() -> Op {
+    Op::TalkingStick {
+        room: Some(LOBBY),
+        epoch: None,
+    }
+}
+
+#[test]
+fn a_wait_that_never_ends_counts_with_the_length_it_has_reached() {
+    let mut metrics = Metrics::new();
+    for agent in 0..4 {
+        call(&mut metrics, 1, Agent(agent), &enter());
+    }
+    let found = Saw::Found {
+        shown: sim_model::protocol::Shown::default(),
+        room: LOBBY,
+        room_seq: 1,
+        partner: User(11),
+    };
+    see(&mut metrics, 3, ANN, &found);
+    see(&mut metrics, 3, BOB, &found);
+    let left = Ok(Answer::LeftQueue { left: true });
+    answer(&mut metrics, 5, Agent(3), &Op::LeaveQueue, &left);
+    end(&mut metrics, 31);
+    let waits = metrics.results().0["queue_wait"];
+    assert_eq!((waits.count, waits.unfinished), (3, 1), "not who left");
+    assert!((waits.max - 30_000.0).abs() < 1e-6, "{waits:?}");
+    assert!((30_000.0..30_400.0).contains(&waits.p99), "{waits:?}");
+    let mean = (2_000.0 + 2_000.0 + 30_000.0) / 3.0;
+    assert!((waits.mean - mean).abs() < 1.0, "{waits:?}");
+    let mut twice = metrics.clone();
+    twice.merge(&metrics);
+    let waits = twice.results().0["queue_wait"];
+    assert_eq!((waits.count, waits.unfinished), (6, 2));
+}
+
+/// Ann claims; then something ends her claim, or nothing does.
+#[test]
+fn a_claim_that_ended_otherwise_is_no_wait() {
+    type Then = fn(&mut Metrics);
+    let back = |metrics: &mut Metrics| {
+        let saw = Saw::Member {
+            shown: sim_model::protocol::Shown::default(),
+            room: LOBBY,
+            room_seq: 9,
+            user: User(10),
+            change: Presence::Back,
+        };
+        see(metrics, 3, ANN, &saw);
+    };
+    let cases: [(&str, Then, u64); 6] = [
+        ("nothing", |_| {}, 1),
+        ("vanished", |m| tell(m, 3, ANN, What::Vanished), 0),
+        ("forgot", |m| tell(m, 3, ANN, What::Forgot), 0),
+        (
+            "reset",
+            |m| {
+                call(
+                    m,
+                    3,
+                    ANN,
+                    &Op::Reset {
+                        room: None,
+                        epoch: None,
+                    },
+                )
+            },
+            0,
+        ),
+        (
+            "left",
+            |m| call(m, 3, ANN, &Op::LeaveChat { room: None }),
+            0,
+        ),
+        (
+            "closed",
+            |m| {
+                let saw = Saw::Moderation {
+                    reason: "",
+                    shown: sim_model::protocol::Shown::default(),
+                    room: LOBBY,
+                    room_seq: 9,
+                    user: None,
+                    act: sim_model::protocol::Moderated::Closed,
+                };
+                see(m, 3, ANN, &saw);
+            },
+            0,
+        ),
+    ];
+    for (what, then, unfinished) in cases {
+        let mut metrics = Metrics::new();
+        call(&mut metrics, 1, ANN, &claim());
+        then(&mut metrics);
+        end(&mut metrics, 9);
+        let waits = metrics.results().0["stick_wait"];
+        assert_eq!(waits.unfinished, unfinished, "{what}");
+        assert_eq!(waits.count, unfinished, "{what}");
+    }
+    let mut metrics = Metrics::new();
+    call(&mut metrics, 1, ANN, &claim());
+    back(&mut metrics);
+    assert_eq!(metrics.open_wait(0), None, "being away ends a claim");
+    call(&mut metrics, 4, ANN, &claim());
+    let open = Some(OpenWait::Stick(LOBBY, second(4)));
+    assert_eq!(metrics.open_wait(0), open, "claimed again");
+}
+
+/// A send is refused in the end, after an attempt that had no answer: it may have been said. After
+/// an attempt that was put off, it was not.
+#[test]
+fn a_refusal_after_an_attempt_without_an_answer_is_no_refusal() {
+    use sim_model::history::Retry;
+    let send = Op::Send {
+        room: None,
+        text: Arc::from("hello"),
+        epoch: None,
+    };
+    for (why, code, refused) in [
+        (Retry::Silence, "overloaded", 0),
+        (Retry::Dropped, "rate_limited", 0),
+        (Retry::PutOff, "overloaded", 1),
+        (Retry::Silence, "chat_ended", 1),
+    ] {
+        let mut metrics = Metrics::new();
+        call(&mut metrics, 1, ANN, &send);
+        let call = CallId(0);
+        tell(&mut metrics, 2, ANN, What::Retried { call, why });
+        let retry_after = None;
+        answer(
+            &mut metrics,
+            3,
+            ANN,
+            &send,
+            &Err(Refusal {
+                code,
+                retry_after,
+                earlier: Earlier::Unsaid,
+            }),
+        );
+        let counted: u64 = metrics.refusals().values().sum();
+        assert_eq!(counted, refused, "{why:?}, {code}");
+    }
+}
+
+#[test]
+fn only_a_user_with_nobody_else_in_the_queue_is_the_odd_one_out() {
+    let stuck = What::Stuck {
+        waiting_for: "chatroom.found",
+    };
+    // Bob enters at the first instant, or waits for no longer than a match takes.
+    for (bob_enters, alone) in [(None, true), (Some(1), false), (Some(18), true)] {
+        let mut metrics = Metrics::new();
+        call(&mut metrics, 2, ANN, &enter());
+        if let Some(at) = bob_enters {
+            call(&mut metrics, at, BOB, &enter());
+        }
+        tell(&mut metrics, 20, ANN, stuck);
+        end(&mut metrics, 30);
+        assert_eq!(metrics.is_odd_one_out(0), alone, "{bob_enters:?}");
+    }
+}

@@ -1,0 +1,144 @@
+//! Whether a run's figures keep to the plan's thresholds.
+
+use std::collections::BTreeMap;
+
+use super::distribution::Distribution;
+use super::shares::Shares;
+use super::{MICROS, Metrics};
+use crate::properties::{fairness, latency};
+use sim_model::outcome::{Class, Counts, PropertyResult, ThresholdResult};
+use sim_model::plan::{Compare, Figure, Plan, Threshold};
+
+impl Metrics {
+    /// Each threshold of the plan, in its order, and whether it was met. `stuck` users count
+    /// against all users; messages against those attempted; retries against calls.
+    #[must_use]
+    pub fn thresholds(&self, plan: &Plan, counts: &Counts, stuck: u64) -> Vec<ThresholdResult> {
+        plan.thresholds
+            .iter()
+            .map(|threshold| {
+                let measured = self.measured(threshold, counts, stuck);
+                ThresholdResult {
+                    seed: None,
+                    metric: threshold.metric.to_owned(),
+                    expression: threshold.expression.clone(),
+                    measured,
+                    met: measured.map(|measured| is_met(measured, threshold)),
+                }
+            })
+            .collect()
+    }
+
+    fn measured(&self, threshold: &Threshold, counts: &Counts, stuck: u64) -> Option<f64> {
+        let figure = threshold.figure;
+        let share = |count: u64, of: u64| of_all(figure, count, of);
+        let attempted = counts.attempted;
+        match threshold.metric {
+            "message_latency" => of_distribution(&self.message_latency, figure, MICROS),
+            "request_latency" => of_distribution(&self.request_latency, figure, MICROS),
+            "commit_latency" => of_distribution(&self.commit_latency, figure, MICROS),
+            "bytes_per_message" => of_distribution(&self.bytes_per_message, figure, 1.0),
+            "queue_wait" => of_wait(&self.queue_wait, figure, self.overtaken.queue),
+            "stick_wait" => of_wait(&self.stick_wait, figure, self.overtaken.stick),
+            "stick_turns" => of_shares(&self.turns(), figure),
+            "matches" => of_shares(&self.matches(), figure),
+            "lost" => share(counts.lost, attempted),
+            "duplicated" => share(counts.duplicated, attempted),
+            "reordered" => share(counts.reordered, attempted),
+            "phantom" => share(counts.phantom, attempted),
+            "gapped" => share(counts.gapped, attempted),
+            "refused" => share(counts.refused, attempted),
+            "retries" => share(self.retries, self.calls),
+            "stuck" => share(stuck, self.merged_users + self.users.len() as u64),
+            _ => None,
+        }
+    }
+}
+
+fn of_distribution(distribution: &Distribution, figure: Figure, unit: f64) -> Option<f64> {
+    if distribution.count() == 0 {
+        return None;
+    }
+    match figure {
+        Figure::Percentile(percent) => Some(distribution.percentile(percent) / unit),
+        Figure::Max => Some(distribution.max() / unit),
+        Figure::Mean => Some(distribution.mean() / unit),
+        Figure::Count => Some(distribution.count() as f64),
+        Figure::Overtaken | Figure::Jain | Figure::Rate => None,
+    }
+}
+
+fn of_wait(distribution: &Distribution, figure: Figure, overtaken: u64) -> Option<f64> {
+    match figure {
+        Figure::Overtaken => (distribution.count() > 0).then_some(overtaken as f64),
+        Figure::Percentile(_)
+        | Figure::Max
+        | Figure::Mean
+        | Figure::Count
+        | Figure::Jain
+        | Figure::Rate => of_distribution(distribution, figure, MICROS),
+    }
+}
+
+fn of_shares(shares: &Shares, figure: Figure) -> Option<f64> {
+    match figure {
+        Figure::Jain => shares.jain(),
+        Figure::Max => shares.max(),
+        Figure::Mean => shares.mean(),
+        Figure::Count => (shares.users() > 0).then(|| shares.users() as f64),
+        Figure::Percentile(_) | Figure::Overtaken | Figure::Rate => None,
+    }
+}
+
+fn of_all(figure: Figure, count: u64, of: u64) -> Option<f64> {
+    match figure {
+        Figure::Count => Some(count as f64),
+        Figure::Rate => (of > 0).then(|| count as f64 / of as f64),
+        Figure::Percentile(_) | Figure::Max | Figure::Mean | Figure::Overtaken | Figure::Jain => {
+            None
+        }
+    }
+}
+
+fn is_met(measured: f64, threshold: &Threshold) -> bool {
+    let bound = threshold.bound;
+    match threshold.compare {
+        Compare::Below => measured < bound,
+        Compare::AtMost => measured <= bound,
+        Compare::Above => measured > bound,
+        Compare::AtLeast => measured >= bound,
+        Compare::Equal => (measured - bound).abs() < 1e-9,
+    }
+}
+
+/// The properties `fairness` and `latency`, as far as the plan names them: each holds if every
+/// threshold of its kind that could be measured was met. `results` are those of
+/// `Metrics::thresholds` for the same plan.
+#[must_use]
+pub fn judged_by_thresholds(
+    plan: &Plan,
+    results: &[ThresholdResult],
+) -> BTreeMap<&'static str, PropertyResult> {
+    let judged = |is_meant: fn(&Threshold) -> bool| {
+        let met = plan
+            .thresholds
+            .iter()
+            .zip(results)
+            .filter(|(threshold, _)| is_meant(threshold))
+            .filter_map(|(_, result)| result.met);
+        let (checks, held) = met.fold((0, true), |(checks, held), met| (checks + 1, held && met));
+        PropertyResult {
+            held: (checks > 0).then_some(held),
+            checks,
+            unjudged: 0,
+            class: Class::Threshold,
+        }
+    };
+    [
+        ("fairness", judged(fairness::is_meant)),
+        ("latency", judged(latency::is_meant)),
+    ]
+    .into_iter()
+    .filter(|(name, _)| plan.properties.contains(name))
+    .collect()
+}

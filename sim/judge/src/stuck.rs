@@ -1,0 +1,52 @@
+//! Users that are not at rest when a run ends: those whose `await` ran out of time, and those that
+//! have not come to the end of their flow and of their inbox.
+//!
+//! Two kinds of users are not stuck: those that are gone for good, for nobody can say what they
+//! wait for; and the odd one out, which waited for a match while no other user had been in the line
+//! for as long as a match takes.
+
+use crate::metrics::{Metrics, OpenWait};
+use sim_model::outcome::{Ran, RanUser, START, Stuck, Waiting};
+use sim_model::protocol::Room;
+
+/// The event that ends a wait for a partner, and the one that ends a wait for the stick.
+const FOUND: &str = "chatroom.found";
+const GRANTED: &str = "stick.granted";
+
+/// The stuck users of a run that is over, whose metrics have been told so.
+pub(crate) fn stuck(ran: &Ran, metrics: &Metrics) -> Vec<Stuck> {
+    let of = |(index, user): (usize, &RanUser)| {
+        let waiting = user.waiting.clone()?;
+        if waiting.waiting_for == FOUND && metrics.is_odd_one_out(index) {
+            return None;
+        }
+        let waiting = in_words_of_the_protocol(waiting, metrics.open_wait(index));
+        Some(Stuck {
+            user: user.name.to_string(),
+            at: waiting.at,
+            waiting_for: waiting.waiting_for,
+            since_ms: waiting.since.since(START).as_millis(),
+            seed: ran.seed,
+        })
+    };
+    ran.users.iter().enumerate().filter_map(of).collect()
+}
+
+/// What the awaited event would have told, and since when the user waits for that: longer than its
+/// `await` took.
+fn in_words_of_the_protocol(waiting: Waiting, open: Option<OpenWait>) -> Waiting {
+    let (waiting_for, since) = match (waiting.waiting_for.as_str(), open) {
+        (FOUND, Some(OpenWait::Partner(since))) => ("a partner in the queue".to_owned(), since),
+        (FOUND, _) => ("a partner".to_owned(), waiting.since),
+        (GRANTED, Some(OpenWait::Stick(Room(room), since))) => {
+            (format!("the stick of room_{room}"), since)
+        }
+        (GRANTED, _) => ("the stick, without a claim".to_owned(), waiting.since),
+        _ => return waiting,
+    };
+    Waiting {
+        waiting_for,
+        since,
+        ..waiting
+    }
+}

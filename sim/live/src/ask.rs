@@ -1,0 +1,299 @@
+//! Calls of virtual users as tools with arguments.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use chat_types::BreakKind;
+use serde::Serialize;
+
+use super::names::Names;
+use sim_model::protocol::{Op, Room};
+
+/// One attempt of a call, on its way to the server.
+#[derive(Clone, Debug)]
+pub(super) struct Ask {
+    /// By which the server knows the caller; none when the call registers.
+    pub(super) handle: Option<Arc<str>>,
+    /// The request key, before the run's own salt.
+    pub(super) key: Option<u128>,
+    /// What is asked for.
+    pub(super) op: Op,
+    /// The room that the client means where it names none, for protocols that want one.
+    pub(super) room: Option<Room>,
+}
+
+/// What the arguments of all tools are together; each takes some of them.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct Arguments<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    handle: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    request_key: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    display_name: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    interests: Option<Vec<&'a str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    username: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    room: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    room_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    epoch: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    user_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    excuse: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    after: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    wait_seconds: Option<u64>,
+    /// What plain HTTP calls the wait.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    delay: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    before: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    limit: Option<u32>,
+}
+
+impl<'a> Arguments<'a> {
+    /// With the handle among them.
+    pub(super) fn by(mut self, handle: Option<&'a str>) -> Self {
+        self.handle = handle;
+        self
+    }
+
+    /// With the wait under the name that `/check_event` has for it.
+    pub(super) fn with_delay(mut self) -> Self {
+        self.delay = self.wait_seconds.take();
+        self
+    }
+}
+
+impl Ask {
+    /// The tool by its name.
+    pub(super) fn tool(&self) -> &'static str {
+        tool(&self.op)
+    }
+
+    /// Its arguments, but for the handle.
+    pub(super) fn arguments(&self, names: &Names) -> Arguments<'_> {
+        let room_text = |room: &Option<Room>| room.map(|room| names.room_text(room));
+        let base = Arguments {
+            request_key: self.key.map(|key| names.key(key)),
+            ..Arguments::default()
+        };
+        match &self.op {
+            Op::EnterQueue {
+                user_id,
+                display_name,
+                interests,
+            } => Arguments {
+                user_id: user_id.as_deref().map(|id| names.of_run(id)),
+                display_name: display_name.as_deref(),
+                interests: Some(interests.iter().map(|one| &**one).collect()),
+                ..base
+            },
+            Op::Login { username, room } => Arguments {
+                username: Some(username),
+                room: Some(names.room_name(room)),
+                ..base
+            },
+            Op::Send { room, text, epoch } => Arguments {
+                room_id: room_text(&room.or(self.room)),
+                message: Some(text),
+                epoch: *epoch,
+                ..base
+            },
+            Op::Append { room, text, epoch } => Arguments {
+                room_id: room_text(room),
+                text: Some(text),
+                epoch: *epoch,
+                ..base
+            },
+            Op::Push { room, epoch }
+            | Op::TalkingStick { room, epoch }
+            | Op::Undo { room, epoch }
+            | Op::Reset { room, epoch } => Arguments {
+                room_id: room_text(room),
+                epoch: *epoch,
+                ..base
+            },
+            Op::LeaveChat { room } | Op::Typing { room } => Arguments {
+                room_id: room_text(room),
+                ..base
+            },
+            Op::Block { user } | Op::Unblock { user } => Arguments {
+                user_id: Some(names.user_text(*user)),
+                ..base
+            },
+            Op::Report { user, reason } => Arguments {
+                user_id: Some(names.user_text(*user)),
+                reason: Some(reason),
+                ..base
+            },
+            Op::Break { excuse, .. } => Arguments {
+                excuse: excuse.as_deref(),
+                ..base
+            },
+            Op::LeaveQueue | Op::Unregister => base,
+            Op::Check { .. } | Op::History { .. } | Op::ListUsers { .. } | Op::Mood => {
+                of_read(&self.op, names)
+            }
+        }
+    }
+}
+
+/// The arguments of a call that reads; none of any other.
+fn of_read<'a>(op: &Op, names: &Names) -> Arguments<'a> {
+    let room_text = |room: &Option<Room>| room.map(|room| names.room_text(room));
+    if let Op::Check { after, wait, .. } = op {
+        return Arguments {
+            after: *after,
+            wait_seconds: Some(wait.as_secs()),
+            ..Arguments::default()
+        };
+    }
+    if let Op::History {
+        room,
+        before,
+        limit,
+    } = op
+    {
+        return Arguments {
+            room_id: room_text(room),
+            before: *before,
+            limit: Some(*limit),
+            ..Arguments::default()
+        };
+    }
+    if let Op::ListUsers { room } = op {
+        return Arguments {
+            room_id: room_text(room),
+            ..Arguments::default()
+        };
+    }
+    Arguments::default()
+}
+
+/// The tool that a call is.
+pub(super) fn tool(op: &Op) -> &'static str {
+    match op {
+        Op::EnterQueue { .. } => "enter_queue",
+        Op::LeaveQueue => "leave_queue",
+        Op::Login { .. } => "login",
+        Op::Send { .. } => "send_message",
+        Op::LeaveChat { .. } => "leave_chat",
+        Op::TalkingStick { .. } => "talking_stick",
+        Op::Append { .. } => "append",
+        Op::Undo { .. } => "undo",
+        Op::Reset { .. } => "reset",
+        Op::Push { .. } => "push",
+        Op::Typing { .. } => "typing",
+        Op::Block { .. } => "block_user",
+        Op::Unblock { .. } => "unblock_user",
+        Op::Report { .. } => "report_user",
+        Op::Break { kind, .. } => kind.name(),
+        Op::Mood => "check_stress_status",
+        Op::Unregister => "unregister",
+        Op::Check { .. } => "check",
+        Op::History { .. } => "history",
+        Op::ListUsers { .. } => "list_users",
+    }
+}
+
+/// Every break by its tool.
+pub(super) fn breaks() -> impl Iterator<Item = &'static str> {
+    BreakKind::ALL.iter().map(|kind| kind.name())
+}
+
+/// The route of plain HTTP: those of its own where there are some, for some calls.
+pub(super) fn route(ask: &Ask) -> Cow<'static, str> {
+    match &ask.op {
+        Op::Login { .. } if ask.handle.is_none() => "/register".into(),
+        Op::Send { .. } => "/send".into(),
+        Op::TalkingStick { .. } => "/talking_stick".into(),
+        Op::Check { .. } => "/check_event".into(),
+        Op::EnterQueue { .. }
+        | Op::LeaveQueue
+        | Op::Login { .. }
+        | Op::LeaveChat { .. }
+        | Op::Append { .. }
+        | Op::Undo { .. }
+        | Op::Reset { .. }
+        | Op::Push { .. }
+        | Op::Typing { .. }
+        | Op::Block { .. }
+        | Op::Unblock { .. }
+        | Op::Report { .. }
+        | Op::Break { .. }
+        | Op::Mood
+        | Op::Unregister
+        | Op::History { .. }
+        | Op::ListUsers { .. } => format!("/tools/{}", ask.tool()).into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chat_types::Span;
+    use serde_json::json;
+
+    use super::*;
+    use sim_model::protocol::ReadBy;
+
+    fn ask(op: Op) -> Ask {
+        Ask {
+            handle: Some("h_1".into()),
+            key: None,
+            op,
+            room: Some(Room(4)),
+        }
+    }
+
+    #[test]
+    fn a_call_has_the_arguments_that_its_tool_takes() {
+        let names = Names::new(7);
+        let said = ask(Op::Send {
+            room: None,
+            text: "hi".into(),
+            epoch: None,
+        });
+        let of = |ask: &Ask| serde_json::to_value(ask.arguments(&names)).unwrap();
+        assert_eq!(of(&said), json!({ "room_id": "room_4", "message": "hi" }));
+        let check = ask(Op::Check {
+            after: Some(3),
+            wait: Span::millis(2_900),
+            by: ReadBy::Handle,
+        });
+        assert_eq!(of(&check), json!({ "after": 3, "wait_seconds": 2 }));
+        let renamed = serde_json::to_value(check.arguments(&names).with_delay()).unwrap();
+        assert_eq!(renamed, json!({ "after": 3, "delay": 2 }));
+        let login = ask(Op::Login {
+            username: "Ann".into(),
+            room: "table".into(),
+        });
+        let room = format!("table{}", names.suffix());
+        assert_eq!(of(&login), json!({ "username": "Ann", "room": room }));
+    }
+
+    #[test]
+    fn newcomers_register_and_others_log_in() {
+        let mut login = ask(Op::Login {
+            username: "Ann".into(),
+            room: "table".into(),
+        });
+        assert_eq!(route(&login), "/tools/login");
+        login.handle = None;
+        assert_eq!(route(&login), "/register");
+        assert_eq!(route(&ask(Op::Mood)), "/tools/check_stress_status");
+    }
+}

@@ -1,0 +1,99 @@
+//! Reads from more and more connections at once, until more of them bring no more reads.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use chat_types::Span;
+use tokio::sync::Barrier;
+use tokio::time::timeout;
+
+use super::guests::Guests;
+use super::{Trouble, hint};
+use crate::calibration::Samples;
+use crate::caller::{Repeated, repeat};
+use crate::clock::Clock;
+use sim_model::outcome::Stage;
+
+/// Connections of each stage.
+const CONNECTIONS: [u32; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
+
+/// How long a stage lasts, and how much longer an answer may take than that.
+const STAGE: Span = Span::millis(500);
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A stage brings more when it brings so many times the most so far; after so many that did not,
+/// nothing more is to be had.
+const MORE: f64 = 1.03;
+const IN_VAIN: usize = 2;
+
+/// Adds the stages to the samples, and returns what happened on the way.
+pub(super) fn crowd(
+    guests: &mut Guests<'_>,
+    samples: &mut Samples,
+    tell: &mut dyn FnMut(&str),
+) -> Result<Vec<String>, Trouble> {
+    let (mut best, mut in_vain) = (0.0_f64, 0);
+    for connections in CONNECTIONS {
+        tell(&format!("calibrate · reads from {connections} connections"));
+        let stage = guests
+            .invite(connections as usize)
+            .and_then(|()| read_all(guests, connections));
+        let stage = match stage {
+            Ok(stage) => stage,
+            // Enough is known without those who do not fit.
+            Err(why) if !samples.stages.is_empty() => {
+                let why = format!("{connections} connections were too many: {why}");
+                return Ok(vec![why]);
+            }
+            Err(why) => return Err(why),
+        };
+        in_vain = if stage.per_second > best * MORE {
+            0
+        } else {
+            in_vain + 1
+        };
+        best = best.max(stage.per_second);
+        samples.stages.push(stage);
+        if in_vain >= IN_VAIN {
+            break;
+        }
+    }
+    Ok(Vec::new())
+}
+
+fn read_all(guests: &Guests<'_>, connections: u32) -> Result<Stage, Trouble> {
+    let gate = Arc::new(Barrier::new(connections as usize));
+    let pool = &guests.pool;
+    let tasks = (0..connections as usize).map(|who| {
+        let (net, gate) = (Arc::clone(&pool.net), Arc::clone(&gate));
+        let reading = repeat(net, guests.reader(who), gate, STAGE);
+        // The timer belongs to the thread that the task will run on.
+        async move { timeout(PATIENCE, reading).await }
+    });
+    let (began, worked) = (pool.net.clock.now(), Clock::worked());
+    let done = pool.together(tasks.collect());
+    let worked = Clock::worked().saturating_sub(worked);
+    let all = pool.net.clock.now().since(began).0.max(1) * pool.threads() as u64;
+    let silent = || Trouble::Failed(format!("no answer within {}s", PATIENCE.as_secs()));
+    let mut readers: Vec<Repeated> = Vec::new();
+    for one in done {
+        let one = one.and_then(Result::ok).ok_or_else(silent)?;
+        if let Some(why) = one.ended {
+            let hint = hint(&why);
+            return Err(Trouble::Failed(why + hint));
+        }
+        readers.push(one);
+    }
+    let answered: u64 = readers.iter().map(|one| one.answered).sum();
+    let from = readers.iter().map(|one| one.from).min();
+    let to = readers.iter().map(|one| one.to).max();
+    let span = match (from, to) {
+        (Some(from), Some(to)) => to.since(from).0.max(1),
+        (_, _) => 1,
+    };
+    Ok(Stage {
+        connections,
+        per_second: answered as f64 * 1e6 / span as f64,
+        driver_busy: (worked.as_micros() as f64 / all as f64).min(1.0),
+    })
+}

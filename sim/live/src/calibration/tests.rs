@@ -1,0 +1,222 @@
+use super::*;
+use sim_model::draw::{Actor, Draw, Quantiles};
+use sim_model::outcome::{Calibration, Trips};
+use sim_report::calibration_yaml;
+
+/// Draws from these parts, added up, so many times.
+fn trips(parts: &[Spread], times: u64) -> Distribution {
+    let tables: Vec<Quantiles> = parts.iter().map(|part| part.quantiles()).collect();
+    let mut draw = Draw::new(7, Actor::Server);
+    let mut samples = Distribution::new();
+    for _ in 0..times {
+        samples.record(tables.iter().map(|table| table.draw(&mut draw)).sum());
+    }
+    samples
+}
+
+fn spread(p50: u64, p99: u64) -> Spread {
+    Spread {
+        p50: Span(p50),
+        p99: Span(p99),
+    }
+}
+
+fn stage(connections: u32, per_second: f64) -> Stage {
+    Stage {
+        connections,
+        per_second,
+        driver_busy: 0.5,
+    }
+}
+
+/// What a server with these times would show, that answers so many reads a second at most.
+fn server(latency: Spread, service: Spread, commit: Spread, most: f64) -> Samples {
+    Samples {
+        floor: trips(&[latency, latency], 1_000),
+        read: trips(&[latency, service, latency], 10_000),
+        committed: trips(&[latency, service, latency, commit], 10_000),
+        stages: vec![
+            stage(1, most / 4.0),
+            stage(2, most / 2.0),
+            stage(4, most),
+            stage(8, most * 0.98),
+        ],
+    }
+}
+
+fn near(got: Span, wanted: Span) -> bool {
+    got.0.abs_diff(wanted.0) * 8 <= wanted.0
+}
+
+#[test]
+fn a_server_is_found_again_by_what_it_shows() {
+    let (latency, service, commit) = (spread(200, 500), spread(40, 60), spread(1_500, 6_000));
+    let block = server(latency, service, commit, 1e6 / 40.0).infer();
+    for (got, wanted) in [
+        (block.network.latency, latency),
+        (block.capacity.commit, commit),
+    ] {
+        assert!(
+            near(got.p50, wanted.p50) && near(got.p99, wanted.p99),
+            "{got:?} for {wanted:?}"
+        );
+    }
+    // Its tail is that of a whole read, and its mean that of the best stage.
+    let tail = block.capacity.service;
+    let read = spread_of(&trips(&[latency, service, latency], 10_000));
+    let ratio = |of: Spread| of.p99.0 as f64 / of.p50.0 as f64;
+    assert!((ratio(tail) / ratio(read) - 1.0).abs() < 0.05, "{tail:?}");
+}
+
+#[test]
+fn the_sums_are_those_that_were_measured() {
+    let samples = server(spread(30, 90), spread(50, 400), spread(70, 900), 20_000.0);
+    let block = samples.infer();
+    let (away, takes) = (block.network.latency, block.capacity);
+    for (parts, measured) in [
+        (vec![away, takes.service, away], &samples.read),
+        (
+            vec![away, takes.service, away, takes.commit],
+            &samples.committed,
+        ),
+    ] {
+        let (again, wanted) = (spread_of(&trips(&parts, 20_000)), spread_of(measured));
+        assert!(
+            near(again.p50, wanted.p50) && near(again.p99, wanted.p99),
+            "{again:?} for {wanted:?}"
+        );
+    }
+}
+
+#[test]
+fn the_virtual_server_answers_as_many_as_the_best_stage() {
+    for (service, most) in [(spread(50, 100), 20_000.0), (spread(200, 2_000), 3_000.0)] {
+        let samples = server(spread(30, 90), service, spread(70, 90), most);
+        let found = samples.infer().capacity.service;
+        let mean = trips(&[found], 100_000).mean();
+        let told = format!("{found:?} takes {mean}us on average");
+        assert!((mean * most / 1e6 - 1.0).abs() < 0.05, "{told}");
+    }
+}
+
+#[test]
+fn service_never_takes_more_than_a_read() {
+    let mut samples = server(spread(30, 30), spread(50, 50), spread(70, 70), 20_000.0);
+    samples.stages = vec![stage(1, 10.0)];
+    assert_eq!(samples.infer().capacity.service.p50, Span(108));
+    samples.stages.clear();
+    assert_eq!(samples.infer().capacity.service.p50, Span(108));
+}
+
+#[test]
+fn a_commit_that_does_not_show_is_as_short_as_it_can_be() {
+    let mut samples = server(spread(30, 90), spread(50, 100), spread(1, 1), 20_000.0);
+    samples.committed = samples.floor.clone();
+    let block = samples.infer();
+    assert_eq!(block.capacity.commit, spread(1, 1));
+    let remarks = samples.remarks(&block);
+    assert!(
+        remarks
+            .iter()
+            .any(|remark| remark.contains("as short as it can be"))
+    );
+}
+
+#[test]
+fn nothing_is_shorter_than_a_microsecond() {
+    let block = server(spread(1, 1), spread(1, 1), spread(1, 1), 5e6).infer();
+    for one in [
+        block.network.latency,
+        block.capacity.service,
+        block.capacity.commit,
+    ] {
+        assert!(one.p50 >= Span(1) && one.p99 >= one.p50, "{one:?}");
+    }
+}
+
+#[test]
+fn what_makes_the_figures_doubtful_is_told() {
+    let mut samples = server(spread(30, 90), spread(50, 100), spread(70, 90), 20_000.0);
+    let block = samples.infer();
+    assert!(samples.remarks(&block).is_empty());
+    samples.stages[2].driver_busy = 0.97;
+    let remarks = samples.remarks(&block);
+    assert!(remarks[0].contains("the driver, not the server"));
+    assert!(remarks[0].contains("97%"), "{remarks:?}");
+    samples.stages.truncate(3);
+    samples.read = trips(&[spread(100, 300)], 50);
+    let remarks = samples.remarks(&block);
+    assert!(remarks[1].contains("at 4 connections"), "{remarks:?}");
+    assert!(remarks[2].contains("50 round trips"), "{remarks:?}");
+}
+
+fn calibration() -> Calibration {
+    let samples = server(
+        spread(30, 90),
+        spread(50, 100),
+        spread(700, 2_000),
+        20_000.0,
+    );
+    let block = samples.infer();
+    let trips = |request, took: &Distribution| Trips {
+        request,
+        took: took.result(1_000.0),
+    };
+    Calibration {
+        target: "http://127.0.0.1:8894".to_owned(),
+        protocol: "http",
+        block,
+        floor: trips("GET /healthz", &samples.floor),
+        read: trips("check", &samples.read),
+        committed: trips("send_message", &samples.committed),
+        stages: samples.stages.clone(),
+        remarks: vec!["somebody slept".to_owned()],
+    }
+}
+
+#[test]
+fn a_scenario_takes_the_block_as_it_is() {
+    let measured = calibration();
+    let block = calibration_yaml(&measured, "0.1.0");
+    let text = format!(
+        "name: s\nduration: 1s\nphases: [{{ name: a, duration: 1s, arrival_count: 1 }}]\n\
+         scenarios: [{{ name: p, flow: [login, check] }}]\n{block}"
+    );
+    let plan = sim_scenario::parse("s.yaml", &text).unwrap();
+    let mut applied =
+        sim_scenario::parse("s.yaml", text.split("# Measured").next().unwrap()).unwrap();
+    assert_ne!(
+        applied.capacity.commit.shape(),
+        plan.capacity.commit.shape()
+    );
+    measured.block.apply(&mut applied);
+    assert_eq!(
+        applied.capacity.service.shape(),
+        plan.capacity.service.shape()
+    );
+    assert_eq!(
+        applied.capacity.commit.shape(),
+        plan.capacity.commit.shape()
+    );
+    assert_eq!(
+        applied.network.latency.shape(),
+        plan.network.latency.shape()
+    );
+    // So does a program, from JSON.
+    let json = serde_json::to_value(&measured).unwrap();
+    let lines = format!(
+        "capacity: {}\nnetwork: {}\n",
+        json["capacity"], json["network"]
+    );
+    let (before, _) = text.split_once("# Measured").unwrap();
+    let plan = sim_scenario::parse("s.yaml", &format!("{before}{lines}")).unwrap();
+    assert_eq!(
+        applied.capacity.commit.shape(),
+        plan.capacity.commit.shape()
+    );
+}
+
+#[test]
+fn the_block_says_where_it_comes_from() {
+    insta::assert_snapshot!(calibration_yaml(&calibration(), "0.1.0"));
+}

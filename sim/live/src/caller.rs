@@ -1,0 +1,338 @@
+//! One who makes requests, one after another, on one connection.
+
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
+
+use chat_types::{Span, Time};
+use hyper::StatusCode;
+use serde::Deserialize;
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::sync::{Barrier, Mutex};
+
+use super::ask::Ask;
+use super::clock::Clock;
+use super::event::Event;
+use super::names::code;
+use super::reply::{Page, Reader, Reply, ReplyJson, refused};
+use super::request::{Writer, Written};
+use super::target::Protocol;
+use super::wire::{Broken, Reply as Answer, Wire};
+use sim_model::protocol::Refusal;
+
+/// What every task knows.
+#[derive(Debug)]
+pub(super) struct Net {
+    pub(super) writer: Writer,
+    pub(super) clock: Clock,
+    /// To the owner of the users.
+    pub(super) told: Sender<Told>,
+}
+
+/// The session of one client, in the protocol that has some.
+#[derive(Debug, Default)]
+pub(super) struct Session(Mutex<Option<Arc<str>>>);
+
+/// What is to be done.
+#[derive(Debug)]
+pub(super) struct Job {
+    pub(super) ticket: u64,
+    pub(super) session: Arc<Session>,
+    pub(super) want: Want,
+}
+
+/// A request.
+#[derive(Debug)]
+pub(super) enum Want {
+    /// One attempt of a call.
+    Call(Ask),
+    /// A page of an inbox.
+    Inbox { inbox: Arc<str>, after: u64 },
+    /// The cheapest that the protocol has.
+    Least,
+    /// The end of a participant.
+    Unregister { handle: Arc<str> },
+    /// The end of a session.
+    EndSession { id: Arc<str> },
+}
+
+/// What the network told.
+#[derive(Debug)]
+pub(super) struct Told {
+    /// When it was read.
+    pub(super) at: Time,
+    pub(super) news: News,
+}
+
+/// What happened.
+#[derive(Debug)]
+pub(super) enum News {
+    /// A call was answered.
+    Answered { ticket: u64, reply: Box<Reply> },
+    /// A page was read.
+    Read { ticket: u64, page: Option<Page> },
+    /// No answer came, nor will.
+    Failed { ticket: u64, why: Broken },
+    /// A stream is open.
+    Opened { agent: u32, stream: u32 },
+    /// An event came by a stream.
+    Pushed {
+        agent: u32,
+        stream: u32,
+        event: Event,
+    },
+    /// A stream says that the inbox grew.
+    Grew { agent: u32, stream: u32 },
+    /// A stream ended, or was refused.
+    Closed {
+        agent: u32,
+        stream: u32,
+        refusal: Option<Refusal>,
+    },
+}
+
+impl Net {
+    pub(super) fn tell(&self, news: News) {
+        let at = self.clock.now();
+        // When nobody listens any more, the run is over.
+        let _ = self.told.send(Told { at, news });
+    }
+
+    pub(super) fn reader(&self) -> Reader<'_> {
+        Reader {
+            names: &self.writer.names,
+            clock: &self.clock,
+        }
+    }
+}
+
+/// Does what it is told, until nobody can tell it anything.
+pub(super) async fn serve(net: Arc<Net>, mut jobs: UnboundedReceiver<Job>) {
+    let mut wire = Wire::new();
+    while let Some(job) = jobs.recv().await {
+        let ticket = job.ticket;
+        let news = match perform(&net, &mut wire, job).await {
+            Ok(news) => news,
+            Err(why) => News::Failed { ticket, why },
+        };
+        net.tell(news);
+    }
+}
+
+async fn perform(net: &Net, wire: &mut Wire, job: Job) -> Result<News, Broken> {
+    let Job {
+        ticket,
+        session,
+        want,
+    } = job;
+    match want {
+        Want::Call(ask) => {
+            let write = |session: Option<&str>| net.writer.call(ticket, &ask, session);
+            let answer = in_session(net, wire, &session, write).await?;
+            let reply = Box::new(read(net, &ask, &answer)?);
+            Ok(News::Answered { ticket, reply })
+        }
+        Want::Inbox { inbox, after } => {
+            let place = (&*inbox, after);
+            let write = |session: Option<&str>| net.writer.read_inbox(ticket, place, session);
+            let answer = in_session(net, wire, &session, write).await?;
+            let page = page(net, &answer);
+            Ok(News::Read { ticket, page })
+        }
+        Want::Least => {
+            let write = |session: Option<&str>| net.writer.least(ticket, session);
+            in_session(net, wire, &session, write).await?;
+            Ok(News::Read { ticket, page: None })
+        }
+        Want::Unregister { handle } => {
+            let request = net.writer.unregister(&handle);
+            wire.exchange(&net.writer.target, request).await?;
+            Ok(News::Read { ticket, page: None })
+        }
+        Want::EndSession { id } => {
+            let request = net.writer.end_session(&id);
+            wire.exchange(&net.writer.target, request).await?;
+            Ok(News::Read { ticket, page: None })
+        }
+    }
+}
+
+/// One call, made again and again.
+#[derive(Debug)]
+pub(super) struct Repeated {
+    /// How often it was answered with success.
+    pub(super) answered: u64,
+    /// From when to when.
+    pub(super) from: Time,
+    pub(super) to: Time,
+    /// Why it ended before its time.
+    pub(super) ended: Option<String>,
+}
+
+/// Makes one call again and again on a connection of its own, for so long after everybody at the
+/// gate has been answered once.
+pub(super) async fn repeat(
+    net: Arc<Net>,
+    (session, ask): (Arc<Session>, Ask),
+    gate: Arc<Barrier>,
+    length: Span,
+) -> Repeated {
+    let mut wire = Wire::new();
+    let first = again(&net, &mut wire, &session, &ask).await;
+    gate.wait().await;
+    let from = net.clock.now();
+    let (mut answered, mut to, mut ended) = (0, from, first.err());
+    while ended.is_none() && to < from + length {
+        match again(&net, &mut wire, &session, &ask).await {
+            Ok(()) => answered += 1,
+            Err(why) => ended = Some(why),
+        }
+        to = net.clock.now();
+    }
+    Repeated {
+        answered,
+        from,
+        to,
+        ended,
+    }
+}
+
+async fn again(net: &Net, wire: &mut Wire, session: &Session, ask: &Ask) -> Result<(), String> {
+    let write = |session: Option<&str>| net.writer.call(0, ask, session);
+    let answer = in_session(net, wire, session, write).await;
+    let reply = answer.and_then(|answer| read(net, ask, &answer));
+    match reply.map(|reply| reply.outcome) {
+        Ok(Ok(_)) => Ok(()),
+        Ok(Err(refusal)) => Err(format!("{} was refused: {}", ask.tool(), refusal.code)),
+        Err(why) => Err(why.0),
+    }
+}
+
+/// Makes a request, in the session of the client where the protocol has sessions. One that the
+/// server has forgotten is begun anew.
+async fn in_session(
+    net: &Net,
+    wire: &mut Wire,
+    session: &Session,
+    write: impl Fn(Option<&str>) -> Written,
+) -> Result<Answer, Broken> {
+    let target = &net.writer.target;
+    if net.writer.protocol != Protocol::Mcp20251125 {
+        return wire.exchange(target, write(None)).await;
+    }
+    let id = session.id(net, wire).await?;
+    let answer = wire.exchange(target, write(Some(&id))).await?;
+    if answer.status() != StatusCode::NOT_FOUND {
+        return Ok(answer);
+    }
+    session.forget(&id).await;
+    let id = session.id(net, wire).await?;
+    wire.exchange(target, write(Some(&id))).await
+}
+
+impl Session {
+    /// The session's id; begins it if there is none.
+    pub(super) async fn id(&self, net: &Net, wire: &mut Wire) -> Result<Arc<str>, Broken> {
+        let mut id = self.0.lock().await;
+        if let Some(id) = &*id {
+            return Ok(Arc::clone(id));
+        }
+        let target = &net.writer.target;
+        let hello = wire.exchange(target, net.writer.initialize()).await?;
+        let given = hello.head.headers.get("mcp-session-id");
+        let given = given.and_then(|given| given.to_str().ok());
+        let Some(given) = given else {
+            return Err(Broken(format!(
+                "initialize was answered with {} and no session",
+                hello.status()
+            )));
+        };
+        let given: Arc<str> = given.into();
+        wire.exchange(target, net.writer.initialized(&given))
+            .await?;
+        *id = Some(Arc::clone(&given));
+        Ok(given)
+    }
+
+    /// The session's id, if it has begun and nobody is about to begin it.
+    pub(super) fn known(&self) -> Option<Arc<str>> {
+        self.0.try_lock().ok()?.clone()
+    }
+
+    /// The server does not know this session any more.
+    async fn forget(&self, gone: &str) {
+        let mut id = self.0.lock().await;
+        if id.as_deref() == Some(gone) {
+            *id = None;
+        }
+    }
+}
+
+/// A JSON-RPC answer to a call.
+#[derive(Deserialize)]
+struct CallJson<'a> {
+    #[serde(borrow)]
+    result: Option<ResultJson<'a>>,
+    error: Option<RpcError>,
+}
+
+#[derive(Deserialize)]
+struct ResultJson<'a> {
+    #[serde(borrow, rename = "structuredContent", default)]
+    content: Option<ReplyJson<'a>>,
+}
+
+#[derive(Deserialize)]
+struct RpcError {}
+
+/// Reads an answer to a call. What makes no sense is no answer: nobody knows what became of the
+/// call.
+fn read(net: &Net, ask: &Ask, answer: &Answer) -> Result<Reply, Broken> {
+    let json = answer.json().unwrap_or_default();
+    let reply = if net.writer.protocol == Protocol::Http {
+        net.reader().reply(&ask.op, json)
+    } else {
+        match serde_json::from_slice::<CallJson<'_>>(json) {
+            Ok(CallJson {
+                result:
+                    Some(ResultJson {
+                        content: Some(content),
+                    }),
+                ..
+            }) => net.reader().reply_of(&ask.op, &content),
+            Ok(CallJson { error: Some(_), .. }) => Some(refused("rpc_error", None)),
+            Ok(_) | Err(_) => None,
+        }
+    };
+    if let Some(reply) = reply {
+        return Ok(reply);
+    }
+    let (status, tool) = (answer.status(), ask.tool());
+    if status.is_client_error() {
+        return Ok(refused(code(&format!("http_{}", status.as_u16())), None));
+    }
+    let text: String = String::from_utf8_lossy(json).chars().take(120).collect();
+    Err(Broken(format!("{tool} was answered {status}: {text}")))
+}
+
+/// An answer to `resources/read`.
+#[derive(Deserialize)]
+struct ReadJson {
+    result: Option<Contents>,
+}
+
+#[derive(Deserialize)]
+struct Contents {
+    contents: Vec<Content>,
+}
+
+#[derive(Deserialize)]
+struct Content {
+    #[serde(default)]
+    text: String,
+}
+
+fn page(net: &Net, answer: &Answer) -> Option<Page> {
+    let read: ReadJson = serde_json::from_slice(answer.json()?).ok()?;
+    let content = read.result?.contents.into_iter().next()?;
+    net.reader().page(content.text.as_bytes())
+}

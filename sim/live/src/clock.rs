@@ -1,0 +1,100 @@
+//! The one place of a live run that reads clocks.
+
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use chat_types::{Span, Time};
+use chrono::DateTime;
+use cpu_time::ProcessTime;
+
+/// Real time since the beginning of a run, and what the clocks of servers say in its terms.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Clock {
+    began: Instant,
+    /// When that was, in microseconds since the Unix epoch.
+    epoch: u64,
+}
+
+impl Clock {
+    /// The run begins now.
+    pub(super) fn start() -> Self {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH);
+        Self {
+            began: Instant::now(),
+            epoch: micros(since.unwrap_or_default()),
+        }
+    }
+
+    /// Since the beginning.
+    pub(super) fn now(&self) -> Time {
+        Time(micros(self.began.elapsed()))
+    }
+
+    /// What tells this run from every other, as far as clocks can: nanoseconds since the epoch.
+    pub(super) fn nonce() -> u64 {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH);
+        let nanos = since.unwrap_or_default().as_nanos();
+        u64::try_from(nanos & u128::from(u64::MAX)).unwrap_or_default()
+    }
+
+    /// A server's timestamp, in microseconds since the epoch, as an instant of the run. Whatever
+    /// was before the beginning is at it.
+    pub(super) fn of_server(&self, micros: u64) -> Time {
+        Time(micros.saturating_sub(self.epoch))
+    }
+
+    /// The processor time that this program has taken so far, on all cores together.
+    pub(super) fn worked() -> Duration {
+        ProcessTime::now().as_duration()
+    }
+
+    /// How long to wait until then.
+    pub(super) fn until(&self, due: Time) -> Duration {
+        let Span(left) = due.since(self.now());
+        Duration::from_micros(left)
+    }
+}
+
+fn micros(span: Duration) -> u64 {
+    u64::try_from(span.as_micros()).unwrap_or(u64::MAX)
+}
+
+/// Reads a timestamp of RFC 3339 as microseconds since the epoch: the latest instant that it can
+/// mean, since a server cuts off what is finer than it writes.
+pub(super) fn timestamp(text: &str) -> Option<u64> {
+    let read = DateTime::parse_from_rfc3339(text).ok()?;
+    let micros = u64::try_from(read.timestamp_micros()).ok()?;
+    let fraction = text.split_once('.').map_or("", |(_, rest)| rest);
+    let digits = fraction.bytes().take_while(u8::is_ascii_digit).count();
+    let finer = 6_usize.saturating_sub(digits);
+    micros.checked_add(10_u64.pow(u32::try_from(finer).ok()?) - 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn timestamps_are_the_latest_that_they_can_mean() {
+        for (text, micros) in [
+            ("1970-01-01T00:00:00.000Z", 999),
+            ("1970-01-01T00:00:01.5Z", 1_599_999),
+            ("2026-11-22T02:38:42.779Z", 1_795_315_122_779_999),
+            ("2026-11-22T11:38:42.779123456+09:00", 1_795_315_122_779_123),
+            ("2024-02-29T23:59:59Z", 1_709_251_199_999_999),
+            ("2024-02-29t23:59:59.12z", 1_709_251_199_129_999),
+            ("1969-12-31T22:30:00-01:30", 999_999),
+        ] {
+            assert_eq!(timestamp(text), Some(micros), "{text}");
+        }
+        for text in [
+            "",
+            "yesterday",
+            "2026-13-01T00:00:00Z",
+            "2026-11-22T02:38:42.779",
+            "2026-02-30T00:00:00Z",
+            "1969-12-31T23:59:58Z",
+        ] {
+            assert_eq!(timestamp(text), None, "{text}");
+        }
+    }
+}

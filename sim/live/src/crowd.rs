@@ -1,0 +1,364 @@
+//! The one owner of all users of a live run: it wakes them when their time has come, sends what
+//! they ask for, and hands them what came back.
+//!
+//! The load is open: users start when the plan says, whatever the server does. Everything here
+//! happens on one thread; the tasks that speak to the server tell it what they read, over one
+//! channel, so that what was told first comes first.
+//!
+//! Here are the agenda and the phases of a run; `acting.rs` does what users ask for, and
+//! `hearing.rs` hands them what comes back.
+
+mod acting;
+mod hearing;
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::sync::Arc;
+use std::sync::mpsc::RecvTimeoutError;
+use std::time::Duration;
+
+use chat_types::{Span, Time, mix};
+use rustc_hash::FxHashMap;
+
+use super::client::Client;
+use super::clock::Clock;
+use super::gauge::Gauge;
+use super::pool::Pool;
+use sim_model::draw::{Actor, Draw};
+use sim_model::history::{Observer as _, WorldRecord};
+use sim_model::outcome::{Progress, START, Timeline};
+use sim_model::plan::{Plan, Workload};
+use sim_model::protocol::{Agent, CallId};
+use sim_user::arrivals::{Arrival, arrivals};
+use sim_user::{Script, VirtualUser};
+
+/// Messages of the network that are handled before the agenda is looked at again.
+const BATCH: usize = 128;
+
+/// How long the owner rests at most.
+const REST: Duration = Duration::from_millis(100);
+
+/// Between two who are told to come to an end, and between the first and the last at most.
+const APART: Span = Span::micros(500);
+const ALL_APART: Span = Span::secs(3);
+
+/// Columns of the timeline.
+const BUCKETS: u64 = 64;
+
+/// What the agenda holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Wake {
+    /// The next user comes.
+    Arrival,
+    /// A step of a script.
+    Script(u32),
+    /// A user's clock.
+    Timer(u32),
+    /// The safety phase ends.
+    Heal,
+    /// This user is to come to an end.
+    Drain(u32),
+    /// The run ends.
+    End,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Safety,
+    Liveness,
+    Over,
+}
+
+/// What a request was for.
+#[derive(Clone, Copy, Debug)]
+enum For {
+    Call {
+        agent: u32,
+        call: CallId,
+        attempt: u32,
+        secret: u64,
+    },
+    Stream {
+        agent: u32,
+        stream: u32,
+    },
+}
+
+/// All users of a run, and what goes on among them.
+pub(super) struct Crowd<'a, 'o> {
+    plan: &'a Plan,
+    seed: u64,
+    clock: Clock,
+    pub(super) pool: Pool,
+    pub(super) gauge: Gauge<'o>,
+    progress: &'a Progress,
+    agenda: BinaryHeap<Reverse<(Time, Wake)>>,
+    arrivals: std::vec::IntoIter<Arrival>,
+    next_arrival: Option<Arrival>,
+    pub(super) clients: Vec<Client>,
+    most_clients: usize,
+    pub(super) by_persona: Vec<u64>,
+    /// What is under way.
+    requests: FxHashMap<u64, For>,
+    pub(super) timeline: Timeline,
+    phase: Phase,
+    /// Clients that are not done, and that have not been told to come to an end in this round.
+    busy: usize,
+    untold: usize,
+    rounds: u32,
+    pub(super) steps: u64,
+    pub(super) hash: u64,
+    /// The last thing that went wrong with a connection.
+    pub(super) last_failure: Option<String>,
+}
+
+impl<'a, 'o> Crowd<'a, 'o> {
+    pub(super) fn new(
+        plan: &'a Plan,
+        seed: u64,
+        (pool, clock): (Pool, Clock),
+        gauge: Gauge<'o>,
+        progress: &'a Progress,
+    ) -> Self {
+        let arrivals = arrivals(plan, &mut Draw::new(seed, Actor::Arrivals));
+        let mut hash = mix(0, seed);
+        for arrival in &arrivals {
+            hash = mix(hash, arrival.at.0 ^ ((arrival.persona as u64) << 48));
+        }
+        let personas = match &plan.workload {
+            Workload::Phases { personas, .. } => personas.len(),
+            Workload::Steps { .. } => 0,
+        };
+        Self {
+            plan,
+            seed,
+            clock,
+            pool,
+            gauge,
+            progress,
+            agenda: BinaryHeap::new(),
+            arrivals: arrivals.into_iter(),
+            next_arrival: None,
+            clients: Vec::new(),
+            most_clients: usize::MAX,
+            by_persona: vec![0; personas],
+            requests: FxHashMap::default(),
+            timeline: Timeline::new(Span((plan.duration.0 / BUCKETS).max(1))),
+            phase: Phase::Safety,
+            busy: 0,
+            untold: 0,
+            rounds: 0,
+            steps: 0,
+            hash,
+            last_failure: None,
+        }
+    }
+
+    /// No more users than this: each may have a stream and a request at once, and a connection for
+    /// either.
+    pub(super) fn limit_clients(&mut self, most: usize) {
+        self.most_clients = most;
+    }
+
+    /// Runs to the end.
+    pub(super) fn run(&mut self) {
+        self.begin();
+        while self.phase != Phase::Over {
+            self.wake_all();
+            self.hear_all();
+            self.tell_progress();
+        }
+    }
+
+    fn begin(&mut self) {
+        let (end, liveness) = (self.plan.duration, self.plan.liveness);
+        self.at(START + end, Wake::Heal);
+        self.at(START + end + liveness, Wake::End);
+        if let Workload::Steps { users, steps } = &self.plan.workload {
+            for user in users {
+                let script = Script::Manual {
+                    stream: user.stream,
+                };
+                self.add(script, user.name.as_str(), START);
+            }
+            for (index, step) in (0..).zip(steps) {
+                self.at(START + step.at, Wake::Script(index));
+            }
+        }
+        self.gauge.starts.planned += self.arrivals.len() as u64;
+        self.schedule_arrival();
+    }
+
+    fn at(&mut self, at: Time, wake: Wake) {
+        self.agenda.push(Reverse((at, wake)));
+    }
+
+    /// Does what is due.
+    fn wake_all(&mut self) {
+        for _ in 0..BATCH {
+            let now = self.clock.now();
+            match self.agenda.peek() {
+                Some(Reverse((due, _))) if *due <= now => {}
+                Some(_) | None => return,
+            }
+            if let Some(Reverse((due, wake))) = self.agenda.pop() {
+                self.wake(due, wake);
+            }
+            if self.phase == Phase::Over {
+                return;
+            }
+        }
+    }
+
+    fn wake(&mut self, due: Time, wake: Wake) {
+        let now = self.clock.now();
+        match wake {
+            Wake::Timer(agent) => {
+                if self.timer_is_stale(agent, due) {
+                    return;
+                }
+                self.gauge.delayed(due, now);
+                let user = &mut self.clients[agent as usize].user;
+                user.handle_timeout(now, &mut self.gauge);
+                self.settle(agent);
+            }
+            Wake::Arrival => self.arrive(due, now),
+            Wake::Script(index) => {
+                self.gauge.delayed(due, now);
+                self.perform(index, now);
+            }
+            Wake::Heal => self.heal(now),
+            Wake::Drain(agent) => self.drain(agent, now),
+            Wake::End => self.end(now),
+        }
+        self.steps += 1;
+    }
+
+    /// Hears what the network tells, or rests until something is due.
+    fn hear_all(&mut self) {
+        let rest = match self.agenda.peek() {
+            Some(Reverse((due, _))) => self.clock.until(*due).min(REST),
+            None => REST,
+        };
+        match self.pool.told().recv_timeout(rest) {
+            Ok(told) => self.hear(told),
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return,
+        }
+        for _ in 0..BATCH {
+            match self.pool.told().try_recv() {
+                Ok(told) => self.hear(told),
+                Err(_) => return,
+            }
+        }
+    }
+
+    fn tell_progress(&mut self) {
+        let now = self.clock.now();
+        if let Some(live) = self.gauge.progress(now) {
+            self.progress
+                .tell_live(now.since(START), self.busy as u64, live);
+        }
+    }
+
+    fn schedule_arrival(&mut self) {
+        self.next_arrival = self.arrivals.next();
+        if let Some(arrival) = &self.next_arrival {
+            self.at(START + arrival.at, Wake::Arrival);
+        }
+    }
+
+    fn arrive(&mut self, due: Time, now: Time) {
+        let Some(arrival) = self.next_arrival.take() else {
+            return;
+        };
+        self.schedule_arrival();
+        if self.phase != Phase::Safety || self.clients.len() >= self.most_clients {
+            self.gauge.starts.dropped += 1;
+            return;
+        }
+        self.gauge.delayed(due, now);
+        self.gauge.started(due, now);
+        if let Workload::Phases { personas, .. } = &self.plan.workload {
+            let persona = Arc::clone(&personas[arrival.persona]);
+            self.by_persona[arrival.persona] += 1;
+            let name = format!("{}#{}", persona.name, self.clients.len());
+            self.add(Script::Flow(persona), &name, due);
+        }
+    }
+
+    fn add(&mut self, script: Script, name: &str, meant: Time) {
+        let now = self.clock.now();
+        let agent = u32::try_from(self.clients.len()).expect("the plan limits users");
+        self.timeline.arrive(meant.since(START));
+        let suffix = self.pool.net.writer.names.suffix();
+        let name: Arc<str> = format!("{name}{suffix}").into();
+        let user = VirtualUser::new(Agent(agent), script, self.plan.client, self.seed, name);
+        self.clients.push(Client::new(user));
+        self.busy += 1;
+        let user = &mut self.clients[agent as usize].user;
+        user.start_meant(now, meant, &mut self.gauge);
+        self.settle(agent);
+    }
+
+    fn perform(&mut self, index: u32, now: Time) {
+        if let Workload::Steps { steps, .. } = &self.plan.workload
+            && let Some(step) = steps.get(index as usize)
+        {
+            let user = &mut self.clients[step.user as usize].user;
+            user.manual(now, &step.what, &step.leave_out, &mut self.gauge);
+            self.settle(step.user);
+        }
+    }
+
+    /// The safety phase is over: nobody comes any more, and all drain.
+    fn heal(&mut self, now: Time) {
+        self.phase = Phase::Liveness;
+        self.timeline.healed_at = Some(now.since(START));
+        self.gauge.observe_world(&WorldRecord::Healed { at: now });
+        self.drain_all(now);
+    }
+
+    /// Lets every user finish and read its inbox to the end: one after another, for a crowd that
+    /// leaves at once is a load that nobody planned.
+    fn drain_all(&mut self, now: Time) {
+        self.rounds += 1;
+        self.untold = self.clients.len();
+        let users = self.untold.max(1) as u64;
+        let apart = Span(APART.0.min(ALL_APART.0 / users));
+        for agent in 0..u32::try_from(self.untold).unwrap_or(u32::MAX) {
+            self.at(now + apart.times(u64::from(agent)), Wake::Drain(agent));
+        }
+        self.end_if_quiet(now);
+    }
+
+    fn drain(&mut self, agent: u32, now: Time) {
+        self.untold -= 1;
+        let client = &mut self.clients[agent as usize];
+        client.user.begin_drain(now, &mut self.gauge);
+        let was = std::mem::replace(&mut client.done, client.user.is_done());
+        self.busy = self.busy + usize::from(was) - usize::from(client.done);
+        self.settle(agent);
+        self.end_if_quiet(now);
+    }
+
+    fn end_if_quiet(&mut self, now: Time) {
+        if self.phase != Phase::Liveness || self.busy > 0 || self.untold > 0 {
+            return;
+        }
+        // One that drained early has not had what others said while they finished.
+        if self.rounds < 2 {
+            self.drain_all(now);
+        } else {
+            self.timeline.quiet_at.get_or_insert(now.since(START));
+            self.end(now);
+        }
+    }
+
+    fn end(&mut self, now: Time) {
+        if self.phase != Phase::Over {
+            self.phase = Phase::Over;
+            self.timeline.ended_at = now.since(START);
+            self.gauge.observe_world(&WorldRecord::Ended { at: now });
+        }
+    }
+}

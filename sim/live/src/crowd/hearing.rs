@@ -1,0 +1,172 @@
+//! What comes back: answers, events, and the ends of streams.
+
+use chat_types::Time;
+
+use super::{Crowd, For};
+use crate::caller::{News, Told, Want};
+use crate::client::Reading;
+use crate::event::Event;
+use crate::reply::Page;
+use crate::target::Protocol;
+use sim_model::history::Path;
+use sim_model::protocol::{Answer, CallId, Refusal};
+
+impl Crowd<'_, '_> {
+    pub(super) fn hear(&mut self, told: Told) {
+        let now = self.clock.now();
+        self.gauge.delayed(told.at, now);
+        self.steps += 1;
+        match told.news {
+            News::Answered { ticket, mut reply } => {
+                if let Some((agent, call, attempt, secret)) = self.settled(ticket) {
+                    self.gauge.requests.answered += 1;
+                    let client = &mut self.clients[agent as usize];
+                    if let Some(credentials) = reply.credentials.take() {
+                        client.seat(secret).credentials = Some(credentials);
+                    }
+                    // Who has a handle is not told by a break who it is.
+                    if let Ok(Answer::OnBreak { user, .. }) = &mut reply.outcome
+                        && let Some(me) = client.user.identity()
+                    {
+                        *user = me;
+                    }
+                    self.deliver(agent, &reply.events, Path::Check, now);
+                    let user = &mut self.clients[agent as usize].user;
+                    user.handle_answer(now, call, attempt, &reply.outcome, &mut self.gauge);
+                    self.settle(agent);
+                }
+            }
+            News::Read { ticket, page } => self.read(ticket, page, now),
+            News::Failed { ticket, why } => {
+                self.gauge.requests.failed += 1;
+                self.last_failure = Some(why.0);
+                if let Some(For::Stream { agent, stream }) = self.requests.get(&ticket).copied() {
+                    self.requests.remove(&ticket);
+                    self.pool.settled(ticket);
+                    self.closed(agent, stream, None, now);
+                } else {
+                    // For all that the client knows, the answer is on its way: it waits its time.
+                    self.settled(ticket);
+                }
+            }
+            News::Opened { agent, stream } => {
+                if self.has_stream(agent, stream) {
+                    let user = &mut self.clients[agent as usize].user;
+                    user.handle_stream_opened(now, stream, &mut self.gauge);
+                    self.grew(agent, stream);
+                    self.settle(agent);
+                }
+            }
+            News::Pushed {
+                agent,
+                stream,
+                event,
+            } => {
+                if self.has_stream(agent, stream) {
+                    self.deliver(agent, &[event], Path::Stream, now);
+                    self.settle(agent);
+                }
+            }
+            News::Grew { agent, stream } => self.grew(agent, stream),
+            News::Closed {
+                agent,
+                stream,
+                refusal,
+            } => self.closed(agent, stream, refusal, now),
+        }
+    }
+
+    /// A request for a call is over. Whose it was, unless nobody waits for it any more.
+    fn settled(&mut self, ticket: u64) -> Option<(u32, CallId, u32, u64)> {
+        self.pool.settled(ticket);
+        let Some(For::Call {
+            agent,
+            call,
+            attempt,
+            secret,
+        }) = self.requests.remove(&ticket)
+        else {
+            return None;
+        };
+        self.clients[agent as usize].take(call, attempt);
+        Some((agent, call, attempt, secret))
+    }
+
+    fn has_stream(&self, agent: u32, number: u32) -> bool {
+        let stream = &self.clients[agent as usize].stream;
+        stream.as_ref().is_some_and(|s| s.number == number)
+    }
+
+    fn closed(&mut self, agent: u32, number: u32, refusal: Option<Refusal>, now: Time) {
+        if self.has_stream(agent, number) {
+            self.close(agent);
+            let user = &mut self.clients[agent as usize].user;
+            user.handle_stream_closed(now, number, refusal, &mut self.gauge);
+            self.settle(agent);
+        }
+    }
+
+    /// The inbox grew, says a stream that carries no events itself: it is read.
+    fn grew(&mut self, agent: u32, number: u32) {
+        if self.pool.net.writer.protocol == Protocol::Http || !self.has_stream(agent, number) {
+            return;
+        }
+        let Some(stream) = &mut self.clients[agent as usize].stream else {
+            return;
+        };
+        let Some(inbox) = stream.inbox.clone() else {
+            return;
+        };
+        stream.reading = match stream.reading {
+            Reading::Idle => {
+                let after = stream.cursor;
+                let ticket = self
+                    .pool
+                    .send(&stream.session, Want::Inbox { inbox, after });
+                self.gauge.requests.sent += 1;
+                let stream = number;
+                self.requests.insert(ticket, For::Stream { agent, stream });
+                Reading::Page { ticket }
+            }
+            Reading::Page { ticket } | Reading::PageAndMore { ticket } => {
+                Reading::PageAndMore { ticket }
+            }
+        };
+    }
+
+    /// A page of an inbox was read for a stream.
+    fn read(&mut self, ticket: u64, page: Option<Page>, now: Time) {
+        self.pool.settled(ticket);
+        let Some(For::Stream { agent, stream }) = self.requests.remove(&ticket) else {
+            return;
+        };
+        self.gauge.requests.answered += 1;
+        if !self.has_stream(agent, stream) {
+            return;
+        }
+        let Some(page) = page else {
+            self.closed(agent, stream, None, now);
+            return;
+        };
+        let mut goes_on = page.more;
+        if let Some(open) = &mut self.clients[agent as usize].stream {
+            goes_on |= matches!(open.reading, Reading::PageAndMore { .. });
+            open.reading = Reading::Idle;
+            open.cursor = open.cursor.max(page.cursor);
+        }
+        self.deliver(agent, &page.events, Path::Stream, now);
+        if goes_on {
+            self.grew(agent, stream);
+        }
+        self.settle(agent);
+    }
+
+    /// Hands events to the user, one by one.
+    fn deliver(&mut self, agent: u32, events: &[Event], path: Path, now: Time) {
+        let user = &mut self.clients[agent as usize].user;
+        for event in events {
+            let sent_at = event.sent_at.unwrap_or(now);
+            user.handle_event(now, event.seq, sent_at, &event.saw(), path, &mut self.gauge);
+        }
+    }
+}

@@ -1,0 +1,423 @@
+//! Events of an inbox as servers write them, and as clients see them.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use chat_types::{Span, Time};
+use serde::Deserialize;
+
+use super::clock::{Clock, timestamp};
+use super::names::{Names, WhoJson};
+use sim_model::protocol::{
+    EndReason, LostRange, Membership, Moderated, Presence, Room, Saw, Shown, StickChange,
+    StickLoss, User,
+};
+
+/// An event as it is written.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct EventJson<'a> {
+    seq: Option<u64>,
+    #[serde(rename = "type", borrow)]
+    kind: Cow<'a, str>,
+    #[serde(borrow)]
+    timestamp: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    room_id: Option<Cow<'a, str>>,
+    room_seq: Option<u64>,
+    #[serde(borrow)]
+    partner: Option<WhoJson<'a>>,
+    #[serde(borrow)]
+    sender: Option<WhoJson<'a>>,
+    #[serde(borrow)]
+    user: Option<WhoJson<'a>>,
+    #[serde(borrow)]
+    message: Option<Cow<'a, str>>,
+    epoch: Option<u64>,
+    #[serde(borrow)]
+    reason: Option<Cow<'a, str>>,
+    place: Option<u32>,
+    lease_seconds: Option<u64>,
+    from_seq: Option<u64>,
+    to_seq: Option<u64>,
+    lost: Option<u64>,
+    #[serde(borrow)]
+    rooms: Vec<LostJson<'a>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct LostJson<'a> {
+    #[serde(borrow)]
+    room_id: Cow<'a, str>,
+    from_room_seq: u64,
+    to_room_seq: u64,
+    messages: u64,
+    #[serde(borrow)]
+    you: Option<Cow<'a, str>>,
+    members_changed: bool,
+    #[serde(borrow)]
+    stick: Option<Cow<'a, str>>,
+    epoch: u64,
+    stick_changed: bool,
+    #[serde(borrow)]
+    ended: Option<Cow<'a, str>>,
+}
+
+/// An event on its way to a client.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Event {
+    /// Its place in the inbox.
+    pub(super) seq: u64,
+    /// By the server's clock; none where the server says nothing.
+    pub(super) sent_at: Option<Time>,
+    /// All but what is borrowed.
+    shape: Saw<'static>,
+    text: Box<str>,
+    reason: Box<str>,
+    /// The participant that it names.
+    shown: Shown<Arc<str>>,
+    rooms: Box<[LostRange]>,
+}
+
+impl Event {
+    /// Reads an event. What has no place in the inbox is none: notices are said in passing.
+    pub(super) fn read(json: &EventJson<'_>, names: &Names, clock: &Clock) -> Option<Self> {
+        let seq = json.seq?;
+        let at = json.timestamp.as_deref().and_then(timestamp);
+        let rooms = json.rooms.iter().map(|lost| lost_range(lost, names));
+        Some(Self {
+            seq,
+            sent_at: at.map(|at| clock.of_server(at)),
+            // Of an unknown kind no more is known than its place: it is passed over, and told.
+            shape: shape(json, names).unwrap_or(Saw::Gap {
+                from: seq,
+                to: seq,
+                lost: 1,
+                rooms: &[],
+            }),
+            text: said(json.message.as_deref().unwrap_or_default()).into(),
+            reason: json.reason.as_deref().unwrap_or_default().into(),
+            shown: json.who().map(|who| names.shown(who)).unwrap_or_default(),
+            rooms: rooms.collect(),
+        })
+    }
+
+    /// What the client sees.
+    pub(super) fn saw(&self) -> Saw<'_> {
+        let mut saw: Saw<'_> = self.shape;
+        match &mut saw {
+            Saw::Found { shown, .. }
+            | Saw::PartnerAway { shown, .. }
+            | Saw::PartnerBack { shown, .. }
+            | Saw::Member { shown, .. }
+            | Saw::Stick { shown, .. } => *shown = self.shown.as_ref(),
+            Saw::Message { shown, text, .. } => {
+                *shown = self.shown.as_ref();
+                *text = &self.text;
+            }
+            Saw::Moderation { shown, reason, .. } => {
+                *shown = self.shown.as_ref();
+                *reason = &self.reason;
+            }
+            Saw::Gap { rooms, .. } => *rooms = &self.rooms,
+            Saw::Ended { .. } => {}
+        }
+        saw
+    }
+}
+
+impl<'a> EventJson<'a> {
+    /// The participant that it names.
+    fn who(&self) -> Option<&WhoJson<'a>> {
+        self.partner
+            .as_ref()
+            .or(self.sender.as_ref())
+            .or(self.user.as_ref())
+    }
+}
+
+/// A text as it was said. A server may show characters that nobody sees as escapes, such as
+/// `\u{200b}`; users here never say such an escape themselves.
+pub(super) fn said(text: &str) -> String {
+    let mut parts = text.split("\\u{");
+    let mut said = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let escaped = part.split_once('}').and_then(|(code, rest)| {
+            let c = char::from_u32(u32::from_str_radix(code, 16).ok()?)?;
+            Some((c, rest))
+        });
+        if let Some((c, rest)) = escaped {
+            said.push(c);
+            said.push_str(rest);
+        } else {
+            said.push_str("\\u{");
+            said.push_str(part);
+        }
+    }
+    said
+}
+
+/// What it says besides names, texts and a gap's rooms. None if that is not complete.
+fn shape(json: &EventJson<'_>, names: &Names) -> Option<Saw<'static>> {
+    if json.kind == "gap" {
+        let (from, to) = (json.from_seq?, json.to_seq?);
+        return Some(Saw::Gap {
+            from,
+            to,
+            lost: json.lost.unwrap_or_else(|| (to + 1).saturating_sub(from)),
+            rooms: &[],
+        });
+    }
+    let (room, room_seq) = (names.room(json.room_id.as_deref()?), json.room_seq?);
+    let who = |who: &Option<WhoJson<'_>>| who.as_ref().map(|who| names.user(&who.user_id));
+    match &*json.kind {
+        "chatroom.found" => Some(Saw::Found {
+            room,
+            room_seq,
+            partner: who(&json.partner)?,
+            shown: Shown::NAMELESS,
+        }),
+        "message.received" => Some(Saw::Message {
+            room,
+            room_seq,
+            sender: who(&json.sender)?,
+            shown: Shown::NAMELESS,
+            text: "",
+            epoch: json.epoch,
+        }),
+        "partner.disconnected" => Some(Saw::Ended {
+            room,
+            room_seq,
+            reason: reason(json.reason.as_deref()?)?,
+        }),
+        "partner.away" => Some(Saw::PartnerAway {
+            room,
+            room_seq,
+            partner: who(&json.partner)?,
+            shown: Shown::NAMELESS,
+        }),
+        "partner.reconnected" => Some(Saw::PartnerBack {
+            room,
+            room_seq,
+            partner: who(&json.partner)?,
+            shown: Shown::NAMELESS,
+        }),
+        kind => {
+            let user = who(&json.user);
+            of_member(kind, (room, room_seq), user)
+                .or_else(|| of_stick(kind, (room, room_seq), user?, json))
+                .or_else(|| of_moderation(kind, (room, room_seq), user))
+        }
+    }
+}
+
+fn lost_range(lost: &LostJson<'_>, names: &Names) -> LostRange {
+    let you = |change: &str| match change {
+        "matched" => Some(Membership::Matched),
+        "joined" => Some(Membership::Joined),
+        "left" => Some(Membership::Left),
+        "kicked" => Some(Membership::Kicked),
+        _ => None,
+    };
+    let stick = |change: &str| match change {
+        "granted" => Some(StickLoss::Granted(lost.epoch)),
+        "released" => Some(StickLoss::Released(lost.epoch)),
+        "expired" => Some(StickLoss::Expired(lost.epoch)),
+        _ => None,
+    };
+    LostRange {
+        room: names.room(&lost.room_id),
+        from: lost.from_room_seq,
+        to: lost.to_room_seq,
+        messages: lost.messages,
+        you: lost.you.as_deref().and_then(you),
+        members_changed: lost.members_changed,
+        stick: lost.stick.as_deref().and_then(stick),
+        stick_changed: lost.stick_changed,
+        ended: lost.ended.as_deref().and_then(reason),
+    }
+}
+
+fn reason(text: &str) -> Option<EndReason> {
+    Some(match text {
+        "left" => EndReason::Left,
+        "timeout" => EndReason::Timeout,
+        "blocked" => EndReason::Blocked,
+        "turn_limit" => EndReason::TurnLimit,
+        "closed" => EndReason::Closed,
+        _ => return None,
+    })
+}
+
+fn of_member(
+    kind: &str,
+    (room, room_seq): (Room, u64),
+    user: Option<User>,
+) -> Option<Saw<'static>> {
+    let change = match kind {
+        "user.joined" => Presence::Joined,
+        "user.left" => Presence::Left,
+        "user.away" => Presence::Away,
+        "user.back" => Presence::Back,
+        _ => return None,
+    };
+    Some(Saw::Member {
+        room,
+        room_seq,
+        user: user?,
+        shown: Shown::NAMELESS,
+        change,
+    })
+}
+
+fn of_stick(
+    kind: &str,
+    (room, room_seq): (Room, u64),
+    user: User,
+    json: &EventJson<'_>,
+) -> Option<Saw<'static>> {
+    let change = match kind {
+        "stick.claimed" => StickChange::Claimed { place: json.place? },
+        "stick.granted" => StickChange::Granted {
+            epoch: json.epoch?,
+            lease: Span::secs(json.lease_seconds.unwrap_or_default()),
+        },
+        "stick.released" => StickChange::Released { epoch: json.epoch? },
+        "stick.expired" => StickChange::Expired { epoch: json.epoch? },
+        _ => return None,
+    };
+    Some(Saw::Stick {
+        room,
+        room_seq,
+        user,
+        shown: Shown::NAMELESS,
+        change,
+    })
+}
+
+fn of_moderation(
+    kind: &str,
+    (room, room_seq): (Room, u64),
+    user: Option<User>,
+) -> Option<Saw<'static>> {
+    let act = match kind {
+        "moderation.muted" => Moderated::Muted,
+        "moderation.kicked" => Moderated::Kicked,
+        "moderation.closed" => Moderated::Closed,
+        _ => return None,
+    };
+    Some(Saw::Moderation {
+        room,
+        room_seq,
+        user,
+        shown: Shown::NAMELESS,
+        act,
+        reason: "",
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    #[test]
+    fn escapes_are_read_as_what_was_said() {
+        assert_eq!(said("a\\u{200b}b\\u{e0041}"), "a\u{200b}b\u{e0041}");
+        for plain in ["", "plain", "\\u{", "\\u{x}", "\\u{110000}", "a\\u{20"] {
+            assert_eq!(said(plain), plain);
+        }
+    }
+
+    fn read(value: &Value) -> Option<Event> {
+        let text = value.to_string();
+        let json: EventJson<'_> = serde_json::from_str(&text).unwrap();
+        Event::read(&json, &Names::new(0), &Clock::start())
+    }
+
+    #[test]
+    fn a_message_says_who_where_and_what() {
+        let event = read(&json!({
+            "seq": 9, "type": "message.received", "timestamp": "2026-01-01T00:00:00.000Z",
+            "room_id": "room_3", "room_seq": 4, "message_id": "msg_3_4", "message": "a\nb",
+            "sender": { "user_id": "user_2", "display_name": "Ben" }, "epoch": 7
+        }));
+        let event = event.unwrap();
+        let expected = Saw::Message {
+            room: Room(3),
+            room_seq: 4,
+            sender: User(2),
+            shown: Shown {
+                chosen_id: None,
+                name: "Ben",
+            },
+            text: "a\nb",
+            epoch: Some(7),
+        };
+        assert_eq!((event.seq, event.saw()), (9, expected));
+    }
+
+    #[test]
+    fn every_kind_is_read_as_itself() {
+        let who = json!({ "user_id": "user_1" });
+        for kind in sim_model::names::EVENTS {
+            let event = json!({
+                "seq": 1, "type": kind, "room_id": "room_1", "room_seq": 1, "user": who,
+                "partner": who, "sender": who, "message": "m", "reason": "left", "place": 1,
+                "epoch": 1, "lease_seconds": 4, "from_seq": 1, "to_seq": 1, "lost": 1, "rooms": [],
+            });
+            assert_eq!(read(&event).unwrap().saw().kind(), kind);
+        }
+    }
+
+    #[test]
+    fn a_gap_says_what_each_room_lost() {
+        let gap = json!({
+            "seq": 6, "type": "gap", "from_seq": 4, "to_seq": 6, "lost": 3, "rooms_omitted": false,
+            "rooms": [
+                { "room_id": "room_3", "from_room_seq": 1, "to_room_seq": 3, "messages": 2,
+                  "members_changed": true, "stick_changed": true, "you": "kicked",
+                  "stick": "granted", "epoch": 7, "ended": "closed" },
+                { "room_id": "room_4", "from_room_seq": 5, "to_room_seq": 5 },
+            ],
+        });
+        let rooms = [
+            LostRange {
+                room: Room(3),
+                from: 1,
+                to: 3,
+                messages: 2,
+                you: Some(Membership::Kicked),
+                members_changed: true,
+                stick: Some(StickLoss::Granted(7)),
+                stick_changed: true,
+                ended: Some(EndReason::Closed),
+            },
+            LostRange {
+                room: Room(4),
+                from: 5,
+                to: 5,
+                ..LostRange::default()
+            },
+        ];
+        let expected = Saw::Gap {
+            from: 4,
+            to: 6,
+            lost: 3,
+            rooms: &rooms,
+        };
+        assert_eq!(read(&gap).unwrap().saw(), expected);
+    }
+
+    #[test]
+    fn what_nobody_knows_is_a_gap_and_what_has_no_place_is_nothing() {
+        let odd = read(&json!({ "seq": 3, "type": "tea.served", "room_id": "room_1" })).unwrap();
+        assert_eq!(odd.saw().kind(), "gap");
+        assert_eq!(
+            read(&json!({ "type": "user.typing", "room_id": "room_1" })),
+            None
+        );
+    }
+}

@@ -1,0 +1,160 @@
+//! What a live run measures beside what every run does: how late the driver itself was, what
+//! latency is without the correction for that, and what was sent.
+
+use chat_types::{Span, Time};
+use sim_model::outcome::Tally;
+use sim_model::sightings::Sightings;
+
+use sim_judge::Jury;
+use sim_judge::metrics::Metrics;
+use sim_judge::metrics::distribution::Distribution;
+use sim_judge::metrics::pace::{Calls, Pace};
+use sim_model::history::{Observer, Record, What, Wire, WorldRecord};
+use sim_model::outcome::{LiveNow, MetricResult, Requests, Starts};
+use sim_model::plan::Plan;
+use sim_model::protocol::Op;
+
+/// An arrival that started so much later than planned, in microseconds, was late.
+const LATE: u64 = 10_000;
+
+/// Told of every record, and of every deadline that was met or missed.
+pub(super) struct Gauge<'o> {
+    jury: Jury<'o>,
+    /// Points that clients themselves can see.
+    sightings: Sightings,
+    /// The same, with calls measured from when they left.
+    uncorrected: Metrics,
+    /// From when the driver meant to do something, or could have, to when it did.
+    delay: Distribution,
+    pub(super) starts: Starts,
+    pub(super) requests: Requests,
+    /// Calls that were meant to leave, and those that were answered.
+    pub(super) pace: Pace,
+    /// From the intended start to the answer, of calls that wait for nothing.
+    latency: Distribution,
+    /// When progress was told last, and the calls until then.
+    told: (Time, Calls),
+}
+
+/// How often progress is told.
+const TELL_EVERY: Span = Span::millis(200);
+
+impl<'o> Gauge<'o> {
+    pub(super) fn new(plan: &Plan, also: Option<&'o mut (dyn Observer + '_)>) -> Self {
+        Self {
+            jury: Jury::live(plan, also),
+            sightings: Sightings::new(),
+            uncorrected: Metrics::new(),
+            delay: Distribution::new(),
+            starts: Starts::default(),
+            requests: Requests::default(),
+            pace: Pace::default(),
+            latency: Distribution::new(),
+            told: (Time(0), Calls::default()),
+        }
+    }
+
+    /// What the live line shows, if it is time for that.
+    pub(super) fn progress(&mut self, now: Time) -> Option<LiveNow> {
+        let (before, calls) = self.told;
+        let passed = now.since(before);
+        if passed < TELL_EVERY {
+            return None;
+        }
+        let all = self.pace.calls();
+        self.told = (now, all);
+        let each_second = |n: u64| n * 1_000_000 / passed.0.max(1);
+        Some(LiveNow {
+            offered: each_second(all.offered - calls.offered),
+            answered: each_second(all.answered - calls.answered),
+            p99_us: self.latency.percentile(99.0),
+            failed: self.requests.failed,
+        })
+    }
+
+    /// The driver does now what it could have done at `due`.
+    pub(super) fn delayed(&mut self, due: Time, now: Time) {
+        self.delay.record(now.since(due).0);
+    }
+
+    /// Somebody starts now whom the plan meant to start at `due`.
+    pub(super) fn started(&mut self, due: Time, now: Time) {
+        self.starts.started += 1;
+        self.starts.late += u64::from(now.since(due).0 > LATE);
+    }
+
+    /// How late the driver was, in milliseconds.
+    pub(super) fn delay(&self) -> MetricResult {
+        self.delay.result(1_000.0)
+    }
+
+    /// Those that judge and measure the run, and the points that were reached in it.
+    pub(super) fn finish(self) -> (Jury<'o>, Tally) {
+        (self.jury, self.sightings.into_tally())
+    }
+
+    /// A metric with calls measured from when they left.
+    pub(super) fn uncorrected(&self, name: &str) -> MetricResult {
+        let (mut all, _) = self.uncorrected.results();
+        all.remove(name).unwrap_or_default()
+    }
+}
+
+impl Observer for Gauge<'_> {
+    fn observe(&mut self, record: &Record<'_>) {
+        self.sightings.observe(record);
+        self.jury.observe(record);
+        self.pace.observe(record);
+        let what = match record.what {
+            What::Called {
+                call, op, keyed, ..
+            } => What::Called {
+                call,
+                op,
+                intended: record.at,
+                keyed,
+            },
+            What::Answered {
+                call,
+                op,
+                called_at,
+                intended,
+                outcome,
+            } => {
+                if !matches!(op, Op::Check { .. } | Op::Break { .. }) {
+                    self.latency.record(record.at.since(intended).0);
+                }
+                What::Answered {
+                    call,
+                    op,
+                    called_at,
+                    intended: called_at,
+                    outcome,
+                }
+            }
+            What::Received { .. } => record.what,
+            // No latency depends on these.
+            What::Retried { .. }
+            | What::AnsweredAgain { .. }
+            | What::Abandoned { .. }
+            | What::StreamOpened
+            | What::StreamClosed
+            | What::Forgot
+            | What::Vanished
+            | What::Finished
+            | What::Drained
+            | What::Stuck { .. } => return,
+        };
+        self.uncorrected.observe(&Record { what, ..*record });
+    }
+
+    fn observe_world(&mut self, record: &WorldRecord<'_>) {
+        self.sightings.observe_world(record);
+        self.jury.observe_world(record);
+        self.pace.observe_world(record);
+    }
+
+    fn observe_wire(&mut self, wire: &Wire<'_>) {
+        self.jury.observe_wire(wire);
+    }
+}

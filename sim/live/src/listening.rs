@@ -1,0 +1,158 @@
+//! The event stream of one client, in the way of each protocol.
+//!
+//! Plain HTTP pushes the events themselves. MCP says that an inbox grew, and the client reads it:
+//! that is the way that works with every server.
+
+use std::sync::Arc;
+
+use http_body_util::BodyExt as _;
+use hyper::body::Incoming;
+use hyper::{Response, StatusCode};
+use serde::Deserialize;
+use sse_stream::SseStream;
+use tokio_stream::StreamExt as _;
+
+use super::caller::{Net, News, Session};
+use super::names::code;
+use super::target::Protocol;
+use super::wire::{Broken, Wire, is_stream, open_stream};
+use sim_model::protocol::{Earlier, Op, Refusal};
+
+/// One opening of a stream.
+#[derive(Debug)]
+pub(super) struct Opening {
+    pub(super) agent: u32,
+    /// The number of the opening.
+    pub(super) stream: u32,
+    pub(super) handle: Arc<str>,
+    /// Where the inbox is, as a resource.
+    pub(super) inbox: Option<Arc<str>>,
+    pub(super) after: u64,
+    pub(super) session: Arc<Session>,
+}
+
+/// A message of the protocol on a stream.
+#[derive(Deserialize)]
+struct Notification {
+    #[serde(default)]
+    method: String,
+}
+
+/// Opens the stream, and tells what comes by it until it ends.
+pub(super) async fn listen(net: Arc<Net>, opening: Opening) {
+    let ended = match net.writer.protocol {
+        Protocol::Http => by_http(&net, &opening).await,
+        Protocol::Mcp20260728 => by_subscription(&net, &opening).await,
+        Protocol::Mcp20251125 => by_session(&net, &opening).await,
+    };
+    let (agent, stream) = (opening.agent, opening.stream);
+    // Of a connection that broke there is no more to say.
+    let refusal = ended.unwrap_or_default();
+    net.tell(News::Closed {
+        agent,
+        stream,
+        refusal,
+    });
+}
+
+/// How a stream ended: refused, if so.
+type Ended = Result<Option<Refusal>, Broken>;
+
+impl Opening {
+    fn opened(&self) -> News {
+        News::Opened {
+            agent: self.agent,
+            stream: self.stream,
+        }
+    }
+
+    fn grew(&self) -> News {
+        News::Grew {
+            agent: self.agent,
+            stream: self.stream,
+        }
+    }
+}
+
+async fn by_http(net: &Net, opening: &Opening) -> Ended {
+    let request = net.writer.events(&opening.handle, opening.after);
+    let response = open_stream(&net.writer.target, request).await?;
+    if response.status() != StatusCode::OK {
+        return Ok(Some(refusal(net, response).await));
+    }
+    net.tell(opening.opened());
+    let mut events = SseStream::new(response.into_body());
+    while let Some(Ok(event)) = events.next().await {
+        let data = event.data.as_deref().unwrap_or_default();
+        if let Some(event) = net.reader().event(data) {
+            net.tell(News::Pushed {
+                agent: opening.agent,
+                stream: opening.stream,
+                event,
+            });
+        }
+    }
+    Ok(None)
+}
+
+async fn by_subscription(net: &Net, opening: &Opening) -> Ended {
+    let Some(inbox) = &opening.inbox else {
+        return Ok(None);
+    };
+    let request = net.writer.listen(inbox, &opening.handle);
+    let response = open_stream(&net.writer.target, request).await?;
+    if !is_stream(response.headers()) {
+        return Ok(Some(refusal(net, response).await));
+    }
+    let mut events = SseStream::new(response.into_body());
+    while let Some(Ok(event)) = events.next().await {
+        match method(event.data.as_deref()).as_deref() {
+            Some("notifications/subscriptions/acknowledged") => net.tell(opening.opened()),
+            Some("notifications/resources/updated") => net.tell(opening.grew()),
+            Some(_) | None => {}
+        }
+    }
+    Ok(None)
+}
+
+async fn by_session(net: &Net, opening: &Opening) -> Ended {
+    let Some(inbox) = &opening.inbox else {
+        return Ok(None);
+    };
+    let (target, mut wire) = (&net.writer.target, Wire::new());
+    let session = opening.session.id(net, &mut wire).await?;
+    let response = open_stream(target, net.writer.session_stream(&session)).await?;
+    if response.status() != StatusCode::OK {
+        return Ok(Some(refusal(net, response).await));
+    }
+    wire.exchange(target, net.writer.subscribe(inbox, &session))
+        .await?;
+    drop(wire);
+    net.tell(opening.opened());
+    let mut events = SseStream::new(response.into_body());
+    while let Some(Ok(event)) = events.next().await {
+        if method(event.data.as_deref()).as_deref() == Some("notifications/resources/updated") {
+            net.tell(opening.grew());
+        }
+    }
+    Ok(None)
+}
+
+fn method(data: Option<&str>) -> Option<String> {
+    let note: Notification = serde_json::from_str(data?).ok()?;
+    Some(note.method)
+}
+
+/// Why a stream was refused.
+async fn refusal(net: &Net, response: Response<Incoming>) -> Refusal {
+    let status = response.status().as_u16();
+    let body = response.into_body().collect().await;
+    let body = body.map(|body| body.to_bytes()).unwrap_or_default();
+    let reply = net.reader().reply(&Op::LeaveQueue, &body);
+    let refusal = reply.and_then(|reply| reply.outcome.err());
+    refusal.unwrap_or_else(|| Refusal {
+        code: code(&format!("http_{status}")),
+        retry_after: None,
+        earlier: Earlier::Unsaid,
+    })
+}

@@ -1,0 +1,215 @@
+//! Ids and names as a server writes them, and what tells one run's from another's.
+//!
+//! Users and rooms are numbers in a history. A server that writes `user_7` means number 7; whatever
+//! else it writes gets a number of its own, from the upper half, in the order of first sight.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use chat_types::mix;
+use serde::Deserialize;
+use sim_model::names::REJECTS;
+
+use sim_model::protocol::{Room, Shown, User};
+
+/// From here on, numbers stand for ids that hold no number.
+const OTHERS: u32 = 1 << 31;
+
+/// Codes that no core knows are remembered up to so many.
+const MOST_CODES: usize = 256;
+
+/// A participant as it is written.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct WhoJson<'a> {
+    #[serde(borrow)]
+    pub(super) user_id: Cow<'a, str>,
+    #[serde(borrow)]
+    pub(super) display_name: Cow<'a, str>,
+}
+
+/// The names of one run.
+#[derive(Debug)]
+pub(super) struct Names {
+    /// What room names and user names end in.
+    suffix: String,
+    salt: u128,
+    users: Ids,
+    rooms: Ids,
+}
+
+/// One kind of id.
+#[derive(Debug)]
+struct Ids {
+    prefix: &'static str,
+    others: Mutex<Others>,
+}
+
+#[derive(Debug, Default)]
+struct Others {
+    numbers: BTreeMap<String, u32>,
+    texts: Vec<String>,
+}
+
+impl Ids {
+    const fn new(prefix: &'static str) -> Self {
+        Self {
+            prefix,
+            others: Mutex::new(Others {
+                numbers: BTreeMap::new(),
+                texts: Vec::new(),
+            }),
+        }
+    }
+
+    fn number(&self, text: &str) -> u32 {
+        if let Some(number) = self.written(text) {
+            return number;
+        }
+        let mut others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(number) = others.numbers.get(text) {
+            return *number;
+        }
+        let next = u32::try_from(others.texts.len()).unwrap_or(OTHERS - 1);
+        let number = OTHERS + next.min(OTHERS - 1);
+        others.numbers.insert(text.to_owned(), number);
+        others.texts.push(text.to_owned());
+        number
+    }
+
+    /// The number in `user_7`, if it is written as numbers are.
+    fn written(&self, text: &str) -> Option<u32> {
+        let digits = text.strip_prefix(self.prefix)?;
+        let plain = digits == "0" || !digits.starts_with(['0', '+', '-']);
+        digits.parse().ok().filter(|n| plain && *n < OTHERS)
+    }
+
+    fn text(&self, number: u32) -> String {
+        let Some(index) = number.checked_sub(OTHERS) else {
+            return format!("{}{number}", self.prefix);
+        };
+        let others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
+        let text = others.texts.get(index as usize);
+        text.cloned().unwrap_or_default()
+    }
+}
+
+impl Names {
+    /// Those of the run that this number tells from others.
+    pub(super) fn new(nonce: u64) -> Self {
+        let (low, high) = (mix(1, nonce), mix(2, nonce));
+        Self {
+            suffix: suffix(mix(0, nonce)),
+            salt: (u128::from(high) << 64) | u128::from(low),
+            users: Ids::new("user_"),
+            rooms: Ids::new("room_"),
+        }
+    }
+
+    /// What names of rooms and users of this run end in, such as `-k3f9x`.
+    pub(super) fn suffix(&self) -> &str {
+        &self.suffix
+    }
+
+    /// The name of a room as this run has it.
+    pub(super) fn room_name(&self, name: &str) -> String {
+        self.of_run(name)
+    }
+
+    /// An id or a name as this run has it.
+    pub(super) fn of_run(&self, name: &str) -> String {
+        format!("{name}{}", self.suffix)
+    }
+
+    /// A request key as this run writes it: the same seed draws the same keys in every run.
+    pub(super) fn key(&self, key: u128) -> String {
+        format!("{:032x}", key ^ self.salt)
+    }
+
+    pub(super) fn user(&self, text: &str) -> User {
+        User(self.users.number(text))
+    }
+
+    /// How a participant is shown, as the server writes it.
+    pub(super) fn shown(&self, who: &WhoJson<'_>) -> Shown<Arc<str>> {
+        let id = &*who.user_id;
+        Shown {
+            chosen_id: self.users.written(id).is_none().then(|| id.into()),
+            name: (*who.display_name).into(),
+        }
+    }
+
+    pub(super) fn room(&self, text: &str) -> Room {
+        Room(self.rooms.number(text))
+    }
+
+    pub(super) fn user_text(&self, user: User) -> String {
+        self.users.text(user.0)
+    }
+
+    pub(super) fn room_text(&self, room: Room) -> String {
+        self.rooms.text(room.0)
+    }
+}
+
+/// Five letters and digits.
+fn suffix(mut bits: u64) -> String {
+    const LETTERS: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
+    let mut text = String::from("-");
+    for _ in 0..5 {
+        text.push(char::from(LETTERS[(bits % 32) as usize]));
+        bits /= 32;
+    }
+    text
+}
+
+/// A refusal's code, for good: codes are few, and a history keeps them by reference.
+pub(super) fn code(text: &str) -> &'static str {
+    static OTHERS: Mutex<Vec<&'static str>> = Mutex::new(Vec::new());
+    if let Some(known) = REJECTS.iter().find(|code| **code == text) {
+        return known;
+    }
+    let mut others = OTHERS.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = others.iter().find(|code| **code == text) {
+        return known;
+    }
+    if others.len() >= MOST_CODES {
+        return "other";
+    }
+    let kept: &'static str = Box::leak(text.to_owned().into_boxed_str());
+    others.push(kept);
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_with_a_number_are_that_number_and_others_get_one() {
+        let names = Names::new(1);
+        assert_eq!(names.user("user_7"), User(7));
+        assert_eq!(names.user_text(User(7)), "user_7");
+        for odd in ["ann", "user_07", "user_+7", "user_4294967295", "user_"] {
+            let user = names.user(odd);
+            assert!(user.0 >= OTHERS, "{odd}");
+            assert_eq!((names.user(odd), names.user_text(user)), (user, odd.into()));
+        }
+        assert_eq!(names.room("user_7"), Room(OTHERS));
+    }
+
+    #[test]
+    fn runs_do_not_share_names_or_keys() {
+        let (one, other) = (Names::new(1), Names::new(2));
+        assert_ne!(one.room_name("table"), other.room_name("table"));
+        assert_ne!(one.key(7), other.key(7));
+        assert_eq!((one.suffix().len(), one.key(7).len()), (6, 32));
+    }
+
+    #[test]
+    fn codes_are_kept_once() {
+        assert_eq!(code("chat_ended"), "chat_ended");
+        assert!(std::ptr::eq(code("tea_pot"), code("tea_pot")));
+    }
+}

@@ -1,0 +1,373 @@
+//! A scenario as a live server can have it: what is about the simulated one is left out, and named.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use chat_types::{Config, Span};
+
+use super::Options;
+use super::ask;
+use super::survey::Tools;
+use sim_model::draw::{Quantiles, Shape};
+use sim_model::plan::{
+    Arrivals, Fault, FaultKind, Figure, Need, Net, Outage, Persona, Phase, Plan, Schedule, Step,
+    Threshold, Verb, Workload, usual_capacity, usual_network,
+};
+
+/// How long a packet may take each way, as far as judging goes. With the slack that every run has,
+/// a stream or a waiting check has some five seconds to bring what came.
+const LATENCY: Span = Span::millis(1_500);
+
+/// By what arrivals are multiplied, in thousandths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RateScale(u32);
+
+impl Default for RateScale {
+    fn default() -> Self {
+        Self(1_000)
+    }
+}
+
+impl RateScale {
+    /// The smallest and the largest.
+    const BOUNDS: std::ops::RangeInclusive<u32> = 1..=100_000_000;
+
+    /// So many thousandths.
+    #[must_use]
+    pub fn milli(milli: u32) -> Self {
+        Self(milli.clamp(*Self::BOUNDS.start(), *Self::BOUNDS.end()))
+    }
+
+    /// In thousandths.
+    #[must_use]
+    pub const fn as_milli(self) -> u32 {
+        self.0
+    }
+
+    /// As a figure for reports.
+    #[must_use]
+    pub fn as_f64(self) -> f64 {
+        f64::from(self.0) / 1_000.0
+    }
+
+    fn of(self, n: u64) -> u64 {
+        let scaled = u128::from(n) * u128::from(self.0);
+        u64::try_from(scaled.div_ceil(1_000)).unwrap_or(u64::MAX)
+    }
+}
+
+impl std::fmt::Display for RateScale {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}", self.as_f64())
+    }
+}
+
+impl std::str::FromStr for RateScale {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || "write a number from 0.001 to 100000, such as 2 or 0.5".to_owned();
+        let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
+        let digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+        if !digits(whole) || !digits(fraction) || fraction.len() > 3 {
+            return Err(wrong());
+        }
+        let fraction = format!("{fraction:0<3}");
+        let parse = |part: &str| part.parse::<u32>().map_err(|_| wrong());
+        let milli = parse(whole)?.checked_mul(1_000).ok_or_else(wrong)? + parse(&fraction)?;
+        let within = Self::BOUNDS.contains(&milli);
+        within.then_some(Self(milli)).ok_or_else(wrong)
+    }
+}
+
+/// The scenario for a live server, and what of it is left out.
+#[derive(Clone, Debug)]
+pub(super) struct Prepared {
+    pub(super) plan: Plan,
+    /// What is about the simulated server alone.
+    pub(super) ignored: Vec<String>,
+    /// Tools that the scenario asks for, and the server lacks.
+    pub(super) lacking: Vec<String>,
+    /// Personas that need them, and did not come.
+    pub(super) left_out: Vec<String>,
+}
+
+/// The faults of a plan that a live server cannot have, and that it says it needs.
+#[must_use]
+pub fn needed_faults(plan: &Plan) -> Vec<&'static str> {
+    let needed = plan.faults.iter().filter(|f| f.need == Need::Required);
+    let names: BTreeSet<&'static str> = needed.map(name).collect();
+    names.into_iter().collect()
+}
+
+fn name(fault: &Fault) -> &'static str {
+    match fault.kind {
+        FaultKind::Down {
+            how: Outage::Stop, ..
+        } => "stop",
+        FaultKind::Down { .. } => "crash",
+        FaultKind::Configure(_) => "configure",
+        FaultKind::Partition { .. } => "partition",
+        FaultKind::SlowReaders { .. } => "slow_readers",
+        FaultKind::SlowDisk { .. } => "slow_disk",
+        FaultKind::FailDisk { .. } => "fail_disk",
+        FaultKind::Suspend { .. } => "suspend",
+        FaultKind::ClockJump { .. } => "clock_jump",
+        FaultKind::LoseReplies => "lose",
+        FaultKind::Operator(_) => "operator",
+    }
+}
+
+/// Prepares a plan for a server with these tools.
+pub(super) fn prepare(plan: &Plan, options: &Options, tools: &Tools) -> Prepared {
+    let mut plan = plan.clone();
+    let ignored = ignore(&mut plan);
+    plan.server = options.server.clone();
+    let (mut lacking, mut left_out) = (BTreeSet::new(), Vec::new());
+    match &mut plan.workload {
+        Workload::Phases { phases, personas } => {
+            for phase in phases {
+                scale_phase(phase, options.scale);
+            }
+            personas.retain(|persona| {
+                let lacks = lacks(&persona.flow, tools);
+                if !lacks.is_empty() {
+                    left_out.push(persona.name.clone());
+                }
+                let complete = lacks.is_empty();
+                lacking.extend(lacks);
+                complete
+            });
+            if !tools.has_streams() {
+                lacking.insert("an event stream".to_owned());
+                for persona in personas {
+                    *persona = Arc::new(Persona {
+                        stream: false,
+                        ..(**persona).clone()
+                    });
+                }
+            }
+        }
+        Workload::Steps { users, steps } => {
+            for user in users {
+                user.stream &= tools.has_streams();
+                user.opens.clear();
+            }
+            for step in steps {
+                step.net = Net::default();
+                lacking.extend(lacks(std::slice::from_ref(&step.what), tools));
+            }
+        }
+    }
+    Prepared {
+        plan,
+        ignored,
+        lacking: lacking.into_iter().collect(),
+        left_out,
+    }
+}
+
+/// Takes out what a live server does not know of, and names it.
+fn ignore(plan: &mut Plan) -> Vec<String> {
+    let mut ignored = Vec::new();
+    let mut name = |what: &str| ignored.push(what.to_owned());
+    if plan.server != Config::default() {
+        name("server");
+    }
+    let usual = usual_capacity();
+    let shape = |one: &Quantiles| one.shape();
+    if shape(&plan.capacity.service) != shape(&usual.service)
+        || shape(&plan.capacity.commit) != shape(&usual.commit)
+        || plan.capacity.queue != usual.queue
+        || plan.capacity.snapshot_every != usual.snapshot_every
+    {
+        name("capacity");
+    }
+    let network = &plan.network;
+    let chances = [network.loss, network.duplicate, network.stream_break];
+    let by_chance = chances.iter().any(|ratio| ratio.is_possible());
+    if by_chance || shape(&network.latency) != shape(&usual_network().latency) {
+        name("network");
+    }
+    if plan.schedule != Schedule::Plain {
+        name("schedule");
+    }
+    if !plan.expect_sometimes.is_empty() {
+        name("expect_sometimes");
+    }
+    let faults: BTreeSet<&str> = plan.faults.iter().map(self::name).collect();
+    for fault in faults {
+        name(&format!("the fault {fault}"));
+    }
+    if plan.thresholds.iter().any(|t| t.metric == "commit_latency") {
+        name("thresholds on commit_latency");
+    }
+    let is_overtaken = |threshold: &Threshold| threshold.figure == Figure::Overtaken;
+    if plan.thresholds.iter().any(is_overtaken) {
+        // Only the server's own records say who entered the line before whom.
+        name("thresholds on overtaken");
+    }
+    plan.capacity = usual;
+    plan.network = usual_network();
+    plan.network.latency = Arc::new(Quantiles::new(Shape::Fixed(LATENCY.0)));
+    plan.schedule = Schedule::Plain;
+    plan.expect_sometimes.clear();
+    plan.faults.clear();
+    plan.thresholds
+        .retain(|t| t.metric != "commit_latency" && !is_overtaken(t));
+    ignored
+}
+
+fn scale_phase(phase: &mut Phase, scale: RateScale) {
+    let count = |n: u32| u32::try_from(scale.of(u64::from(n))).unwrap_or(u32::MAX);
+    phase.arrivals = match phase.arrivals {
+        Arrivals::Pause => Arrivals::Pause,
+        Arrivals::Count(n) => Arrivals::Count(count(n)),
+        Arrivals::Rate {
+            from_milli,
+            to_milli,
+            mode,
+        } => Arrivals::Rate {
+            from_milli: scale.of(from_milli),
+            to_milli: scale.of(to_milli),
+            mode,
+        },
+    };
+    phase.max_users = phase.max_users.map(count);
+}
+
+/// The tools that these steps ask for, and the server does not have.
+fn lacks(steps: &[Step], tools: &Tools) -> BTreeSet<String> {
+    let mut wanted = BTreeSet::new();
+    want(steps, &mut wanted);
+    let lacks = wanted.into_iter().filter(|tool| !tools.has(tool));
+    lacks.map(str::to_owned).collect()
+}
+
+fn want(steps: &[Step], wanted: &mut BTreeSet<&'static str>) {
+    for step in steps {
+        match step {
+            Step::Call(verb) => wanted.extend(tools_of(verb)),
+            Step::Loop { steps, .. } => want(steps, wanted),
+            Step::Choose(choices) => choices.iter().for_each(|one| want(&one.steps, wanted)),
+            Step::Await { .. } | Step::Think(_) | Step::Disconnect(_) => {}
+        }
+    }
+}
+
+fn tools_of(verb: &Verb) -> Vec<&'static str> {
+    match verb {
+        Verb::EnterQueue { .. } => vec!["enter_queue"],
+        Verb::LeaveQueue => vec!["leave_queue"],
+        Verb::Login { .. } => vec!["login"],
+        Verb::Send(_) => vec!["send_message"],
+        Verb::Check { .. } => vec!["check"],
+        Verb::TalkingStick(_) => vec!["talking_stick"],
+        Verb::Append(_) => vec!["append"],
+        Verb::Undo(_) => vec!["undo"],
+        Verb::Reset(_) => vec!["reset"],
+        Verb::Push => vec!["push"],
+        Verb::LeaveChat => vec!["leave_chat"],
+        Verb::Typing => vec!["typing"],
+        Verb::Block => vec!["block_user"],
+        Verb::Unblock => vec!["unblock_user"],
+        Verb::Report { .. } => vec!["report_user"],
+        // Whoever takes a break looks at its stress meanwhile, now and then.
+        Verb::Break { kind: None, .. } => ask::breaks().chain(["check_stress_status"]).collect(),
+        Verb::Break {
+            kind: Some(kind), ..
+        } => vec![kind.name(), "check_stress_status"],
+        Verb::History { .. } => vec!["history"],
+        Verb::ListUsers => vec!["list_users"],
+        Verb::Unregister => vec!["unregister"],
+        Verb::Mood => vec!["check_stress_status"],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(text: &str) -> Plan {
+        sim_scenario::parse("test.yaml", text).unwrap()
+    }
+
+    fn options(scale: &str) -> Options {
+        Options {
+            target: "http://127.0.0.1:1".parse().unwrap(),
+            protocol: crate::Protocol::Http,
+            scale: scale.parse().unwrap(),
+            server: Config::default(),
+        }
+    }
+
+    const TWO: &str = "
+name: two
+duration: 10s
+phases:
+  - { name: a, duration: 2s, arrival_rate: 4, ramp_to: 8, max_users: 3 }
+  - { name: b, duration: 1s, arrival_count: 5 }
+scenarios:
+  - { name: pen, flow: [enter_queue, { send: { length: 5 } }] }
+  - { name: idler, flow: [login, break] }
+server: { stick_lease: 4s }
+network: { loss: 1/10 }
+faults:
+  - { at: 1s, clock_jump: 2h, optional: true }
+  - { at: 2s, crash: server, down_for: 1s }
+expect_sometimes: [match]
+thresholds:
+  { commit_latency: [\"max<1s\"], queue_wait: [\"overtaken==0\"], stuck: [\"count==0\"] }
+";
+
+    #[test]
+    fn what_is_of_the_simulator_is_left_out_and_named() {
+        let plan = plan(TWO);
+        assert_eq!(needed_faults(&plan), ["crash"]);
+        let prepared = prepare(&plan, &options("1"), &Tools::unknown());
+        let named = [
+            "server",
+            "network",
+            "expect_sometimes",
+            "the fault clock_jump",
+            "the fault crash",
+            "thresholds on commit_latency",
+            "thresholds on overtaken",
+        ];
+        assert_eq!(prepared.ignored, named);
+        assert_eq!(prepared.plan.server, Config::default());
+        assert!(prepared.plan.faults.is_empty() && prepared.plan.expect_sometimes.is_empty());
+        assert_eq!(prepared.plan.thresholds.len(), 1);
+        assert!(prepared.lacking.is_empty());
+    }
+
+    #[test]
+    fn arrivals_are_scaled() {
+        let prepared = prepare(&plan(TWO), &options("2.5"), &Tools::unknown());
+        let Workload::Phases { phases, .. } = prepared.plan.workload else {
+            panic!("it has phases")
+        };
+        assert!(matches!(
+            phases[0].arrivals,
+            Arrivals::Rate {
+                from_milli: 10_000,
+                to_milli: 20_000,
+                ..
+            }
+        ));
+        assert_eq!(phases[0].max_users, Some(8));
+        assert_eq!(phases[1].arrivals, Arrivals::Count(13));
+        for wrong in ["", "0", "-1", "1e3", "0.0001", "2.", "100001"] {
+            assert!(wrong.parse::<RateScale>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn personas_that_need_what_is_not_there_do_not_come() {
+        let tools = Tools::these(["enter_queue", "send_message", "check", "login"]);
+        let prepared = prepare(&plan(TWO), &options("1"), &tools);
+        assert_eq!(prepared.left_out, ["idler"]);
+        assert!(prepared.lacking.contains(&"chimaek".to_owned()));
+        assert!(prepared.lacking.contains(&"check_stress_status".to_owned()));
+    }
+}

@@ -1,0 +1,117 @@
+//! Lists in answers: past messages, members, and what was said in passing.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use chat_types::Span;
+use serde::Deserialize;
+
+use super::{Reader, ReplyJson};
+use crate::event::said;
+use crate::names::WhoJson;
+use sim_model::protocol::{Attendance, Member, Notice, Passing, PastMessage};
+
+/// A message of a room's history as it is written.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct PastJson<'a> {
+    room_seq: Option<u64>,
+    #[serde(borrow)]
+    timestamp: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    sender: Option<WhoJson<'a>>,
+    #[serde(borrow)]
+    message: Cow<'a, str>,
+    epoch: Option<u64>,
+}
+
+/// A member of a room as it is written.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct MemberJson<'a> {
+    #[serde(borrow)]
+    user_id: Cow<'a, str>,
+    #[serde(borrow)]
+    display_name: Cow<'a, str>,
+    #[serde(borrow)]
+    presence: Cow<'a, str>,
+    #[serde(borrow)]
+    since: Option<Cow<'a, str>>,
+}
+
+/// A notice as it is written.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct NoticeJson<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Cow<'a, str>,
+    #[serde(borrow)]
+    timestamp: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    room_id: Cow<'a, str>,
+    #[serde(borrow)]
+    user: WhoJson<'a>,
+    waited_seconds: Option<u64>,
+}
+
+impl Reader<'_> {
+    /// The messages of a history. One without a place or a sender is passed over.
+    pub(super) fn messages(&self, json: &ReplyJson<'_>) -> Arc<[PastMessage]> {
+        let message = |past: &PastJson<'_>| {
+            let sender = past.sender.as_ref()?;
+            Some(PastMessage {
+                room_seq: past.room_seq?,
+                at: self.time(past.timestamp.as_deref()),
+                sender: self.names.user(&sender.user_id),
+                shown: self.names.shown(sender),
+                text: said(&past.message).into(),
+                epoch: past.epoch,
+            })
+        };
+        json.messages.iter().flatten().filter_map(message).collect()
+    }
+
+    /// The members of a room. One whose presence is an unknown word is passed over.
+    pub(super) fn members(&self, json: &ReplyJson<'_>) -> Arc<[Member]> {
+        let member = |member: &MemberJson<'_>| {
+            let who = WhoJson {
+                user_id: Cow::Borrowed(&*member.user_id),
+                display_name: Cow::Borrowed(&*member.display_name),
+            };
+            Some(Member {
+                user: self.names.user(&who.user_id),
+                shown: self.names.shown(&who),
+                since: self.time(member.since.as_deref()),
+                attendance: attendance(&member.presence)?,
+            })
+        };
+        json.users.iter().flatten().filter_map(member).collect()
+    }
+
+    /// What was said in passing. A notice of an unknown kind is passed over.
+    pub(super) fn notices(&self, json: &ReplyJson<'_>) -> Box<[Notice]> {
+        let notice = |notice: &NoticeJson<'_>| {
+            Some(Notice {
+                room: self.names.room(&notice.room_id),
+                user: self.names.user(&notice.user.user_id),
+                shown: self.names.shown(&notice.user),
+                kind: match &*notice.kind {
+                    "user.typing" => Passing::Typing,
+                    "user.waiting" => Passing::Waiting(Span::secs(notice.waited_seconds?)),
+                    _ => return None,
+                },
+                at: self.time(notice.timestamp.as_deref()),
+            })
+        };
+        json.notices.iter().flatten().filter_map(notice).collect()
+    }
+}
+
+fn attendance(word: &str) -> Option<Attendance> {
+    Some(match word {
+        "present" => Attendance::Present,
+        "reconnecting" => Attendance::Reconnecting,
+        "away" => Attendance::Away,
+        _ => return None,
+    })
+}

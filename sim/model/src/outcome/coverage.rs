@@ -1,0 +1,126 @@
+//! What of the core's behaviour a run reached: every way to refuse, every type of event, every kind
+//! of timer, every way in which a stick changes hands; from 0 for what it never reached.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::names::{EVENTS, REJECTS, STICK_MOVES, TIMERS};
+
+/// Codes that no scenario can reach, and why. They are not counted; the core's own tests give each
+/// but the first.
+pub const OUT_OF_REACH: [(&str, &str); 3] = [
+    (
+        "handle_required",
+        "a call without a handle is refused before it becomes one of the core's calls",
+    ),
+    (
+        "blocked",
+        "operators ban addresses where scenarios are drawn alone",
+    ),
+    (
+        "shutting_down",
+        "no scenario stops a server in good order but those that are drawn",
+    ),
+];
+
+/// How often each was reached.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Coverage {
+    /// Refusals by code, those that clients retry without a word among them.
+    pub rejects: BTreeMap<&'static str, u64>,
+    /// Events by type, as clients received them.
+    pub events: BTreeMap<&'static str, u64>,
+    /// Timers that fired, by kind.
+    pub timers: BTreeMap<&'static str, u64>,
+    /// Moves of sticks and of claims on them.
+    pub stick: BTreeMap<&'static str, u64>,
+}
+
+impl Default for Coverage {
+    fn default() -> Self {
+        let in_reach = |code: &&&str| !OUT_OF_REACH.iter().any(|(far, _)| far == *code);
+        let none = |name: &'static str| (name, 0);
+        Self {
+            rejects: REJECTS
+                .iter()
+                .filter(in_reach)
+                .map(|code| none(code))
+                .collect(),
+            events: EVENTS.iter().map(|event| none(event)).collect(),
+            timers: TIMERS.iter().map(|kind| none(kind)).collect(),
+            stick: STICK_MOVES.iter().map(|how| none(how)).collect(),
+        }
+    }
+}
+
+impl Coverage {
+    /// The server refused something.
+    pub fn refused(&mut self, code: &'static str) {
+        *self.rejects.entry(code).or_default() += 1;
+    }
+
+    /// Clients received events of this type.
+    pub fn received(&mut self, event: &'static str, times: u64) {
+        *self.events.entry(event).or_default() += times;
+    }
+
+    /// Adds what another run reached.
+    pub fn add(&mut self, other: &Self) {
+        for (mine, theirs) in [
+            (&mut self.rejects, &other.rejects),
+            (&mut self.events, &other.events),
+            (&mut self.timers, &other.timers),
+            (&mut self.stick, &other.stick),
+        ] {
+            for (name, n) in theirs {
+                *mine.entry(name).or_default() += n;
+            }
+        }
+    }
+
+    /// Each group by its name, and what was reached in it.
+    #[must_use]
+    pub fn groups(&self) -> [(&'static str, &BTreeMap<&'static str, u64>); 4] {
+        [
+            ("rejects", &self.rejects),
+            ("events", &self.events),
+            ("timers", &self.timers),
+            ("stick", &self.stick),
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_reached_is_counted_and_what_is_not_shows_as_none() {
+        let mut one = Coverage::default();
+        one.refused("chat_ended");
+        one.received("gap", 1);
+        let mut all = Coverage::default();
+        all.add(&one);
+        all.add(&one);
+        assert_eq!((all.rejects["chat_ended"], all.events["gap"]), (2, 2));
+        assert_eq!((all.rejects["muted"], all.timers["lease"]), (0, 0));
+        assert_eq!(
+            all.groups().map(|(_, group)| group.len()),
+            [
+                REJECTS.len() - OUT_OF_REACH.len(),
+                EVENTS.len(),
+                TIMERS.len(),
+                STICK_MOVES.len(),
+            ]
+        );
+    }
+
+    #[test]
+    fn codes_out_of_reach_are_codes() {
+        for (code, _) in OUT_OF_REACH {
+            assert!(REJECTS.contains(&code), "{code}");
+            assert!(!Coverage::default().rejects.contains_key(code));
+        }
+    }
+}

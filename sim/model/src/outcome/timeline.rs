@@ -1,0 +1,105 @@
+//! When what happened in a run: arrivals and faults.
+
+use chat_types::Span;
+
+/// Arrivals and faults of a run, in spans since its beginning.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Timeline {
+    /// How long each entry of `arrivals` is.
+    pub bucket: Span,
+    /// How many users arrived in each bucket.
+    pub arrivals: Vec<u64>,
+    /// Faults, ordered by time.
+    pub marks: Vec<Mark>,
+    /// When all faults ended.
+    pub healed_at: Option<Span>,
+    /// When everything came to its end; none if the run ended before that.
+    pub quiet_at: Option<Span>,
+    /// When the run ended.
+    pub ended_at: Span,
+}
+
+/// Something that the strip names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mark {
+    /// When.
+    pub at: Span,
+    /// What, in a word: `crash`, `partition`.
+    pub label: String,
+}
+
+impl Timeline {
+    /// A timeline whose arrivals are counted by buckets of this length.
+    #[must_use]
+    pub fn new(bucket: Span) -> Self {
+        Self {
+            bucket,
+            ..Self::default()
+        }
+    }
+
+    /// Somebody arrived.
+    pub fn arrive(&mut self, at: Span) {
+        let index = usize::try_from(at.0 / self.bucket.0.max(1)).unwrap_or(usize::MAX);
+        // A world far longer than its bucket foresaw puts the rest into the last one.
+        let index = index.min(9_999);
+        if self.arrivals.len() <= index {
+            self.arrivals.resize(index + 1, 0);
+        }
+        self.arrivals[index] += 1;
+    }
+
+    /// Something began.
+    pub fn mark(&mut self, at: Span, label: &str) {
+        self.marks.push(Mark {
+            at,
+            label: label.to_owned(),
+        });
+    }
+
+    /// Adds another seed's timeline of the same plan: arrivals add up, the faults are the same, and
+    /// the latest end counts.
+    pub fn merge(&mut self, other: Self) {
+        if self.bucket == Span::ZERO {
+            *self = other;
+            return;
+        }
+        if self.arrivals.len() < other.arrivals.len() {
+            self.arrivals.resize(other.arrivals.len(), 0);
+        }
+        for (mine, theirs) in self.arrivals.iter_mut().zip(other.arrivals) {
+            *mine += theirs;
+        }
+        self.healed_at = self.healed_at.max(other.healed_at);
+        self.quiet_at = match (self.quiet_at, other.quiet_at) {
+            (Some(mine), Some(theirs)) => Some(mine.max(theirs)),
+            (None, _) | (_, None) => None,
+        };
+        self.ended_at = self.ended_at.max(other.ended_at);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seeds_merge_into_one_timeline() {
+        let mut merged = Timeline::default();
+        let mut one = Timeline::new(Span::secs(1));
+        one.arrive(Span::ZERO);
+        one.quiet_at = Some(Span::secs(5));
+        let mut other = Timeline::new(Span::secs(1));
+        other.arrive(Span::secs(2));
+        other.quiet_at = Some(Span::secs(7));
+        merged.merge(one.clone());
+        merged.merge(other);
+        assert_eq!(merged.arrivals, [1, 0, 1]);
+        assert_eq!(merged.quiet_at, Some(Span::secs(7)));
+        merged.merge(Timeline {
+            quiet_at: None,
+            ..one
+        });
+        assert_eq!(merged.quiet_at, None);
+    }
+}

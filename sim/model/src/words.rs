@@ -1,0 +1,177 @@
+//! Records in a few words, for a person who reads what the clients saw.
+
+use crate::history::{What, WorldRecord};
+use crate::protocol::{Answer, Moderated, Op, Outcome, Presence, Saw, StickChange, User};
+
+/// What a client did or saw, as its own lane shows it; none for what only fills the page: polls
+/// (what they bring shows by itself) and events that the client had before.
+#[must_use]
+pub fn client(what: &What<'_>, me: Option<User>, verb: Option<&str>) -> Option<String> {
+    Some(match what {
+        What::Called { op, .. } => {
+            return (op.verb() != "check").then(|| format!("→ {}", called(op)));
+        }
+        What::Retried { .. } => {
+            let verb = verb.filter(|verb| *verb != "check")?;
+            format!("→ {verb} again")
+        }
+        What::Answered { op, outcome, .. } => {
+            return answered(op, outcome).map(|words| format!("← {words}"));
+        }
+        What::AnsweredAgain { op, outcome, .. } => {
+            return answered(op, outcome).map(|words| format!("← {words} (again)"));
+        }
+        What::Abandoned { op, .. } => format!("✗ gave up {}", op.verb()),
+        What::Received { first: false, .. } => return None,
+        What::Received { saw, .. } => format!("← {}", saw_words(saw, me)),
+        What::StreamOpened => "· stream open".to_owned(),
+        What::StreamClosed => "✗ stream closed".to_owned(),
+        What::Forgot => "✗ forgot its handle".to_owned(),
+        What::Vanished => "✗ gone for good".to_owned(),
+        What::Finished => "· flow finished".to_owned(),
+        What::Drained => "· inbox drained".to_owned(),
+        What::Stuck { waiting_for } => format!("✗ stuck, no {waiting_for}"),
+    })
+}
+
+/// What the world did, if it explains what clients saw.
+#[must_use]
+pub fn world(record: &WorldRecord<'_>) -> Option<String> {
+    match record {
+        WorldRecord::Down { how, .. } => Some(format!("server down: {}", how.words())),
+        WorldRecord::Restarted { .. } => Some("server up again".to_owned()),
+        WorldRecord::ClockJumped { by, .. } => Some(format!("server clock jumped by {by}")),
+        WorldRecord::Operated { verb, user, .. } => Some(match user {
+            Some(user) => format!("operator: {verb} user_{}", user.0),
+            None => format!("operator: {verb}"),
+        }),
+        WorldRecord::Healed { .. } => Some("all faults healed".to_owned()),
+        WorldRecord::Sizes { .. } | WorldRecord::Ended { .. } => None,
+    }
+}
+
+/// A call as its client made it: the verb, and what it is about.
+#[must_use]
+pub fn called(op: &Op) -> String {
+    let verb = op.verb();
+    match op {
+        Op::Login { room, .. } => format!("{verb} {room}"),
+        Op::Send { text, .. } | Op::Append { text, .. } => format!("{verb} {}", quoted(text)),
+        Op::Block { user } | Op::Unblock { user } | Op::Report { user, .. } => {
+            format!("{verb} user_{}", user.0)
+        }
+        Op::Break { kind, .. } => format!("{verb}: {}", kind.name()),
+        Op::EnterQueue { .. }
+        | Op::LeaveQueue
+        | Op::LeaveChat { .. }
+        | Op::TalkingStick { .. }
+        | Op::Undo { .. }
+        | Op::Reset { .. }
+        | Op::Push { .. }
+        | Op::Typing { .. }
+        | Op::Mood
+        | Op::Unregister
+        | Op::History { .. }
+        | Op::ListUsers { .. }
+        | Op::Check { .. } => verb.to_owned(),
+    }
+}
+
+/// What a call was answered; none for a read, whose events say more.
+#[must_use]
+pub fn answered(op: &Op, outcome: &Outcome) -> Option<String> {
+    let answer = match outcome {
+        Ok(answer) => answer,
+        Err(refusal) => return Some(format!("{} refused: {}", op.verb(), refusal.code)),
+    };
+    Some(match *answer {
+        Answer::Waiting { position, .. } => format!("waiting, place {position}"),
+        Answer::Matched { room, partner, .. } => {
+            format!("matched with user_{}, room_{}", partner.0, room.0)
+        }
+        Answer::LeftQueue { left: true } => "left the line".to_owned(),
+        Answer::LeftQueue { left: false } => "was not in the line".to_owned(),
+        Answer::LoggedIn { user, room } => format!("is user_{} in room_{}", user.0, room.0),
+        Answer::Sent { room_seq, .. } => format!("accepted, room_seq {room_seq}"),
+        Answer::LeftChat => "left the chat".to_owned(),
+        Answer::Stick {
+            place: 0, epoch, ..
+        } => format!("holds the stick, epoch {epoch}"),
+        Answer::Stick { place, .. } => format!("waits for the stick, place {place}"),
+        Answer::Draft { length, .. } => format!("draft of {length}"),
+        Answer::OnBreak {
+            stress, boss_alert, ..
+        }
+        | Answer::Mood { stress, boss_alert } => format!("stress {stress}, boss {boss_alert}"),
+        Answer::Arrived { user } => format!("is user_{}", user.0),
+        Answer::Done => format!("{} done", op.verb()),
+        Answer::History { ref messages, .. } => format!("{} past messages", messages.len()),
+        Answer::Members { ref members, .. } => format!("{} members", members.len()),
+        Answer::Read { .. } => return None,
+    })
+}
+
+/// An event as its reader sees it; `me` is the reader.
+#[must_use]
+pub fn saw_words(saw: &Saw<'_>, me: Option<User>) -> String {
+    let name = |user: User| {
+        if Some(user) == me {
+            "me".to_owned()
+        } else {
+            format!("user_{}", user.0)
+        }
+    };
+    match *saw {
+        Saw::Found { room, partner, .. } => format!("found {}, room_{}", name(partner), room.0),
+        Saw::Message {
+            room_seq,
+            sender,
+            text,
+            ..
+        } => {
+            format!("message {room_seq} from {}: {}", name(sender), quoted(text))
+        }
+        Saw::Ended { reason, .. } => format!("chat ended ({})", reason.name()),
+        Saw::PartnerAway { .. } => "partner away".to_owned(),
+        Saw::PartnerBack { .. } => "partner back".to_owned(),
+        Saw::Member { user, change, .. } => {
+            let did = match change {
+                Presence::Joined => "joined",
+                Presence::Left => "left",
+                Presence::Away => "away",
+                Presence::Back => "back",
+            };
+            format!("{} {did}", name(user))
+        }
+        Saw::Stick { user, change, .. } => match change {
+            StickChange::Claimed { place } => {
+                format!("stick claimed by {}, place {place}", name(user))
+            }
+            StickChange::Granted { epoch, .. } => {
+                format!("stick granted to {}, epoch {epoch}", name(user))
+            }
+            StickChange::Released { epoch } => {
+                format!("stick released by {}, epoch {epoch}", name(user))
+            }
+            StickChange::Expired { epoch } => {
+                format!("stick of {} expired, epoch {epoch}", name(user))
+            }
+        },
+        Saw::Moderation { user, act, .. } => {
+            let did = match act {
+                Moderated::Muted => "muted",
+                Moderated::Kicked => "kicked",
+                Moderated::Closed => "closed the room",
+            };
+            let whom = user.map_or_else(String::new, |user| format!(" {}", name(user)));
+            format!("operator {did}{whom}")
+        }
+        Saw::Gap { lost, .. } => format!("gap, {lost} events gone"),
+    }
+}
+
+fn quoted(text: &str) -> String {
+    let shown: String = text.chars().take(24).collect();
+    let dots = if shown.len() < text.len() { "…" } else { "" };
+    format!("{:?}", format!("{shown}{dots}"))
+}

@@ -1,0 +1,329 @@
+//! A measured server, and a scenario on it beside the same scenario on a virtual one like it.
+
+use serde::Serialize;
+
+use super::View;
+use super::figures::title;
+use super::line::{INDENT, Line, Paint, Style, fit, paragraph};
+use super::numbers::{count, figure, milliseconds, short};
+use crate::sides::{AtScale, METRICS, NOT_IN_IT, Part, QUANTILES, Side, Sides, quantiles};
+use sim_model::outcome::Calibration;
+
+/// All that `sim calibrate` found.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Calibrated {
+    /// The server.
+    #[serde(flatten)]
+    pub measured: Calibration,
+    /// A scenario in both worlds, if one was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sides: Option<Sides>,
+    /// What the command exits with.
+    pub exit_code: u8,
+}
+
+/// Where the column of loads ends, and how wide a quantile's three columns are.
+const LOAD: usize = 6;
+const GROUP: usize = 24;
+/// Where those three end, from the group's beginning.
+const OF_GROUP: [usize; 3] = [9, 17, 24];
+
+/// Where the columns of rates end.
+const RATES: [usize; 7] = [16, 24, 35, 43, 54, 62, 70];
+
+/// All of it for programs. Ends with a line break.
+///
+/// # Errors
+/// None that a result could cause; serialisation says so in its type.
+pub fn calibrated_json(done: &Calibrated) -> serde_json::Result<String> {
+    Ok(serde_json::to_string_pretty(done)? + "\n")
+}
+
+/// The page of both worlds; nothing if no scenario was run.
+#[must_use]
+pub fn calibrated_page(done: &Calibrated, view: &View<'_>) -> String {
+    let Some(sides) = &done.sides else {
+        return String::new();
+    };
+    let measured = &done.measured;
+    let head = Line::new()
+        .with(Style::Strong, &fit(&sides.scenario, 40))
+        .text(&format!(" · seed {} · virtual beside live", sides.seed));
+    let mut blocks = vec![vec![head]];
+    blocks[0].extend(paragraph(
+        "",
+        &format!(
+            "live at {} by {}; the ratio is live over virtual",
+            measured.target, measured.protocol
+        ),
+        0,
+    ));
+    let measured_by_both = METRICS.into_iter().filter(|name| {
+        let mut scales = sides.scales.iter();
+        scales.any(|scale| scale.ratios.contains_key(name))
+    });
+    blocks.extend(measured_by_both.map(|name| durations(sides, name)));
+    blocks.push(rates(sides));
+    blocks.push(parts(sides));
+    blocks.push(paragraph("", NOT_IN_IT, 0));
+    blocks.push(notes(sides));
+    blocks.push(vec![closing(sides, done.exit_code)]);
+    render(&blocks, view.paint)
+}
+
+fn render(blocks: &[Vec<Line>], paint: Paint) -> String {
+    let mut out = String::new();
+    let blocks = blocks.iter().filter(|block| !block.is_empty());
+    for (i, block) in blocks.enumerate() {
+        if i > 0 {
+            out.push('\n');
+        }
+        for line in block {
+            line.render(paint, &mut out);
+        }
+    }
+    out
+}
+
+/// `× 2`
+fn load(scale: &AtScale) -> String {
+    format!("× {}", figure(scale.rate_scale))
+}
+
+/// One metric over all loads.
+fn durations(sides: &Sides, metric: &str) -> Vec<Line> {
+    let mut heading = Line::new().with(Style::Strong, &title(metric).to_uppercase());
+    let mut columns = Line::new().right(Style::Faint, "load", LOAD);
+    for (at, quantile) in QUANTILES.into_iter().enumerate() {
+        let begin = LOAD + GROUP * at;
+        heading = heading.right(Style::Faint, quantile, begin + OF_GROUP[1]);
+        for (name, end) in ["virtual", "live", "ratio"].into_iter().zip(OF_GROUP) {
+            columns = columns.right(Style::Faint, name, begin + end);
+        }
+    }
+    let rows = sides.scales.iter().map(|scale| row(scale, metric));
+    [heading, columns].into_iter().chain(rows).collect()
+}
+
+fn row(scale: &AtScale, metric: &str) -> Line {
+    let of = |side: &Side| side.metrics.get(metric).map(quantiles);
+    let (simulated, live) = (of(&scale.simulated), of(&scale.live));
+    let ratios = scale.ratios.get(metric);
+    let mut line = Line::new().right(Style::Plain, &load(scale), LOAD);
+    for at in 0..QUANTILES.len() {
+        let span = |of: &Option<[f64; 3]>| of.map_or("–".to_owned(), |all| milliseconds(all[at]));
+        let ratio = ratios.and_then(|ratios| ratios[at]);
+        let begin = LOAD + GROUP * at;
+        line = line
+            .right(Style::Plain, &span(&simulated), begin + OF_GROUP[0])
+            .right(Style::Plain, &span(&live), begin + OF_GROUP[1])
+            .right(Style::Strong, &times(ratio), begin + OF_GROUP[2]);
+    }
+    line
+}
+
+/// To two figures behind the point, however large.
+fn times(ratio: Option<f64>) -> String {
+    match ratio {
+        None => "–".to_owned(),
+        Some(ratio) if ratio < 99.5 => format!("{ratio:.2}"),
+        Some(ratio) => short(ratio),
+    }
+}
+
+/// Who came, and the calls a second that were meant and answered.
+fn rates(sides: &Sides) -> Vec<Line> {
+    let mut heading = Line::new().with(Style::Strong, "RATES");
+    for (name, end) in [("users", 24), ("offered/s", 43), ("answered/s", 62)] {
+        heading = heading.right(Style::Faint, name, end);
+    }
+    let mut columns = Line::new().right(Style::Faint, "load", LOAD);
+    let names = ["virtual", "live"];
+    let names = names.into_iter().cycle().take(6).chain(["ratio"]);
+    for (name, end) in names.zip(RATES) {
+        columns = columns.right(Style::Faint, name, end);
+    }
+    let rows = sides.scales.iter().map(|scale| {
+        let (simulated, live) = (&scale.simulated, &scale.live);
+        let ratio = live.achieved_per_second / simulated.achieved_per_second;
+        let cells = [
+            count(simulated.users),
+            count(live.users),
+            short(simulated.offered_per_second),
+            short(live.offered_per_second),
+            short(simulated.achieved_per_second),
+            short(live.achieved_per_second),
+            times(ratio.is_finite().then_some(ratio)),
+        ];
+        let first = Line::new().right(Style::Plain, &load(scale), LOAD);
+        let cells = cells.iter().zip(RATES);
+        cells.fold(first, |line, (cell, end)| {
+            line.right(Style::Plain, cell, end)
+        })
+    });
+    [heading, columns].into_iter().chain(rows).collect()
+}
+
+/// Where they part, a sentence for each metric.
+fn parts(sides: &Sides) -> Vec<Line> {
+    let sentences = sides.parts.iter().map(apart);
+    sentences
+        .flat_map(|(name, sentence)| paragraph(&name, &sentence, INDENT + 3))
+        .collect()
+}
+
+/// How far apart, in words: the metric, and the sentence.
+pub(super) fn apart(part: &Part) -> (String, String) {
+    let at = &part.furthest;
+    let sentence = format!(
+        "live is {} to {} times the virtual; furthest at × {}, {}: {} virtual, {} live",
+        times(Some(part.least)),
+        times(Some(part.most)),
+        figure(at.rate_scale),
+        at.quantile,
+        milliseconds(at.simulated),
+        milliseconds(at.live)
+    );
+    (title(part.metric), sentence)
+}
+
+fn notes(sides: &Sides) -> Vec<Line> {
+    let mut lines = Vec::new();
+    for scale in &sides.scales {
+        for (world, side) in [("virtual", &scale.simulated), ("live", &scale.live)] {
+            for remark in &side.remarks {
+                let remark = format!("{}, {world}: {remark}", load(scale));
+                lines.extend(paragraph("note", &remark, INDENT));
+            }
+            if let Some(violation) = &side.violation {
+                let told = format!("{}, {world}: {violation}", load(scale));
+                lines.extend(paragraph("violated", &told, INDENT));
+            }
+        }
+    }
+    lines
+}
+
+fn closing(sides: &Sides, exit_code: u8) -> Line {
+    let (style, word) = if exit_code == 0 {
+        (Style::Good, "MEASURED")
+    } else {
+        (Style::Bad, "VIOLATED")
+    };
+    let loads = sides.scales.len() as u64;
+    Line::new().with(style, word).text(&format!(
+        " · {} in two worlds · exit {exit_code}",
+        super::numbers::plural(loads, "load", "loads")
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use chat_types::Span;
+
+    use super::*;
+    use crate::{Detail, samples};
+    use sim_model::outcome::{Away, Block, Spread, Stage, Takes, Trips, Verdict};
+
+    fn calibrated(scales: Vec<AtScale>) -> Calibrated {
+        let spread = |p50, p99| Spread {
+            p50: Span(p50),
+            p99: Span(p99),
+        };
+        let trips = |request, p50| Trips {
+            request,
+            took: samples::metric(p50, p50 * 2.0, p50 * 3.0, p50 * 9.0),
+        };
+        let measured = Calibration {
+            target: "http://127.0.0.1:8894".to_owned(),
+            protocol: "2026-07-28",
+            block: Block {
+                capacity: Takes {
+                    service: spread(60, 180),
+                    commit: spread(25, 90),
+                },
+                network: Away {
+                    latency: spread(70, 210),
+                },
+            },
+            floor: trips("ping", 0.1),
+            read: trips("check", 0.2),
+            committed: trips("send_message", 0.225),
+            stages: vec![Stage {
+                connections: 8,
+                per_second: 16_666.0,
+                driver_busy: 0.6,
+            }],
+            remarks: Vec::new(),
+        };
+        let (name, file) = ("brief".to_owned(), "brief.yaml".to_owned());
+        Calibrated {
+            measured,
+            sides: Some(Sides::of(name, file, 42, scales)),
+            exit_code: 0,
+        }
+    }
+
+    fn side(load: f64, slow: f64) -> Side {
+        let metric = |p50: f64| samples::metric(p50, p50 * 2.0, p50 * 5.0, p50 * 9.0);
+        Side {
+            users: 60,
+            offered_per_second: 71.5 * load,
+            achieved_per_second: 70.1 * load,
+            verdict: Verdict::Pass,
+            violation: None,
+            metrics: BTreeMap::from([
+                ("request_latency", metric(0.3 * slow)),
+                ("message_latency", metric(0.4 * slow)),
+            ]),
+            remarks: Vec::new(),
+        }
+    }
+
+    fn page(done: &Calibrated) -> String {
+        let view = View {
+            detail: Detail::Normal,
+            paint: Paint::Plain,
+            version: "0.1.0",
+        };
+        calibrated_page(done, &view)
+    }
+
+    #[test]
+    fn both_worlds_stand_side_by_side() {
+        let mut last = side(100.0, 900.0);
+        last.remarks = vec!["the driver was 9ms late itself (p99)".to_owned()];
+        last.violation = Some("room_order: user_7 saw message 2 before message 1.".to_owned());
+        last.verdict = Verdict::Safety;
+        // What only one side has is shown, and compared with nothing.
+        let mut alone = side(100.0, 4.0);
+        alone.metrics.remove("message_latency");
+        let scales = vec![
+            AtScale::of(1.0, side(1.0, 1.0), side(1.0, 0.9)),
+            AtScale::of(2.5, side(2.5, 1.5), side(2.5, 4.0)),
+            AtScale::of(100.0, alone, last),
+        ];
+        let mut done = calibrated(scales);
+        done.exit_code = 1;
+        let page = page(&done);
+        assert!(
+            page.lines().all(|line| line.chars().count() <= 80),
+            "{page}"
+        );
+        insta::assert_snapshot!(page);
+    }
+
+    #[test]
+    fn a_server_alone_has_no_page() {
+        let mut done = calibrated(Vec::new());
+        done.sides = None;
+        assert_eq!(page(&done), "");
+        let json: serde_json::Value =
+            serde_json::from_str(&calibrated_json(&done).unwrap()).unwrap();
+        assert_eq!(json["capacity"]["service"]["p50"], "60us");
+        assert_eq!(json["network"]["latency"]["p99"], "210us");
+        assert_eq!(json.get("sides"), None);
+    }
+}

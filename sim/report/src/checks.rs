@@ -1,0 +1,174 @@
+//! Which properties held, and how often something could have broken them.
+
+use unicode_width::UnicodeWidthStr as _;
+
+use super::Detail;
+use super::line::{Line, Style};
+use super::numbers::count;
+use sim_model::names::PROPERTIES;
+use sim_model::outcome::{Class, PropertyResult, RunResult};
+
+/// Properties that fold into one line as long as they hold, unless all are asked for.
+const FOLDED: [&str; 4] = ["stick_order", "room_lifecycle", "durability", "bounded"];
+/// The width of a cell; wider only if something in it is.
+const CELL: usize = 31;
+const GAP: usize = 4;
+
+struct Cell {
+    style: Style,
+    mark: &'static str,
+    name: String,
+    value: String,
+}
+
+impl Cell {
+    fn width(&self) -> usize {
+        2 + self.name.width() + 1 + self.value.width()
+    }
+}
+
+/// Whether a property was put to the test, and stood it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Standing {
+    Held,
+    Broken,
+    Unjudged,
+    NotExercised,
+}
+
+/// What never was checked did not hold, whatever is said of it.
+pub(super) fn standing(property: PropertyResult) -> Standing {
+    match (property.held, property.checks) {
+        (Some(false), _) => Standing::Broken,
+        (_, 0) if property.unjudged > 0 => Standing::Unjudged,
+        (Some(true) | None, 0) => Standing::NotExercised,
+        (Some(true), _) => Standing::Held,
+        (None, _) => Standing::Unjudged,
+    }
+}
+
+/// The properties of a result in the order of the table, then those it does not know.
+pub(super) fn in_order(result: &RunResult) -> Vec<(&str, PropertyResult)> {
+    let known = PROPERTIES
+        .iter()
+        .filter_map(|name| Some((*name, *result.properties.get(*name)?)));
+    let others = result
+        .properties
+        .iter()
+        .filter(|(name, _)| !PROPERTIES.contains(&name.as_str()))
+        .map(|(name, property)| (name.as_str(), *property));
+    known.chain(others).collect()
+}
+
+/// The tables of checks, by class.
+pub(super) fn checks(result: &RunResult, detail: Detail) -> Vec<Line> {
+    let all = in_order(result);
+    let mut lines = Vec::new();
+    for (class, title) in [(Class::Safety, "SAFETY"), (Class::Liveness, "LIVENESS")] {
+        let of_class = all.iter().filter(|(_, property)| property.class == class);
+        let cells = cells(of_class.copied(), detail);
+        if cells.is_empty() {
+            continue;
+        }
+        let width = all_width(&cells);
+        lines.push(match class {
+            Class::Safety => heading(title, width, cells.len()),
+            Class::Liveness | Class::Threshold => Line::new().with(Style::Strong, title),
+        });
+        lines.extend(cells.chunks(2).map(|pair| row(pair, width)));
+    }
+    if detail == Detail::Verbose {
+        let figures = all
+            .iter()
+            .filter(|(_, property)| property.class == Class::Threshold);
+        let cells = cells(figures.copied(), detail);
+        if !cells.is_empty() {
+            lines.push(Line::new().with(Style::Strong, "THRESHOLDS"));
+            let width = all_width(&cells);
+            lines.extend(cells.chunks(2).map(|pair| row(pair, width)));
+        }
+    }
+    lines
+}
+
+fn all_width(cells: &[Cell]) -> usize {
+    cells
+        .iter()
+        .map(Cell::width)
+        .max()
+        .unwrap_or(0)
+        .clamp(CELL, 38)
+}
+
+fn heading(title: &str, width: usize, cells: usize) -> Line {
+    let line = Line::new()
+        .with(Style::Strong, title)
+        .right(Style::Faint, "checks", width);
+    if cells > 1 {
+        line.right(Style::Faint, "checks", width * 2 + GAP)
+    } else {
+        line
+    }
+}
+
+fn cells<'a>(
+    properties: impl Iterator<Item = (&'a str, PropertyResult)>,
+    detail: Detail,
+) -> Vec<Cell> {
+    let mut cells = Vec::new();
+    let mut idle = Vec::new();
+    let mut folded: u64 = 0;
+    for (name, property) in properties {
+        let standing = standing(property);
+        if standing == Standing::Held && detail != Detail::Verbose && FOLDED.contains(&name) {
+            folded += 1;
+            continue;
+        }
+        let cell = cell(name, property, standing);
+        if standing == Standing::NotExercised {
+            idle.push(cell);
+        } else {
+            cells.push(cell);
+        }
+    }
+    if folded > 0 {
+        cells.push(Cell {
+            style: Style::Faint,
+            mark: " ",
+            name: format!("… {folded} more held (--verbose)"),
+            value: String::new(),
+        });
+    }
+    cells.extend(idle);
+    cells
+}
+
+fn cell(name: &str, property: PropertyResult, standing: Standing) -> Cell {
+    let (style, mark, value) = match standing {
+        Standing::Held => (Style::Good, "✓", count(property.checks)),
+        Standing::Broken => (Style::Bad, "✗", count(property.checks)),
+        Standing::Unjudged => (Style::Warn, "?", "not judged".to_owned()),
+        Standing::NotExercised => (Style::Faint, "–", "not exercised".to_owned()),
+    };
+    Cell {
+        style,
+        mark,
+        name: name.to_owned(),
+        value,
+    }
+}
+
+fn row(pair: &[Cell], width: usize) -> Line {
+    let mut line = Line::new();
+    for (i, cell) in pair.iter().enumerate() {
+        let start = i * (width + GAP);
+        if i > 0 {
+            line = line.pad(start);
+        }
+        line = line.with(cell.style, cell.mark).text(" ").text(&cell.name);
+        if !cell.value.is_empty() {
+            line = line.right(Style::Plain, &cell.value, start + width);
+        }
+    }
+    line
+}

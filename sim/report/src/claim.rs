@@ -1,0 +1,97 @@
+//! What a run claims: how much of it was checked, and no more.
+
+use super::FinishedRun;
+use super::checks::{Standing, in_order, standing};
+use super::numbers::{count, milliseconds, plural};
+use sim_model::outcome::{Class, RestResult, RunResult, Stuck};
+
+/// How many properties of safety and liveness came to what. Thresholds are counted by themselves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Exercised {
+    pub(super) held: u64,
+    /// The checks of those that held.
+    pub(super) checks: u64,
+    pub(super) idle: u64,
+    pub(super) unjudged: u64,
+    pub(super) broken: u64,
+}
+
+/// How many properties of a result came to what.
+pub(super) fn exercised(result: &RunResult) -> Exercised {
+    let mut sum = Exercised::default();
+    let all = in_order(result).into_iter();
+    for (_, property) in all.filter(|(_, property)| property.class != Class::Threshold) {
+        match standing(property) {
+            Standing::Held => {
+                sum.held += 1;
+                sum.checks += property.checks;
+            }
+            Standing::NotExercised => sum.idle += 1,
+            Standing::Unjudged => sum.unjudged += 1,
+            Standing::Broken => sum.broken += 1,
+        }
+    }
+    sum
+}
+
+/// What a pass claims, as sentences: only what was checked.
+pub(super) fn claims(run: &FinishedRun) -> Vec<String> {
+    let result = run.result();
+    let sum = exercised(result);
+    let held = plural(sum.held, "property", "properties");
+    let checks = plural(sum.checks, "check", "checks");
+    let mut properties = format!("{held} held in {checks}");
+    for (n, what) in [(sum.idle, "not exercised"), (sum.unjudged, "not judged")] {
+        if n > 0 {
+            properties.push_str(&format!(", {} {what}", count(n)));
+        }
+    }
+    let mut claims = vec![properties + "."];
+    let thresholds = result.thresholds.len() as u64;
+    if thresholds > 0 {
+        let all = plural(thresholds, "threshold", "thresholds");
+        let was = if thresholds == 1 { "was" } else { "were" };
+        claims.push(format!("{all} {was} met."));
+    }
+    let points = run.plan.expect_sometimes.len() as u64;
+    if points > 0 {
+        let all = plural(points, "expected point", "expected points");
+        let was = if points == 1 { "was" } else { "were" };
+        claims.push(format!("{all} {was} reached."));
+    }
+    if result.rest.stuck > 0 {
+        claims.push(rest(result));
+    }
+    claims
+}
+
+/// `12 of 267 users were stuck when the run ended, and the scenario allows none.`
+pub(super) fn rest(result: &RunResult) -> String {
+    let RestResult {
+        stuck,
+        allowed,
+        seed,
+        held,
+    } = &result.rest;
+    let users = plural(result.users, "user", "users");
+    let were = if *stuck == 1 { "was" } else { "were" };
+    let stuck = match stuck {
+        0 => return format!("None of {users} was stuck when the run ended."),
+        stuck => format!(
+            "{} of {users} {were} stuck when the run ended",
+            count(*stuck)
+        ),
+    };
+    let which = seed.map_or_else(String::new, |seed| format!(", the most in seed {seed}"));
+    match (allowed, held) {
+        (Some(allowed), true) => format!("{stuck}; the scenario allows {allowed} of them."),
+        (Some(allowed), false) => format!("{stuck}{which}; the scenario allows {allowed} of them."),
+        (None, _) => format!("{stuck}{which}; the scenario allows none."),
+    }
+}
+
+/// `waits for a partner in the queue since 12.0s`
+pub(super) fn waits(stuck: &Stuck) -> String {
+    let since = milliseconds(stuck.since_ms as f64);
+    format!("waits for {} since {since}", stuck.waiting_for)
+}

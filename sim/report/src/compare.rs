@@ -1,0 +1,282 @@
+//! Two results of `sim --json`, side by side: what differs, and whether that is for the better.
+//!
+//! What virtual time decides (verdicts, counts, hashes, properties, latencies, fairness) is the same
+//! for one seed on every machine, so that it is compared exactly: any difference is one of the
+//! code. What the wall clock says is compared within a band of noise.
+
+mod figures;
+mod read;
+
+use serde::Serialize;
+
+pub use self::figures::{Amount, Unit};
+use self::figures::{Direction, Figure, figures};
+pub use self::read::{Run, Unreadable, read};
+use sim_model::outcome::Class;
+
+/// Whether something is better or worse than before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Change {
+    /// For the better.
+    Better,
+    /// For the worse.
+    Worse,
+    /// Neither better nor worse, but not the same.
+    Different,
+}
+
+impl Change {
+    /// What the same difference is the other way round.
+    #[must_use]
+    pub const fn reversed(self) -> Self {
+        match self {
+            Self::Better => Self::Worse,
+            Self::Worse => Self::Better,
+            Self::Different => Self::Different,
+        }
+    }
+}
+
+/// A figure that differs. One of the two amounts is missing where only one run has the figure.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Difference {
+    /// Which figure, such as `message_latency p95`.
+    pub figure: String,
+    /// What it was.
+    pub before: Option<Amount>,
+    /// What it is.
+    pub after: Option<Amount>,
+    /// How the two compare.
+    pub change: Change,
+    #[serde(skip)]
+    exit: Exit,
+}
+
+/// What a worse figure comes to, if it counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Exit {
+    Safety,
+    Liveness,
+    Unjudged,
+    Figure,
+}
+
+/// What the wall clock said, as before over after.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Wall {
+    /// Steps a second, before.
+    pub before: f64,
+    /// Steps a second, after.
+    pub after: f64,
+    /// The change, if it is beyond the noise.
+    pub change: Option<Change>,
+}
+
+/// One scenario in both results.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Compared {
+    /// The scenario's name.
+    pub scenario: String,
+    /// The seeds of each, first and how many.
+    pub seeds: [(u64, u64); 2],
+    /// All that virtual time decides and that differs, in the order of the result's fields.
+    pub differences: Vec<Difference>,
+    /// How fast it ran; none where either result does not say.
+    pub wall: Option<Wall>,
+}
+
+/// Two results side by side.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Comparison {
+    /// By how much a figure of the wall clock may differ, as a part of the larger one.
+    pub noise: f64,
+    /// Scenario by scenario, in the order of the first result.
+    pub scenarios: Vec<Compared>,
+    /// Scenarios of the first result that the second does not have.
+    pub only_before: Vec<String>,
+    /// Scenarios of the second result that the first does not have.
+    pub only_after: Vec<String>,
+}
+
+impl Compared {
+    /// Whether the two ran the same seeds; else only verdicts and speed can be compared.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.seeds[0] == self.seeds[1]
+    }
+
+    /// Whether nothing differs, but within the noise.
+    #[must_use]
+    pub fn is_same(&self) -> bool {
+        self.differences.is_empty() && self.wall.is_none_or(|wall| wall.change.is_none())
+    }
+
+    /// All changes there are.
+    fn changes(&self) -> impl Iterator<Item = (Change, Exit)> {
+        let wall = self.wall.and_then(|wall| wall.change);
+        let differences = self.differences.iter();
+        differences
+            .map(|one| (one.change, one.exit))
+            .chain(wall.map(|change| (change, Exit::Figure)))
+    }
+}
+
+impl Comparison {
+    /// How many figures changed so.
+    #[must_use]
+    pub fn count(&self, change: Change) -> u64 {
+        let all = self.scenarios.iter().flat_map(Compared::changes);
+        all.filter(|(one, _)| *one == change).count() as u64
+    }
+
+    /// Whether both have the same scenarios, and nothing differs but within the noise.
+    #[must_use]
+    pub fn is_same(&self) -> bool {
+        !self.is_lacking() && self.scenarios.iter().all(Compared::is_same)
+    }
+
+    /// Whether one result lacks a scenario of the other.
+    #[must_use]
+    pub fn is_lacking(&self) -> bool {
+        !(self.only_before.is_empty() && self.only_after.is_empty())
+    }
+
+    /// The exit code: 2 where a scenario is lacking; and if regressions count, 1, 3, 4 or 99.
+    #[must_use]
+    pub fn exit_code(&self, regressions: Regressions) -> u8 {
+        if self.is_lacking() {
+            return 2;
+        }
+        if regressions == Regressions::Pass {
+            return 0;
+        }
+        let worse: Vec<Exit> = self
+            .scenarios
+            .iter()
+            .flat_map(Compared::changes)
+            .filter(|(change, _)| *change == Change::Worse)
+            .map(|(_, exit)| exit)
+            .collect();
+        let codes = [
+            (Exit::Safety, 1),
+            (Exit::Liveness, 3),
+            (Exit::Unjudged, 4),
+            (Exit::Figure, 99),
+        ];
+        let first = codes.iter().find(|(exit, _)| worse.contains(exit));
+        first.map_or(0, |(_, code)| *code)
+    }
+}
+
+/// Whether a figure that is worse fails the command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Regressions {
+    /// It is shown.
+    Pass,
+    /// It is shown, and the exit code says so.
+    Fail,
+}
+
+/// Compares the runs of two results, scenario by scenario. `noise` is a part of the larger figure,
+/// from 0 to 1.
+#[must_use]
+pub fn compare(before: &[Run], after: &[Run], noise: f64) -> Comparison {
+    let of = |runs: &[Run], name: &str| runs.iter().find(|run| run.scenario == name).cloned();
+    let only = |here: &[Run], there: &[Run]| -> Vec<String> {
+        let missing = here.iter().filter(|run| of(there, &run.scenario).is_none());
+        missing.map(|run| run.scenario.clone()).collect()
+    };
+    let both = before
+        .iter()
+        .filter_map(|run| Some((run, of(after, &run.scenario)?)));
+    Comparison {
+        noise,
+        scenarios: both.map(|(a, b)| compare_runs(a, &b, noise)).collect(),
+        only_before: only(before, after),
+        only_after: only(after, before),
+    }
+}
+
+fn compare_runs(before: &Run, after: &Run, noise: f64) -> Compared {
+    let seeds = [before, after].map(|run| (run.seed, run.seeds));
+    let mut differences = Vec::new();
+    let (old, new) = (figures(before), figures(after));
+    let comparable = |figure: &&Figure| seeds[0] == seeds[1] || figure.of_verdict;
+    for figure in old.iter().filter(comparable) {
+        let other = new.iter().find(|other| other.name == figure.name);
+        differences.extend(difference(figure, Some(figure), other));
+    }
+    for figure in new.iter().filter(comparable) {
+        if !old.iter().any(|other| other.name == figure.name) {
+            differences.extend(difference(figure, None, Some(figure)));
+        }
+    }
+    Compared {
+        scenario: before.scenario.clone(),
+        seeds,
+        differences,
+        wall: wall(before, after, noise),
+    }
+}
+
+fn difference(
+    figure: &Figure,
+    before: Option<&Figure>,
+    after: Option<&Figure>,
+) -> Option<Difference> {
+    let (before, after) = (before.map(|f| &f.amount), after.map(|f| &f.amount));
+    if before == after {
+        return None;
+    }
+    let rank = |amount: Option<&Amount>| amount.and_then(|amount| figure.direction.badness(amount));
+    let change = match (rank(before), rank(after)) {
+        (Some(old), Some(new)) if new > old => Change::Worse,
+        (Some(old), Some(new)) if new < old => Change::Better,
+        (Some(_) | None, Some(_) | None) => Change::Different,
+    };
+    let exit = match (figure.direction, after) {
+        (Direction::Held(Class::Safety), Some(Amount::Held(Some(false)))) => Exit::Safety,
+        (Direction::Held(Class::Liveness), Some(Amount::Held(Some(false)))) => Exit::Liveness,
+        (Direction::Verdict, Some(Amount::Word(word))) if word == "unjudged" => Exit::Unjudged,
+        (
+            Direction::Held(_)
+            | Direction::Verdict
+            | Direction::MoreIsWorse
+            | Direction::LessIsWorse
+            | Direction::NoneIsWorse
+            | Direction::Neutral,
+            _,
+        ) => Exit::Figure,
+    };
+    Some(Difference {
+        figure: figure.name.clone(),
+        before: before.cloned(),
+        after: after.cloned(),
+        change,
+        exit,
+    })
+}
+
+/// The speed of both, in steps a second: it does not depend on how much there was to do.
+fn wall(before: &Run, after: &Run, noise: f64) -> Option<Wall> {
+    let pace = |run: &Run| (run.wall_ms > 0.0).then(|| run.steps as f64 * 1_000.0 / run.wall_ms);
+    let (before, after) = (pace(before)?, pace(after)?);
+    let beyond = (after - before).abs() > noise * before.max(after);
+    let change = beyond.then_some(if after < before {
+        Change::Worse
+    } else {
+        Change::Better
+    });
+    Some(Wall {
+        before,
+        after,
+        change,
+    })
+}
+
+/// What an amount is measured in, for those who show it.
+#[must_use]
+pub fn unit(figure: &str) -> Unit {
+    figures::unit(figure)
+}

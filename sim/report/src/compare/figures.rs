@@ -1,0 +1,227 @@
+//! A run as a list of figures, each with its name, and which way is worse.
+
+use serde::Serialize;
+
+use super::read::Run;
+use sim_model::outcome::Class;
+
+/// What a figure amounts to.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Amount {
+    /// A number.
+    Number(f64),
+    /// A word, or a hash.
+    Word(String),
+    /// Whether a property held; none when it was not exercised.
+    Held(Option<bool>),
+}
+
+/// What numbers are measured in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// They count, or have no unit.
+    Plain,
+    /// Milliseconds.
+    Milliseconds,
+}
+
+/// Which way is worse.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Direction {
+    /// Neither.
+    Neutral,
+    MoreIsWorse,
+    LessIsWorse,
+    /// None at all is worse than any.
+    NoneIsWorse,
+    /// Violated is worse than held, or not exercised.
+    Held(Class),
+    /// The word of a verdict.
+    Verdict,
+}
+
+/// One figure of a run.
+#[derive(Clone, Debug)]
+pub(super) struct Figure {
+    pub(super) name: String,
+    pub(super) amount: Amount,
+    pub(super) direction: Direction,
+    /// Whether it says something of runs over other seeds too.
+    pub(super) of_verdict: bool,
+}
+
+/// Verdicts from the best to the worst.
+const VERDICTS: [&str; 5] = ["pass", "threshold", "unjudged", "liveness", "safety"];
+
+/// Messages that should not be, and calls without an answer.
+const BAD_COUNTS: [&str; 7] = [
+    "unanswered",
+    "lost",
+    "gapped",
+    "duplicated",
+    "reordered",
+    "phantom",
+    "left_out",
+];
+
+impl Direction {
+    /// How bad an amount is, against others of the same figure; none when nobody can say.
+    pub(super) fn badness(self, amount: &Amount) -> Option<f64> {
+        match (self, amount) {
+            (Self::MoreIsWorse, Amount::Number(n)) => Some(*n),
+            (Self::LessIsWorse, Amount::Number(n)) => Some(-*n),
+            (Self::NoneIsWorse, Amount::Number(n)) => Some(if *n > 0.0 { 0.0 } else { 1.0 }),
+            (Self::Held(_), Amount::Held(held)) => Some(match held {
+                Some(true) => 0.0,
+                None => 0.5,
+                Some(false) => 1.0,
+            }),
+            (Self::Verdict, Amount::Word(word)) => {
+                let place = VERDICTS.iter().position(|verdict| verdict == word)?;
+                Some(place as f64)
+            }
+            (
+                Self::Neutral
+                | Self::MoreIsWorse
+                | Self::LessIsWorse
+                | Self::NoneIsWorse
+                | Self::Held(_)
+                | Self::Verdict,
+                Amount::Number(_) | Amount::Word(_) | Amount::Held(_),
+            ) => None,
+        }
+    }
+}
+
+/// All figures of a run that virtual time decides, in the order of the result's fields.
+pub(super) fn figures(run: &Run) -> Vec<Figure> {
+    let mut all = heads(run);
+    for (name, n) in &run.counts {
+        let direction = if BAD_COUNTS.contains(&name.as_str()) {
+            Direction::MoreIsWorse
+        } else {
+            Direction::Neutral
+        };
+        all.push(number(format!("counts {name}"), *n as f64, direction));
+    }
+    for (name, property) in &run.properties {
+        all.push(Figure {
+            name: format!("property {name}"),
+            amount: Amount::Held(property.held),
+            direction: Direction::Held(class(name)),
+            of_verdict: true,
+        });
+        let checks = property.checks as f64;
+        all.push(number(format!("checks {name}"), checks, Direction::Neutral));
+    }
+    for (name, n) in &run.sometimes {
+        let reached = format!("reached {name}");
+        all.push(number(reached, *n as f64, Direction::NoneIsWorse));
+    }
+    for (name, figures) in &run.metrics {
+        for (figure, n) in figures {
+            let direction = if figure == "count" {
+                Direction::Neutral
+            } else {
+                Direction::MoreIsWorse
+            };
+            all.push(number(format!("{name} {figure}"), *n, direction));
+        }
+    }
+    for (name, figures) in &run.fairness {
+        let known = figures
+            .iter()
+            .filter_map(|(figure, n)| Some((figure, (*n)?)));
+        for (figure, n) in known {
+            let direction = match figure.as_str() {
+                "jain" => Direction::LessIsWorse,
+                "overtaken" => Direction::MoreIsWorse,
+                _ => Direction::Neutral,
+            };
+            all.push(number(format!("{name} {figure}"), n, direction));
+        }
+    }
+    all.extend(tails(run));
+    all
+}
+
+/// The verdict, and what says how much was run.
+fn heads(run: &Run) -> Vec<Figure> {
+    let word = |name: &str, word: &str, direction| Figure {
+        name: name.to_owned(),
+        amount: Amount::Word(word.to_owned()),
+        direction,
+        of_verdict: direction == Direction::Verdict,
+    };
+    let neutral = |name: &str, n| number(name.to_owned(), n, Direction::Neutral);
+    vec![
+        word("verdict", &run.verdict, Direction::Verdict),
+        word("trace_hash", &run.trace_hash, Direction::Neutral),
+        neutral("virtual_ms", run.virtual_ms),
+        neutral("users", run.users as f64),
+        neutral("steps", run.steps as f64),
+    ]
+}
+
+/// Thresholds, refusals, and how many were stuck or violated something.
+fn tails(run: &Run) -> Vec<Figure> {
+    let mut all = Vec::new();
+    for threshold in &run.thresholds {
+        all.push(Figure {
+            name: format!("threshold {} {}", threshold.metric, threshold.expression),
+            amount: Amount::Held(threshold.met),
+            direction: Direction::Held(Class::Threshold),
+            of_verdict: true,
+        });
+    }
+    for (code, n) in &run.refusals {
+        all.push(number(
+            format!("refused {code}"),
+            *n as f64,
+            Direction::Neutral,
+        ));
+    }
+    let stuck = run.stuck.len() as u64 + run.stuck_left_out;
+    let violations = run.violations.len() as u64 + run.violations_left_out;
+    for (name, n) in [("stuck", stuck), ("violations", violations)] {
+        all.push(number(name.to_owned(), n as f64, Direction::MoreIsWorse));
+    }
+    all
+}
+
+fn number(name: String, n: f64, direction: Direction) -> Figure {
+    Figure {
+        name,
+        amount: Amount::Number(n),
+        direction,
+        of_verdict: false,
+    }
+}
+
+/// What kind of property it is: a result does not say.
+fn class(property: &str) -> Class {
+    match property {
+        "fairness" | "latency" => Class::Threshold,
+        name if name.ends_with("_progress") => Class::Liveness,
+        _ => Class::Safety,
+    }
+}
+
+/// What a figure is measured in: quantiles of durations, and virtual time.
+pub(super) fn unit(figure: &str) -> Unit {
+    let durations = [
+        "message_latency",
+        "queue_wait",
+        "stick_wait",
+        "request_latency",
+    ];
+    let (name, part) = figure.split_once(' ').unwrap_or((figure, ""));
+    let of_duration = durations.contains(&name) || name == "commit_latency";
+    let counted = matches!(part, "count" | "unfinished" | "overtaken" | "jain" | "");
+    if figure == "virtual_ms" || of_duration && !counted {
+        Unit::Milliseconds
+    } else {
+        Unit::Plain
+    }
+}

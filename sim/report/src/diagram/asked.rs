@@ -1,0 +1,100 @@
+//! What was asked, in words and facts, and where an answer says that it stands.
+
+use sim_model::words;
+
+use crate::trace::room_of;
+use sim_model::protocol::{Answer, Op, Room};
+
+/// A call as its first attempt was made.
+#[derive(Debug)]
+pub(super) struct Asked {
+    pub(super) words: String,
+    pub(super) verb: &'static str,
+    pub(super) facts: Vec<(&'static str, String)>,
+}
+
+/// What there is to say of a call.
+pub(super) fn asked(op: &Op, keyed: bool) -> Asked {
+    let mut facts = Vec::new();
+    if let Some(room) = room_of(op) {
+        facts.push(("room", format!("room_{}", room.0)));
+    }
+    match op {
+        Op::Send {
+            epoch: Some(epoch), ..
+        }
+        | Op::Append {
+            epoch: Some(epoch), ..
+        }
+        | Op::Push {
+            epoch: Some(epoch), ..
+        } => {
+            facts.push(("epoch", epoch.to_string()));
+        }
+        Op::Check { after, wait, .. } => {
+            let after = after.map_or_else(
+                || "the server's own cursor".to_owned(),
+                |after| after.to_string(),
+            );
+            facts.push(("after", after));
+            facts.push(("wait", wait.to_string()));
+        }
+        Op::EnterQueue { .. }
+        | Op::LeaveQueue
+        | Op::Login { .. }
+        | Op::Send { .. }
+        | Op::LeaveChat { .. }
+        | Op::TalkingStick { .. }
+        | Op::Append { .. }
+        | Op::Undo { .. }
+        | Op::Reset { .. }
+        | Op::Push { .. }
+        | Op::Typing { .. }
+        | Op::Block { .. }
+        | Op::Unblock { .. }
+        | Op::Report { .. }
+        | Op::Break { .. }
+        | Op::Mood
+        | Op::Unregister
+        | Op::History { .. }
+        | Op::ListUsers { .. } => {}
+    }
+    if !keyed && !op.is_read() {
+        facts.push(("request key", "none".to_owned()));
+    }
+    Asked {
+        words: words::called(op),
+        verb: op.verb(),
+        facts,
+    }
+}
+
+/// Where a message stands, as its sender was told.
+pub(super) fn place_of(answer: &Answer) -> Option<(Room, u64)> {
+    match *answer {
+        Answer::Sent { room, room_seq, .. } => Some((room, room_seq)),
+        Answer::Waiting { .. }
+        | Answer::Matched { .. }
+        | Answer::LeftQueue { .. }
+        | Answer::LoggedIn { .. }
+        | Answer::LeftChat
+        | Answer::Stick { .. }
+        | Answer::Draft { .. }
+        | Answer::OnBreak { .. }
+        | Answer::Mood { .. }
+        | Answer::Arrived { .. }
+        | Answer::Done
+        | Answer::Read { .. }
+        | Answer::History { .. }
+        | Answer::Members { .. } => None,
+    }
+}
+
+/// The first of several things, and how many more there are.
+pub(super) fn several(words: &[String]) -> String {
+    match words {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first, rest @ ..] => format!("{first} +{}", rest.len()),
+    }
+}

@@ -1,0 +1,346 @@
+//! Who belongs into the picture of a violation: those it is about, those its sentence names, and
+//! others of their rooms, as far as there is room.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use chat_types::{Span, Time};
+
+use super::{Lane, Role};
+use sim_model::history::{Observer, Record, What, WorldRecord};
+use sim_model::outcome::Violation;
+use sim_model::plan::{Plan, Workload};
+use sim_model::protocol::{Agent, Answer, Op, Room, User};
+
+/// Lanes of participants: more do not fit side by side.
+const LANES: usize = 7;
+
+/// Lanes for those who are neither concerned nor named, unless nobody is.
+const OTHERS: usize = 3;
+
+/// Who was heard of in a room so long ago is no company any more.
+const COMPANY: Span = Span::secs(60);
+
+/// Who is shown, and what the picture is about.
+#[derive(Debug)]
+pub(super) struct Cast {
+    /// From left to right, without the server.
+    pub(super) lanes: Vec<(Agent, Lane)>,
+    /// Others of the same rooms who have no lane.
+    pub(super) left_out: u64,
+    /// When the violation showed.
+    pub(super) violation: Span,
+    /// When what it is about was seen, if that was another time.
+    pub(super) subject: Option<Span>,
+    /// The event that the sentence names.
+    pub(super) place: Option<(Room, u64)>,
+}
+
+/// Learns who is who while the seed runs.
+#[derive(Debug)]
+pub(super) struct CastObserver {
+    start: Time,
+    /// None for a panic, which comes at the end of all there is.
+    until: Option<Span>,
+    last: Span,
+    concerned: Vec<User>,
+    named: Vec<User>,
+    rooms: Vec<Room>,
+    place: Option<(Room, u64)>,
+    /// When that event was first seen or accepted.
+    subject: Option<Span>,
+    agents: BTreeMap<User, Agent>,
+    names: BTreeMap<Agent, String>,
+    active: BTreeMap<Agent, Span>,
+    company: BTreeMap<Room, BTreeMap<Agent, Span>>,
+}
+
+impl CastObserver {
+    pub(super) fn new(start: Time, violation: &Violation) -> Self {
+        let detail = &violation.detail;
+        let concerned: Vec<User> = violation
+            .users
+            .iter()
+            .flat_map(|user| ids(user, "user_"))
+            .map(User)
+            .collect();
+        let named = ids(detail, "user_").into_iter().map(User);
+        let rooms: Vec<Room> = ids(detail, "room_").into_iter().map(Room).collect();
+        Self {
+            start,
+            until: (violation.property != "panic").then(|| micros(violation.at_ms)),
+            last: Span::ZERO,
+            named: named.filter(|user| !concerned.contains(user)).collect(),
+            place: place(detail, &rooms),
+            concerned,
+            rooms,
+            subject: None,
+            agents: BTreeMap::new(),
+            names: BTreeMap::new(),
+            active: BTreeMap::new(),
+            company: BTreeMap::new(),
+        }
+    }
+
+    /// Who is shown; none if nobody did anything.
+    pub(super) fn choose(self, plan: &Plan) -> Option<Cast> {
+        let of = |users: &[User]| -> Vec<(Agent, Option<User>)> {
+            let known = |user: &User| Some((*self.agents.get(user)?, Some(*user)));
+            users.iter().filter_map(known).collect()
+        };
+        let mut chosen: Vec<(Agent, Option<User>, Role)> = Vec::new();
+        let mut add = |those: Vec<(Agent, Option<User>)>, role: Role, most: usize| {
+            for (agent, user) in those {
+                if chosen.len() < most && !chosen.iter().any(|one| one.0 == agent) {
+                    chosen.push((agent, user, role));
+                }
+            }
+            chosen.len()
+        };
+        add(of(&self.concerned), Role::Concerned, LANES);
+        let main = add(of(&self.named), Role::Named, LANES);
+        let company = self.company();
+        let seats = if main == 0 {
+            LANES
+        } else {
+            LANES.min(main + OTHERS)
+        };
+        let (others, role) = if company.is_empty() && main == 0 {
+            (self.latest(), Role::Bystander)
+        } else {
+            (company, Role::Roommate)
+        };
+        let all = others.iter().copied().collect::<BTreeSet<Agent>>();
+        add(
+            others.into_iter().map(|agent| (agent, None)).collect(),
+            role,
+            seats,
+        );
+        let shown = chosen.iter().filter(|one| all.contains(&one.0)).count();
+        let lane = |(agent, user, role): (Agent, Option<User>, Role)| {
+            (agent, self.lane(plan, agent, user, role))
+        };
+        (!chosen.is_empty()).then(|| Cast {
+            left_out: (all.len() - shown) as u64,
+            violation: self.until.unwrap_or(self.last),
+            subject: self.subject,
+            place: self.place,
+            lanes: chosen.iter().map(|one| lane(*one)).collect(),
+        })
+    }
+
+    /// Those lately heard of in the rooms concerned, the latest first.
+    fn company(&self) -> Vec<Agent> {
+        let until = self.until.unwrap_or(self.last);
+        let mut rooms = self.rooms.clone();
+        if rooms.is_empty() {
+            let concerned = self
+                .concerned
+                .iter()
+                .filter_map(|user| self.agents.get(user));
+            rooms.extend(concerned.filter_map(|agent| self.room_of(*agent)));
+        }
+        let mut latest: BTreeMap<Agent, Span> = BTreeMap::new();
+        for room in &rooms {
+            for (agent, at) in self.company.get(room).into_iter().flatten() {
+                if *at + COMPANY >= until {
+                    let known = latest.entry(*agent).or_default();
+                    *known = (*known).max(*at);
+                }
+            }
+        }
+        by_time(latest)
+    }
+
+    /// The room in which somebody was heard of last.
+    fn room_of(&self, agent: Agent) -> Option<Room> {
+        let seen =
+            |(room, members): (&Room, &BTreeMap<Agent, Span>)| Some((*members.get(&agent)?, *room));
+        self.company
+            .iter()
+            .filter_map(seen)
+            .max()
+            .map(|(_, room)| room)
+    }
+
+    fn latest(&self) -> Vec<Agent> {
+        let mut latest = by_time(self.active.clone());
+        latest.truncate(LANES);
+        latest
+    }
+
+    fn lane(&self, plan: &Plan, agent: Agent, user: Option<User>, role: Role) -> Lane {
+        let known = || {
+            self.agents
+                .iter()
+                .rev()
+                .find(|(_, of)| **of == agent)
+                .map(|(user, _)| *user)
+        };
+        let scripted = match &plan.workload {
+            Workload::Steps { users, .. } => {
+                let user = users.get(agent.0 as usize);
+                user.map(|user| user.name.clone())
+            }
+            Workload::Phases { .. } => None,
+        };
+        let persona = scripted.or_else(|| self.names.get(&agent).cloned());
+        Lane {
+            name: user.or_else(known).map_or_else(
+                || format!("agent {}", agent.0),
+                |user| format!("user_{}", user.0),
+            ),
+            persona: persona.unwrap_or_default(),
+            role,
+        }
+    }
+
+    fn heard_of(&mut self, agent: Agent, at: Span, (room, seq): (Room, Option<u64>)) {
+        self.company.entry(room).or_default().insert(agent, at);
+        if self.subject.is_none() && seq.is_some_and(|seq| self.place == Some((room, seq))) {
+            self.subject = Some(at);
+        }
+    }
+}
+
+impl Observer for CastObserver {
+    fn observe(&mut self, record: &Record<'_>) {
+        let at = record.at.since(self.start);
+        if self.until.is_some_and(|until| at > until) {
+            return;
+        }
+        self.last = at;
+        let agent = record.agent;
+        self.active.insert(agent, at);
+        if let Some(user) = record.user {
+            self.agents.entry(user).or_insert(agent);
+        }
+        match record.what {
+            What::Called {
+                op:
+                    Op::EnterQueue {
+                        display_name: Some(name),
+                        ..
+                    }
+                    | Op::Login { username: name, .. },
+                ..
+            } => {
+                self.names.entry(agent).or_insert_with(|| name.to_string());
+            }
+            What::Answered {
+                outcome: Ok(answer),
+                ..
+            } => match *answer {
+                Answer::Matched { room, .. }
+                | Answer::LoggedIn { room, .. }
+                | Answer::Stick { room, .. } => {
+                    self.heard_of(agent, at, (room, None));
+                }
+                Answer::Sent { room, room_seq, .. } => {
+                    self.heard_of(agent, at, (room, Some(room_seq)))
+                }
+                Answer::Waiting { .. }
+                | Answer::LeftQueue { .. }
+                | Answer::LeftChat
+                | Answer::Draft { .. }
+                | Answer::OnBreak { .. }
+                | Answer::Mood { .. }
+                | Answer::Arrived { .. }
+                | Answer::Done
+                | Answer::Read { .. }
+                | Answer::History { .. }
+                | Answer::Members { .. } => {}
+            },
+            What::Received { saw, .. } => {
+                if let Some((room, seq)) = saw.place() {
+                    self.heard_of(agent, at, (room, Some(seq)));
+                }
+            }
+            What::Called { .. }
+            | What::Retried { .. }
+            | What::Answered {
+                outcome: Err(_), ..
+            }
+            | What::AnsweredAgain { .. }
+            | What::Abandoned { .. }
+            | What::StreamOpened
+            | What::StreamClosed
+            | What::Forgot
+            | What::Vanished
+            | What::Finished
+            | What::Drained
+            | What::Stuck { .. } => {}
+        }
+    }
+
+    fn observe_world(&mut self, _: &WorldRecord<'_>) {}
+}
+
+/// The latest first.
+fn by_time(latest: BTreeMap<Agent, Span>) -> Vec<Agent> {
+    let mut agents: Vec<(Agent, Span)> = latest.into_iter().collect();
+    agents.sort_by_key(|(agent, at)| (std::cmp::Reverse(*at), *agent));
+    agents.into_iter().map(|(agent, _)| agent).collect()
+}
+
+/// The numbers that stand behind a prefix in a text, each once.
+fn ids(text: &str, prefix: &str) -> Vec<u32> {
+    let mut found = Vec::new();
+    for (at, _) in text.match_indices(prefix) {
+        let rest = &text[at + prefix.len()..];
+        if let Some(id) = number(rest)
+            && !found.contains(&id)
+        {
+            found.push(id);
+        }
+    }
+    found
+}
+
+fn number<N: std::str::FromStr>(text: &str) -> Option<N> {
+    let end = text
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(text.len());
+    text[..end].parse().ok()
+}
+
+/// The event that a sentence is about: a message, event or place by its number, in the first room
+/// that it names.
+fn place(detail: &str, rooms: &[Room]) -> Option<(Room, u64)> {
+    let room = *rooms.first()?;
+    let of = |word: &str| {
+        detail
+            .match_indices(word)
+            .find_map(|(at, _)| number::<u64>(&detail[at + word.len()..]))
+    };
+    ["message ", "event ", "place "]
+        .into_iter()
+        .find_map(of)
+        .map(|seq| (room, seq))
+}
+
+/// Milliseconds of virtual time, to the microsecond that they were made from.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "a rounded float, far within u64"
+)]
+fn micros(at_ms: f64) -> Span {
+    Span((at_ms.max(0.0) * 1_000.0).round() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sentence_says_whom_and_what_it_is_about() {
+        let detail =
+            "user_12 never received message 7 of room_3 from user_9, nor did user_12's room_3";
+        assert_eq!(ids(detail, "user_"), [12, 9]);
+        assert_eq!(ids("user_ user_x", "user_"), [0_u32; 0]);
+        let rooms: Vec<Room> = ids(detail, "room_").into_iter().map(Room).collect();
+        assert_eq!(rooms, [Room(3)]);
+        assert_eq!(place(detail, &rooms), Some((Room(3), 7)));
+        assert_eq!(place("user_1 and user_2 both waited", &[]), None);
+        assert_eq!(place("room_3 ended", &[Room(3)]), None);
+    }
+}

@@ -1,0 +1,590 @@
+//! Keeps what those in the picture sent, received and went through.
+
+use std::collections::VecDeque;
+
+use chat_types::{Span, Time};
+use rustc_hash::FxHashMap;
+
+use super::asked::{Asked, asked, place_of, several};
+use super::cast::Cast;
+use super::window::{self, Window};
+use super::{Band, Diagram, Event, Fate, Kind, Lane, Role, Rule, Shown};
+use sim_model::history::{Observer, Path, Record, What, Wire, WorldRecord};
+use sim_model::plan::{Delivery, Plan};
+use sim_model::protocol::{Agent, CallId, Op, Outcome, Room, Saw};
+use sim_model::words;
+
+/// Events kept of a run, however long it is.
+const KEPT: usize = 200_000;
+
+/// A push on its way: what it brings is known when it arrives.
+#[derive(Debug)]
+struct OnItsWay {
+    first_seq: u64,
+    events: u32,
+    index: usize,
+}
+
+/// The observer.
+#[derive(Debug)]
+pub(super) struct Recorder<'a> {
+    pub(super) plan: &'a Plan,
+    start: Time,
+    violation: Span,
+    place: Option<(Room, u64)>,
+    pub(super) server: usize,
+    pub(super) lanes: FxHashMap<Agent, usize>,
+    concerned: Vec<usize>,
+    events: Vec<Event>,
+    pub(super) bands: Vec<Band>,
+    rules: Vec<Rule>,
+    asked: FxHashMap<(Agent, CallId), Asked>,
+    requests: FxHashMap<(Agent, CallId, u32), usize>,
+    /// Answers that their clients have not heard yet.
+    replies: FxHashMap<(Agent, CallId), Vec<usize>>,
+    pushes: FxHashMap<Agent, VecDeque<OnItsWay>>,
+    /// The latest opening of each one's stream, until it is open.
+    openings: FxHashMap<Agent, usize>,
+    /// What a check brought, until its answer is heard.
+    pages: FxHashMap<Agent, Page>,
+    down_since: Option<Span>,
+    healed: Option<Span>,
+    last: Span,
+}
+
+#[derive(Debug, Default)]
+struct Page {
+    words: Vec<String>,
+    facts: Vec<(&'static str, String)>,
+    named: bool,
+}
+
+impl<'a> Recorder<'a> {
+    pub(super) fn new(plan: &'a Plan, start: Time, cast: &Cast) -> Self {
+        // The server stands in the middle and the most concerned beside it, so that arrows are
+        // short: the first to the left, the second to the right, and so on outward.
+        let server = cast.lanes.len().div_ceil(2);
+        let lane = |index: usize| match index % 2 {
+            0 => server - 1 - index / 2,
+            _ => server + 1 + index / 2,
+        };
+        let all = cast.lanes.iter().enumerate();
+        let concerned = all
+            .clone()
+            .filter(|(_, (_, who))| who.role == Role::Concerned);
+        Self {
+            plan,
+            start,
+            violation: cast.violation,
+            place: cast.place,
+            server,
+            concerned: concerned.map(|(index, _)| lane(index)).collect(),
+            lanes: all
+                .map(|(index, (agent, _))| (*agent, lane(index)))
+                .collect(),
+            events: Vec::new(),
+            bands: Vec::new(),
+            rules: Vec::new(),
+            asked: FxHashMap::default(),
+            requests: FxHashMap::default(),
+            replies: FxHashMap::default(),
+            pushes: FxHashMap::default(),
+            openings: FxHashMap::default(),
+            pages: FxHashMap::default(),
+            down_since: None,
+            healed: None,
+            last: Span::ZERO,
+        }
+    }
+
+    /// The picture, once the run is over.
+    pub(super) fn into_diagram(mut self, cast: &Cast) -> Diagram {
+        if let Some(since) = self.down_since.take() {
+            self.band(self.server, since, self.last, "crash", "server down");
+        }
+        let server = Lane {
+            name: "server".to_owned(),
+            persona: String::new(),
+            role: Role::Server,
+        };
+        let mut lanes = vec![server; cast.lanes.len() + 1];
+        for (agent, lane) in &cast.lanes {
+            lanes[self.lanes[agent]].clone_from(lane);
+        }
+        let seen_there = self.events.iter().any(|event| event.blamed);
+        self.rules.push(Rule {
+            at_us: self.violation.0,
+            label: "violation".to_owned(),
+        });
+        let window = Window {
+            // What is judged in the end is about what happened long before.
+            about: cast
+                .subject
+                .filter(|_| !seen_there)
+                .unwrap_or(self.violation),
+            concerned: &self.concerned,
+            last: self.last,
+        };
+        let mut diagram = Diagram {
+            of: Shown::Whole,
+            seed: 0,
+            property: String::new(),
+            detail: String::new(),
+            violation_us: self.violation.0,
+            from_us: 0,
+            to_us: 0,
+            lanes,
+            events: self.events,
+            bands: self.bands,
+            rules: self.rules,
+            left_out: Vec::new(),
+        };
+        window::cut(&mut diagram, &window);
+        if cast.left_out > 0 {
+            let words = format!("{} others of the same rooms have no lane.", cast.left_out);
+            diagram.left_out.push(words);
+        }
+        diagram
+    }
+
+    fn since_start(&self, at: Time) -> Span {
+        at.since(self.start)
+    }
+
+    fn push(&mut self, event: Event) -> Option<usize> {
+        if self.events.len() == KEPT {
+            return None;
+        }
+        self.events.push(event);
+        Some(self.events.len() - 1)
+    }
+
+    fn point(&mut self, lane: usize, at: Span, label: String, fate: Fate) {
+        let blamed = at == self.violation && self.concerned.contains(&lane);
+        self.push(Event {
+            blamed,
+            ..event(Kind::Point, lane, at, Some(at), label, fate)
+        });
+    }
+
+    fn sent(
+        &mut self,
+        at: Span,
+        (agent, call, attempt): (Agent, CallId, u32),
+        fate: Delivery,
+        is_copy: bool,
+    ) {
+        let Some(&lane) = self.lanes.get(&agent) else {
+            return;
+        };
+        let asked = self.asked.get(&(agent, call));
+        let mut label =
+            asked.map_or_else(|| format!("call {}", call.0), |asked| asked.words.clone());
+        if attempt > 0 {
+            label.push_str(&format!(" (attempt {})", attempt + 1));
+        }
+        let mut facts = vec![
+            ("call", call.0.to_string()),
+            ("attempt", (attempt + 1).to_string()),
+        ];
+        facts.extend(
+            asked
+                .into_iter()
+                .flat_map(|asked| asked.facts.iter().cloned()),
+        );
+        let (to, how) = arrival(at, fate, Fate::Unheard);
+        let event = Event {
+            facts,
+            copy: is_copy,
+            idle: asked.is_some_and(|asked| asked.verb == "check"),
+            ..event(Kind::Request, lane, at, to, label, how)
+        };
+        if let Some(index) = self.push(event)
+            && !is_copy
+        {
+            self.requests.insert((agent, call, attempt), index);
+        }
+    }
+
+    fn replied(
+        &mut self,
+        at: Span,
+        (agent, call, attempt): (Agent, CallId, u32),
+        refused: Option<&'static str>,
+        fate: Delivery,
+    ) {
+        let Some(&lane) = self.lanes.get(&agent) else {
+            return;
+        };
+        let verb = self
+            .asked
+            .get(&(agent, call))
+            .map_or("call", |asked| asked.verb);
+        let label = match refused {
+            Some(code) => format!("{verb} refused: {code}"),
+            None => format!("{verb} answered"),
+        };
+        let (to, how) = arrival(
+            at,
+            fate,
+            if refused.is_some() {
+                Fate::Refused
+            } else {
+                Fate::Unheard
+            },
+        );
+        let facts = vec![
+            ("answers call", call.0.to_string()),
+            ("attempt", (attempt + 1).to_string()),
+        ];
+        let event = Event {
+            facts,
+            ..event(Kind::Reply, lane, at, to, label, how)
+        };
+        if let Some(index) = self.push(event)
+            && to.is_some()
+        {
+            self.replies.entry((agent, call)).or_default().push(index);
+        }
+    }
+
+    fn heard(
+        &mut self,
+        at: Span,
+        lane: usize,
+        (agent, call): (Agent, CallId),
+        op: &Op,
+        outcome: &Outcome,
+    ) {
+        let page = self.pages.remove(&agent).unwrap_or_default();
+        let blamed = at == self.violation && self.concerned.contains(&lane);
+        let (violation, place) = (self.violation, self.place);
+        let arrived = |events: &[Event], index: &usize| events[*index].to_us <= Some(at.0);
+        let pending = self.replies.entry((agent, call)).or_default();
+        let Some(found) = pending
+            .iter()
+            .position(|index| arrived(&self.events, index))
+        else {
+            return;
+        };
+        let index = pending.swap_remove(found);
+        let event = &mut self.events[index];
+        event.to_us = Some(at.0);
+        event.blamed = blamed;
+        event.fate = if outcome.is_err() {
+            Fate::Refused
+        } else {
+            Fate::Fine
+        };
+        if let Some(words) = words::answered(op, outcome) {
+            event.label = words;
+        } else if page.words.is_empty() {
+            event.label = "nothing new".to_owned();
+            event.idle = event.to_us != Some(violation.0);
+        } else {
+            event.label = several(&page.words);
+        }
+        event.named = page.named
+            || outcome
+                .as_ref()
+                .is_ok_and(|answer| place.is_some() && place_of(answer) == place);
+        event.facts.extend(page.facts);
+        if event.idle {
+            return;
+        }
+        // A poll that brought something is as good as any other call.
+        for attempt in 0.. {
+            let Some(&index) = self.requests.get(&(agent, call, attempt)) else {
+                break;
+            };
+            self.events[index].idle = false;
+        }
+    }
+
+    fn served(&mut self, at: Span, attempt: (Agent, CallId, u32)) {
+        if let Some(&index) = self.requests.get(&attempt) {
+            let event = &mut self.events[index];
+            if event.fate == Fate::Unheard {
+                event.fate = Fate::Fine;
+                event.served_us = Some(at.0);
+            }
+        }
+    }
+
+    /// Whether somebody answered is known when the stream is open.
+    fn opening(&mut self, at: Span, agent: Agent, fate: Delivery) {
+        let Some(&lane) = self.lanes.get(&agent) else {
+            return;
+        };
+        let (to, how) = arrival(at, fate, Fate::Unheard);
+        let opening = event(Kind::Opening, lane, at, to, "open stream".to_owned(), how);
+        if let Some(index) = self.push(opening) {
+            self.openings.insert(agent, index);
+        }
+    }
+
+    fn opened(&mut self, at: Span, agent: Agent, lane: usize) {
+        if let Some(index) = self.openings.remove(&agent) {
+            self.events[index].fate = Fate::Fine;
+        }
+        self.point(lane, at, "stream open".to_owned(), Fate::Fine);
+    }
+
+    fn pushed(&mut self, at: Span, agent: Agent, (first_seq, events): (u64, u32), fate: Delivery) {
+        let Some(&lane) = self.lanes.get(&agent) else {
+            return;
+        };
+        let (to, how) = arrival(at, fate, Fate::Unheard);
+        let label = match events {
+            1 => "1 event".to_owned(),
+            n => format!("{n} events"),
+        };
+        let facts = vec![("inbox", format!("from {first_seq}, {label}"))];
+        let event = Event {
+            facts,
+            ..event(Kind::Push, lane, at, to, label, how)
+        };
+        if let Some(index) = self.push(event)
+            && to.is_some()
+        {
+            self.pushes.entry(agent).or_default().push_back(OnItsWay {
+                first_seq,
+                events,
+                index,
+            });
+        }
+    }
+
+    fn received(&mut self, record: &Record<'_>, lane: usize, seq: u64, saw: &Saw<'_>, path: Path) {
+        let at = self.since_start(record.at);
+        let text = words::saw_words(saw, record.user);
+        let place = saw.place();
+        let mut fact = format!("{text} · {} · inbox {seq}", saw.kind());
+        if let Some((room, room_seq)) = place {
+            fact.push_str(&format!(" · room_{} #{room_seq}", room.0));
+        }
+        let named = place.is_some() && place == self.place;
+        if path == Path::Check {
+            let page = self.pages.entry(record.agent).or_default();
+            page.words.push(text);
+            page.facts.push(("brought", fact));
+            page.named |= named;
+            return;
+        }
+        let blamed = at == self.violation && self.concerned.contains(&lane);
+        let waiting = self.pushes.entry(record.agent).or_default();
+        // A stream keeps its order: what was pushed before and did not come never will.
+        while waiting.len() > 1 && waiting[0].first_seq + u64::from(waiting[0].events) <= seq {
+            waiting.pop_front();
+        }
+        let Some(front) = waiting.front() else {
+            return;
+        };
+        let event = &mut self.events[front.index];
+        if event.fate == Fate::Fine {
+            if let Some((_, more)) = event.label.rsplit_once(" +")
+                && let Ok(more) = more.parse::<u32>()
+            {
+                let cut = event.label.len() - more.to_string().len();
+                event.label.truncate(cut);
+                event.label.push_str(&(more + 1).to_string());
+            } else {
+                event.label.push_str(" +1");
+            }
+        } else {
+            event.label = text;
+            event.fate = Fate::Fine;
+        }
+        event.to_us = Some(at.0);
+        event.blamed |= blamed;
+        event.named |= named;
+        event.facts.push(("brought", fact));
+    }
+}
+
+impl Observer for Recorder<'_> {
+    fn observe(&mut self, record: &Record<'_>) {
+        let at = self.since_start(record.at);
+        self.last = at;
+        let agent = record.agent;
+        let Some(&lane) = self.lanes.get(&agent) else {
+            return;
+        };
+        match record.what {
+            What::Called {
+                call, op, keyed, ..
+            } => {
+                self.asked.insert((agent, call), asked(op, keyed));
+            }
+            What::Answered {
+                call, op, outcome, ..
+            }
+            | What::AnsweredAgain { call, op, outcome } => {
+                self.heard(at, lane, (agent, call), op, outcome);
+            }
+            What::Received { seq, saw, path, .. } => self.received(record, lane, seq, saw, path),
+            What::Abandoned { op, .. } => {
+                self.point(lane, at, format!("gave up {}", op.verb()), Fate::Broken);
+            }
+            What::StreamOpened => self.opened(at, agent, lane),
+            What::StreamClosed => self.point(lane, at, "stream closed".to_owned(), Fate::Broken),
+            What::Forgot => self.point(lane, at, "forgot its handle".to_owned(), Fate::Broken),
+            What::Vanished => self.point(lane, at, "gone for good".to_owned(), Fate::Broken),
+            What::Finished => self.point(lane, at, "flow finished".to_owned(), Fate::Fine),
+            What::Drained => self.point(lane, at, "inbox drained".to_owned(), Fate::Fine),
+            What::Stuck { waiting_for } => {
+                self.point(lane, at, format!("stuck, no {waiting_for}"), Fate::Broken);
+            }
+            // The attempt itself is told by the wire.
+            What::Retried { .. } => {}
+        }
+    }
+
+    fn observe_world(&mut self, record: &WorldRecord<'_>) {
+        let server = self.server;
+        match *record {
+            WorldRecord::Down { at, how } => {
+                let at = self.since_start(at);
+                self.down_since = Some(at);
+                self.point(server, at, how.words().to_owned(), Fate::Broken);
+            }
+            WorldRecord::Restarted { at } => {
+                let at = self.since_start(at);
+                if let Some(since) = self.down_since.take() {
+                    self.band(server, since, at, "crash", "server down");
+                }
+                self.point(server, at, "up again".to_owned(), Fate::Fine);
+            }
+            WorldRecord::ClockJumped { at, by } => {
+                let at = self.since_start(at);
+                self.point(server, at, format!("clock jumps by {by}"), Fate::Broken);
+            }
+            WorldRecord::Operated { at, .. } => {
+                let at = self.since_start(at);
+                if let Some(words) = words::world(record) {
+                    self.point(server, at, words, Fate::Broken);
+                }
+            }
+            WorldRecord::Healed { at } => {
+                let at = self.since_start(at);
+                self.healed = Some(at);
+                self.disk_bands();
+                for band in &mut self.bands {
+                    band.to_us = band.to_us.min(at.0).max(band.from_us);
+                }
+                self.rules.push(Rule {
+                    at_us: at.0,
+                    label: "all faults healed".to_owned(),
+                });
+            }
+            WorldRecord::Ended { at } => {
+                self.last = self.since_start(at);
+                if self.healed.is_none() {
+                    self.disk_bands();
+                }
+            }
+            WorldRecord::Sizes { .. } => {}
+        }
+    }
+
+    fn observe_wire(&mut self, wire: &Wire<'_>) {
+        match *wire {
+            Wire::Sent {
+                at,
+                agent,
+                call,
+                attempt,
+                fate,
+                copy,
+            } => {
+                let at = self.since_start(at);
+                self.sent(at, (agent, call, attempt), fate, false);
+                if let Some(copy) = copy {
+                    self.sent(at, (agent, call, attempt), copy, true);
+                }
+            }
+            Wire::Served {
+                at,
+                agent,
+                call,
+                attempt,
+            } => {
+                let at = self.since_start(at);
+                self.served(at, (agent, call, attempt));
+            }
+            Wire::Replied {
+                at,
+                agent,
+                call,
+                attempt,
+                refused,
+                fate,
+            } => {
+                let at = self.since_start(at);
+                self.replied(at, (agent, call, attempt), refused, fate);
+            }
+            Wire::Opening { at, agent, fate } => {
+                let at = self.since_start(at);
+                self.opening(at, agent, fate);
+            }
+            Wire::Pushed {
+                at,
+                agent,
+                first_seq,
+                events,
+                fate,
+            } => {
+                let at = self.since_start(at);
+                self.pushed(at, agent, (first_seq, events), fate);
+            }
+            Wire::StreamBroke { at, agent } => {
+                let at = self.since_start(at);
+                if let Some(&lane) = self.lanes.get(&agent) {
+                    self.point(lane, at, "stream breaks".to_owned(), Fate::Broken);
+                }
+            }
+            Wire::Disconnected { at, agent, length } => {
+                let at = self.since_start(at);
+                self.disconnected(at, agent, length);
+            }
+            // What it does is seen at those whom it strikes.
+            Wire::Mishap { .. } => {}
+            Wire::Struck { at, fault, victims } => {
+                let at = self.since_start(at);
+                self.struck(at, fault, victims);
+            }
+        }
+    }
+}
+
+fn event(
+    kind: Kind,
+    lane: usize,
+    from: Span,
+    to: Option<Span>,
+    label: String,
+    fate: Fate,
+) -> Event {
+    Event {
+        kind,
+        lane,
+        from_us: from.0,
+        to_us: to.map(|to| to.0),
+        served_us: None,
+        label,
+        fate,
+        copy: false,
+        idle: false,
+        blamed: false,
+        named: false,
+        facts: Vec::new(),
+    }
+}
+
+/// When a packet arrives, and how it went: `until_heard` as long as nobody has said more.
+fn arrival(at: Span, fate: Delivery, until_heard: Fate) -> (Option<Span>, Fate) {
+    match fate {
+        Delivery::After(latency) => (Some(at + latency), until_heard),
+        Delivery::Lost => (None, Fate::Lost),
+    }
+}

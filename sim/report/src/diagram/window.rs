@@ -1,0 +1,219 @@
+//! The stretch of a run that a diagram shows: as much of what came before as a person can follow.
+
+use chat_types::Span;
+
+use super::{Diagram, Event};
+
+/// Events of those concerned that are shown before the violation.
+const BEFORE: usize = 90;
+/// Events of all lanes.
+const ALL: usize = 240;
+/// What follows shows what came of it.
+const AFTER: usize = 24;
+const AFTERMATH: Span = Span::secs(2);
+/// Polls that brought nothing; they are folded away unless asked for.
+const IDLE: usize = 120;
+/// Time before the first event and after the last, so that nothing lies on the edge.
+const MARGIN: u64 = 1_000;
+
+/// What decides the stretch.
+pub(super) struct Window<'a> {
+    /// The instant that it is about.
+    pub(super) about: Span,
+    /// Lanes of those concerned.
+    pub(super) concerned: &'a [usize],
+    /// The end of the run.
+    pub(super) last: Span,
+}
+
+/// Cuts the diagram down to the stretch, and says what is gone.
+pub(super) fn cut(diagram: &mut Diagram, window: &Window<'_>) {
+    let mut events = std::mem::take(&mut diagram.events);
+    events.sort_by_key(|event| event.from_us);
+    let about = window.about.0;
+    let counts = |event: &&Event| !event.idle && event.from_us <= about;
+    // Where there are no more than that, the run is shown from its beginning.
+    let mut before = events.iter().rev().filter(counts);
+    let by_all = before.nth(ALL).map(|event| event.from_us + 1);
+    let is_concerned = |event: &&Event| window.concerned.contains(&event.lane);
+    let mut of_concerned = events.iter().rev().filter(counts).filter(is_concerned);
+    let by_concerned = of_concerned.nth(BEFORE).map(|event| event.from_us + 1);
+    let from = by_all.max(by_concerned).unwrap_or(0);
+    let after = |event: &&Event| !event.idle && event.from_us > about;
+    let to = events
+        .iter()
+        .filter(after)
+        .take(AFTER)
+        .last()
+        .map_or(about, |event| ended(event).max(about))
+        .min(about + AFTERMATH.0);
+    diagram.left_out = thin_out(&mut events, from, to);
+    let first = events
+        .iter()
+        .map(|event| event.from_us)
+        .min()
+        .unwrap_or(from);
+    let end = events
+        .iter()
+        .map(ended)
+        .filter(|end| *end <= to + AFTERMATH.0)
+        .max()
+        .unwrap_or(to)
+        .max(to);
+    diagram.from_us = first.min(from).saturating_sub(MARGIN);
+    diagram.to_us = end.min(window.last.0.max(about)) + MARGIN;
+    let (from, to) = (diagram.from_us, diagram.to_us);
+    diagram
+        .bands
+        .retain(|band| band.to_us > from && band.from_us < to);
+    diagram
+        .rules
+        .retain(|rule| rule.at_us >= from && rule.at_us <= to);
+    diagram.events = events;
+    if diagram.violation_us > to {
+        let at = Span(diagram.violation_us);
+        let words =
+            format!("The violation was known at {at} only: the diagram shows what it is about.");
+        diagram.left_out.push(words);
+    }
+}
+
+/// Drops what lies outside of the stretch, and the polls that are too many; says how much.
+fn thin_out(events: &mut Vec<Event>, from: u64, to: u64) -> Vec<String> {
+    let (mut earlier, mut later, mut idle): (u64, u64, u64) = (0, 0, 0);
+    let is_poll = |event: &&Event| event.idle && (from..=to).contains(&event.from_us);
+    let mut too_many = events.iter().filter(is_poll).count().saturating_sub(IDLE);
+    events.retain(|event| {
+        if event.from_us > to {
+            later += 1;
+        } else if event.from_us < from && !event.blamed {
+            earlier += 1;
+        } else if event.idle && too_many > 0 {
+            too_many -= 1;
+            idle += 1;
+        } else {
+            return true;
+        }
+        false
+    });
+    let told = [
+        (earlier, "earlier events of these lanes are not shown."),
+        (later, "later events of these lanes are not shown."),
+        (idle, "polls that brought nothing are not shown."),
+    ];
+    told.into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, words)| format!("{count} {words}"))
+        .collect()
+}
+
+fn ended(event: &Event) -> u64 {
+    event.to_us.unwrap_or(event.from_us)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagram::{Band, Fate, Kind, Rule, Shown};
+
+    fn event(lane: usize, at_ms: u64) -> Event {
+        Event {
+            kind: Kind::Request,
+            lane,
+            from_us: at_ms * 1_000,
+            to_us: Some(at_ms * 1_000 + 500),
+            served_us: None,
+            label: String::new(),
+            fate: Fate::Fine,
+            copy: false,
+            idle: false,
+            blamed: false,
+            named: false,
+            facts: Vec::new(),
+        }
+    }
+
+    fn cut_at(events: Vec<Event>, about_ms: u64) -> Diagram {
+        let band = |from_ms: u64, to_ms: u64| Band {
+            lane: 0,
+            from_us: from_ms * 1_000,
+            to_us: to_ms * 1_000,
+            kind: "partition",
+            label: String::new(),
+        };
+        let mut diagram = Diagram {
+            of: Shown::Whole,
+            seed: 1,
+            property: String::new(),
+            detail: String::new(),
+            violation_us: 90_000_000,
+            from_us: 0,
+            to_us: 0,
+            lanes: Vec::new(),
+            events,
+            bands: vec![band(0, 10), band(0, 60_000), band(80_000, 81_000)],
+            rules: vec![Rule {
+                at_us: 5_000,
+                label: String::new(),
+            }],
+            left_out: Vec::new(),
+        };
+        let window = Window {
+            about: Span::millis(about_ms),
+            concerned: &[1],
+            last: Span::secs(100),
+        };
+        cut(&mut diagram, &window);
+        diagram
+    }
+
+    #[test]
+    fn a_short_run_is_shown_whole() {
+        let diagram = cut_at(
+            (0..50).map(|n| event(n % 3, n as u64 * 100)).collect(),
+            4_000,
+        );
+        assert_eq!(diagram.events.len(), 50);
+        assert_eq!((diagram.from_us, diagram.bands.len()), (0, 2));
+        assert_eq!(
+            diagram.left_out,
+            ["The violation was known at 90s only: the diagram shows what it is about."]
+        );
+    }
+
+    #[test]
+    fn of_a_long_run_the_stretch_before_the_violation_is_shown() {
+        let events: Vec<Event> = (0..5_000).map(|n| event(n % 5, n as u64 * 10)).collect();
+        let diagram = cut_at(events, 40_000);
+        let first = diagram.events.first().unwrap().from_us;
+        let last = diagram.events.last().unwrap().from_us;
+        assert!(
+            diagram.events.len() <= ALL + AFTER,
+            "{}",
+            diagram.events.len()
+        );
+        assert!(
+            first > 37_000_000 && last > 40_000_000 && last < 42_000_000,
+            "{first} {last}"
+        );
+        assert_eq!((diagram.bands.len(), diagram.rules.len()), (1, 0));
+        assert!(diagram.left_out[0].ends_with(" earlier events of these lanes are not shown."));
+    }
+
+    #[test]
+    fn polls_that_brought_nothing_take_no_room_from_others() {
+        let poll = |n: u64| Event {
+            idle: true,
+            ..event(1, 1_000 + n)
+        };
+        let mut events: Vec<Event> = (0..400).map(poll).collect();
+        events.push(event(1, 0));
+        events.push(event(1, 2_000));
+        let diagram = cut_at(events, 2_000);
+        assert_eq!(diagram.events.len(), 2 + IDLE);
+        assert_eq!(
+            diagram.left_out[0],
+            "280 polls that brought nothing are not shown."
+        );
+    }
+}

@@ -1,0 +1,203 @@
+//! What an exhaustive search shows: its worlds and their states, each property, and the path that
+//! breaks one.
+
+use std::collections::BTreeMap;
+
+use super::checks::{Standing, standing};
+use super::line::{Line, Style, flow, paragraph};
+use super::numbers::{count, milliseconds, plural, short};
+use super::shell::{command_lines, run_command};
+use super::{Detail, View};
+use sim_model::names::PROPERTIES;
+use sim_model::outcome::{Class, Counterexample, Exhausted, PropertyResult, Searched};
+
+/// Where the columns of the table of worlds end.
+const COLUMNS: [(&str, usize); 5] = [
+    ("states", 20),
+    ("merged", 34),
+    ("unchanged", 48),
+    ("steps", 62),
+    ("time", 72),
+];
+
+/// Where the command begins that repeats it.
+const REPEAT: usize = 10;
+
+/// Where an answer begins beside its step.
+const ANSWERS: usize = 48;
+
+/// The page, or its last line.
+#[must_use]
+pub fn exhausted(found: &Exhausted, view: &View<'_>) -> String {
+    let mut lines = Vec::new();
+    if view.detail != Detail::Quiet {
+        let broken = found.worlds.iter().find_map(|world| {
+            let path = world.counterexample.as_ref()?;
+            Some((world, path))
+        });
+        match broken {
+            Some((world, path)) => lines.extend(failure(world, path, view)),
+            None => lines.push(head(found, view)),
+        }
+        lines.push(Line::new());
+        lines.extend(worlds(found, view.detail));
+        lines.push(Line::new());
+        lines.extend(properties(found));
+        lines.push(Line::new());
+    }
+    lines.push(verdict(found));
+    let mut out = String::new();
+    for line in lines {
+        line.render(view.paint, &mut out);
+    }
+    out
+}
+
+fn head(found: &Exhausted, view: &View<'_>) -> Line {
+    let faults = plural(found.faults.into(), "fault", "faults");
+    Line::new().with(Style::Strong, "exhaust").text(&format!(
+        " · {} users, depth {}, {faults} · sim {}",
+        found.users, found.depth, view.version
+    ))
+}
+
+fn failure(world: &Searched, path: &Counterexample, view: &View<'_>) -> Vec<Line> {
+    let property = path.property();
+    let steps = plural(path.steps.len() as u64, "step", "steps");
+    let mut lines = vec![Line::new().with(Style::Bad, "FAIL ").text(&format!(
+        "{property} · {} · {steps} · sim {}",
+        world.world, view.version
+    ))];
+    lines.extend(paragraph("", path.sentence(), 0));
+    lines.push(Line::new());
+    let who = path.users.iter().flatten().zip('a'..);
+    let who: Vec<String> = who
+        .map(|(user, letter)| format!("{letter} is {user}"))
+        .collect();
+    lines.push(
+        Line::new()
+            .with(Style::Strong, "WHAT HAPPENS ")
+            .text(&format!("({})", who.join(", "))),
+    );
+    for (number, step) in path.steps.iter().enumerate() {
+        let line = Line::new()
+            .right(Style::Faint, &(number + 1).to_string(), 3)
+            .text(&format!("  {}", step.action));
+        lines.push(match &step.answer {
+            Some(answer) => line.pad(ANSWERS).text(&format!("← {answer}")),
+            None => line,
+        });
+    }
+    if path.shows_at_drain {
+        lines.push(Line::plain(
+            "     then every inbox is read to its end, which shows it",
+        ));
+    }
+    lines.push(Line::new());
+    match &path.scenario {
+        Some(file) => lines.extend(command_lines("repeat", &run_command(file), REPEAT)),
+        None => lines.push(Line::new().with(
+            Style::Faint,
+            "As a scenario it does not show: there is no file to repeat it by.",
+        )),
+    }
+    lines
+}
+
+fn worlds(found: &Exhausted, detail: Detail) -> Vec<Line> {
+    let mut heading = Line::new().with(Style::Strong, "WORLD");
+    for (name, column) in COLUMNS {
+        heading = heading.right(Style::Faint, name, column);
+    }
+    let mut lines = vec![heading];
+    for world in &found.worlds {
+        let cells = [
+            count(world.states),
+            count(world.merged),
+            count(world.unchanged),
+            count(world.transitions),
+            milliseconds(world.wall_ms),
+        ];
+        let mut line = Line::plain(world.world.name());
+        for (cell, (_, column)) in cells.iter().zip(COLUMNS) {
+            line = line.right(Style::Plain, cell, column);
+        }
+        lines.push(line);
+        if detail == Detail::Verbose {
+            let by_depth = world.by_depth.iter().enumerate();
+            let items: Vec<String> = by_depth
+                .map(|(depth, states)| format!("{depth}: {}", count(*states)))
+                .collect();
+            lines.extend(flow("  new by depth", &items, " · ", 16));
+        }
+    }
+    lines
+}
+
+fn properties(found: &Exhausted) -> Vec<Line> {
+    let mut all: BTreeMap<&str, PropertyResult> = BTreeMap::new();
+    for (name, result) in found
+        .worlds
+        .iter()
+        .flat_map(|world| world.tally.properties())
+    {
+        let known = all.entry(name).or_insert(PropertyResult {
+            held: None,
+            checks: 0,
+            unjudged: 0,
+            class: Class::Safety,
+        });
+        known.checks += result.checks;
+        if known.held != Some(false) {
+            known.held = result.held.or(known.held);
+        }
+    }
+    let mut lines =
+        vec![
+            Line::new()
+                .with(Style::Strong, "PROPERTY")
+                .right(Style::Faint, "checks", 40),
+        ];
+    for (name, result) in PROPERTIES
+        .iter()
+        .filter_map(|name| Some((*name, *all.get(name)?)))
+    {
+        let (style, mark, value) = match standing(result) {
+            Standing::Held => (Style::Good, "✓", count(result.checks)),
+            Standing::Broken => (Style::Bad, "✗", "violated".to_owned()),
+            Standing::Unjudged => (Style::Faint, "–", "not judged".to_owned()),
+            Standing::NotExercised => (Style::Faint, "–", "not exercised".to_owned()),
+        };
+        lines.push(
+            Line::new()
+                .with(style, mark)
+                .text(&format!(" {name}"))
+                .right(Style::Plain, &value, 40),
+        );
+    }
+    lines
+}
+
+fn verdict(found: &Exhausted) -> Line {
+    let states = found.worlds.iter().map(|world| world.states).sum();
+    let steps: u64 = found.worlds.iter().map(|world| world.transitions).sum();
+    let (style, word) = match found.exit_code {
+        0 => (Style::Good, "PASS"),
+        _ => (Style::Bad, "FAIL"),
+    };
+    let mut words = format!(
+        " · {} in {}",
+        plural(states, "state", "states"),
+        milliseconds(found.wall_ms)
+    );
+    if found.wall_ms > 0.0 {
+        let pace = short(steps as f64 * 1_000.0 / found.wall_ms);
+        words.push_str(&format!(
+            " · {} tried, {pace}/s",
+            plural(steps, "step", "steps")
+        ));
+    }
+    Line::new()
+        .with(style, word)
+        .text(&format!("{words} · exit {}", found.exit_code))
+}

@@ -1,0 +1,367 @@
+//! What an exploration shows: each failure once, with what it drew and how to try it again; what
+//! was never reached; and how fast it went. As a page, and as JSON.
+
+use sim_model::outcome::FLAT;
+use std::time::Duration;
+
+use serde::Serialize;
+
+use super::ShrunkRun;
+use super::line::{INDENT, Line, Style, flow, paragraph};
+use super::numbers::{count, milliseconds, plural, short};
+use super::shell::{command_lines, explore_command, run_command};
+use super::shrunk;
+use super::{Detail, View};
+use sim_model::outcome::{
+    Class, Covered, Effort, ExplorationResult, FailureResult, HuntResult, Seek, ShrunkResult,
+    Trial, Worst, WorstTrial,
+};
+
+/// How many of the worst are shown.
+const WORST: usize = 5;
+
+/// An exploration that is over, and all that a report says of it.
+#[derive(Clone, Debug)]
+pub struct Exploring<'a> {
+    /// The scenario files as the command line names them.
+    pub files: &'a [String],
+    /// What it came to.
+    pub found: &'a ExplorationResult,
+    /// For each failure, what was kept of it.
+    pub kept: &'a [Kept],
+    /// How long it took.
+    pub wall: Duration,
+}
+
+/// What is kept of a failure besides its words.
+#[derive(Clone, Debug, Default)]
+pub struct Kept {
+    /// The file of the scenario as it was drawn, if it could be written.
+    pub drawn: Option<String>,
+    /// The smallest scenario that fails in the same way.
+    pub shrunk: Option<ShrunkRun>,
+}
+
+/// What a terminal shows while it goes on: so many seeds tried, with so many steps and failures.
+#[must_use]
+pub fn exploring_line(tried: u64, steps: u64, failures: u64, wall: Duration) -> String {
+    let seconds = wall.as_secs_f64().max(0.001);
+    let failures = match failures {
+        0 => String::new(),
+        n => format!(" · {}", plural(n, "failure", "failures")),
+    };
+    format!(
+        "explore · {} · {} seeds/s · {} steps/s{failures}",
+        plural(tried, "seed", "seeds"),
+        short(tried as f64 / seconds),
+        short(steps as f64 / seconds),
+    )
+}
+
+/// The page that a terminal shows, at most 80 columns wide.
+#[must_use]
+pub fn exploration(run: &Exploring<'_>, view: &View<'_>) -> String {
+    let mut lines = Vec::new();
+    if view.detail != Detail::Quiet {
+        lines.push(title(run, view));
+        for (failure, kept) in run.found.failures.iter().zip(run.kept) {
+            lines.push(Line::new());
+            lines.extend(failed(run, failure, kept));
+        }
+        if let Some(hunted) = &run.found.hunt {
+            lines.push(Line::new());
+            lines.extend(worst(run, hunted));
+        }
+        lines.push(Line::new());
+        if let Some(covered) = &run.found.covered {
+            lines.extend(coverage(run.found, covered));
+        }
+        lines.extend(unreached(run.found));
+    }
+    lines.push(verdict(run));
+    let mut out = String::new();
+    for line in lines {
+        line.render(view.paint, &mut out);
+    }
+    out
+}
+
+fn title(run: &Exploring<'_>, view: &View<'_>) -> Line {
+    let scenarios = plural(run.files.len() as u64, "scenario", "scenarios");
+    Line::new().with(Style::Strong, "explore").text(&format!(
+        " · {scenarios} · {} from {} · sim {}",
+        plural(run.found.tried, "seed", "seeds"),
+        run.found.first,
+        view.version
+    ))
+}
+
+fn scenario<'a>(run: &'a Exploring<'_>, trial: &Trial) -> &'a str {
+    &run.found.scenarios[trial.scenario]
+}
+
+fn failed(run: &Exploring<'_>, failure: &FailureResult, kept: &Kept) -> Vec<Line> {
+    let trial = &failure.trial;
+    let mut lines = vec![
+        Line::new()
+            .with(Style::Bad, "FAIL")
+            .with(Style::Strong, &format!(" {}", failure.property))
+            .text(&format!(
+                " · {} · seed {} · number {} tried",
+                scenario(run, trial),
+                trial.seed,
+                count(trial.index + 1)
+            )),
+    ];
+    lines.extend(paragraph("", &failure.detail, 0));
+    if !trial.recipe.is_plain() {
+        lines.extend(paragraph("recipe", &trial.recipe.to_string(), INDENT));
+    }
+    lines.extend(flow("drew", &failure.drew, " · ", INDENT));
+    if let Some(shrunk) = &kept.shrunk {
+        lines.push(Line::new());
+        lines.extend(shrunk::lines(shrunk));
+        lines.push(Line::new());
+    }
+    if failure.trials > 1 {
+        let times = format!("in {} seeds", count(failure.trials));
+        lines.extend(paragraph("seen", &times, INDENT));
+    }
+    if let Some(file) = &kept.drawn {
+        lines.extend(paragraph("as drawn", file, INDENT));
+    }
+    if let Some(shrunk) = &kept.shrunk {
+        lines.extend(command_lines("repeat", &run_command(&shrunk.file), INDENT));
+    }
+    let label = if kept.shrunk.is_some() {
+        "whole"
+    } else {
+        "repeat"
+    };
+    let again = explore_command(&run.files[trial.scenario], trial, run.found.mix);
+    lines.extend(command_lines(label, &again, INDENT));
+    if let Some(hash) = failure.trace_hash {
+        lines.push(Line::plain("trace hash ").with(Style::Faint, &format!("{hash:016x}")));
+    }
+    lines
+}
+
+fn figure(seek: Seek, worst: &Worst) -> String {
+    match seek {
+        Seek::QueueWait | Seek::StickWait => milliseconds(worst.figure as f64 / 1_000.0),
+        Seek::Overtaking => plural(worst.figure, "time", "times"),
+    }
+}
+
+fn worst(run: &Exploring<'_>, hunted: &HuntResult) -> Vec<Line> {
+    let title = format!("worst {}", hunted.seek.name());
+    let mut lines = vec![Line::new().with(Style::Strong, &title)];
+    if hunted.worst.is_empty() {
+        lines.push(Line::plain("none: nobody waited, or nobody was overtaken"));
+    }
+    for WorstTrial { trial, drew, worst } in hunted.worst.iter().take(WORST) {
+        let user = worst
+            .user
+            .map_or_else(String::new, |user| format!(" · user_{}", user.0));
+        lines.push(Line::new());
+        lines.push(
+            Line::new()
+                .with(Style::Strong, &figure(hunted.seek, worst))
+                .text(&format!(
+                    " · {} · seed {}{user}",
+                    scenario(run, trial),
+                    trial.seed
+                )),
+        );
+        lines.extend(flow("drew", drew, " · ", INDENT));
+        let again = explore_command(&run.files[trial.scenario], trial, run.found.mix);
+        let again = format!("{again} --seek {}", hunted.seek.name());
+        lines.extend(command_lines("repeat", &again, INDENT));
+    }
+    lines
+}
+
+/// What a guided exploration covered, and whether it ended because nothing new came.
+fn coverage(found: &ExplorationResult, covered: &Covered) -> Vec<Line> {
+    let facets = plural(covered.facets as u64, "facet", "facets");
+    let recipes = plural(covered.recipes as u64, "recipe", "recipes");
+    let runs = plural(found.runs, "run", "runs");
+    let mut parts = vec![facets, recipes, runs];
+    if covered.flat {
+        parts.push(format!("flat: nothing new in {} families", count(FLAT)));
+    }
+    flow("coverage", &parts, " · ", INDENT)
+}
+
+fn unreached(found: &ExplorationResult) -> Vec<Line> {
+    let never: Vec<String> = found
+        .unreached
+        .iter()
+        .map(|&name| name.to_owned())
+        .collect();
+    if never.is_empty() {
+        return vec![Line::plain("reached   every sometimes point")];
+    }
+    flow("unreached", &never, ", ", INDENT)
+}
+
+fn verdict(run: &Exploring<'_>) -> Line {
+    let (found, code) = (run.found, run.found.exit_code);
+    let seconds = run.wall.as_secs_f64().max(0.001);
+    let (one, many) = match found.covered {
+        Some(_) => ("family", "families"),
+        None => ("seed", "seeds"),
+    };
+    let speed = format!(
+        "{} in {}, {}/s · {} steps/s",
+        plural(found.tried, one, many),
+        milliseconds(seconds * 1_000.0),
+        short(found.tried as f64 / seconds),
+        short(found.steps as f64 / seconds),
+    );
+    match found.failures.len() {
+        0 => Line::new()
+            .with(Style::Good, "PASS")
+            .text(&format!(" · {speed} · exit {code}")),
+        n => Line::new().with(Style::Bad, "FAIL").text(&format!(
+            " · {} · {speed} · exit {code}",
+            plural(n as u64, "failure", "failures")
+        )),
+    }
+}
+
+/// The exploration for programs.
+#[derive(Serialize)]
+struct Told<'a> {
+    scenarios: &'a [String],
+    seed: u64,
+    seeds: u64,
+    wall_ms: f64,
+    seeds_per_second: f64,
+    steps: u64,
+    exit_code: u8,
+    failures: Vec<ToldFailure<'a>>,
+    unreached: Vec<&'static str>,
+    seek: Option<ToldHunt>,
+    /// How many runs, branches among them.
+    runs: u64,
+    /// What it cost up to the first failure.
+    first_failure: Option<Effort>,
+    guided: Option<Covered>,
+}
+
+#[derive(Serialize)]
+struct ToldFailure<'a> {
+    property: &'a str,
+    class: Class,
+    cause: &'a str,
+    detail: &'a str,
+    scenario: &'a str,
+    file: &'a str,
+    seed: u64,
+    /// How many seeds were tried up to this one, itself included.
+    index: u64,
+    /// How many seeds showed it.
+    seeds: u64,
+    trace_hash: Option<String>,
+    /// Where the run left the history of its seed; empty for the plain run.
+    recipe: String,
+    drew: String,
+    drawn_file: Option<&'a str>,
+    command: String,
+    shrunk: Option<ShrunkResult>,
+}
+
+#[derive(Serialize)]
+struct ToldHunt {
+    what: &'static str,
+    worst: Vec<ToldWorst>,
+}
+
+#[derive(Serialize)]
+struct ToldWorst {
+    /// Milliseconds, or how many times.
+    figure: f64,
+    user: Option<String>,
+    scenario: String,
+    file: String,
+    seed: u64,
+    draw: u64,
+    drew: String,
+    command: String,
+}
+
+/// The exploration as one JSON object. Ends with a line break.
+///
+/// # Errors
+/// None that a result could cause; serialisation says so in its type.
+pub fn exploration_json(run: &Exploring<'_>) -> serde_json::Result<String> {
+    let found = run.found;
+    let seconds = run.wall.as_secs_f64().max(0.001);
+    let told = Told {
+        scenarios: run.files,
+        seed: run.found.first,
+        seeds: found.tried,
+        wall_ms: seconds * 1_000.0,
+        seeds_per_second: found.tried as f64 / seconds,
+        steps: found.steps,
+        exit_code: found.exit_code,
+        failures: told_failures(run),
+        unreached: found.unreached.clone(),
+        seek: found.hunt.as_ref().map(|hunted| told_hunt(run, hunted)),
+        runs: found.runs,
+        first_failure: found.first_failure,
+        guided: found.covered,
+    };
+    Ok(format!("{}\n", serde_json::to_string_pretty(&told)?))
+}
+
+fn told_failures<'a>(run: &'a Exploring<'_>) -> Vec<ToldFailure<'a>> {
+    let failures = run.found.failures.iter().zip(run.kept);
+    let told = failures.map(|(failure, kept)| {
+        let trial = &failure.trial;
+        let file = &run.files[trial.scenario];
+        ToldFailure {
+            property: &failure.property,
+            class: failure.class,
+            cause: &failure.cause,
+            detail: &failure.detail,
+            scenario: scenario(run, trial),
+            file,
+            seed: trial.seed,
+            index: trial.index + 1,
+            seeds: failure.trials,
+            trace_hash: failure.trace_hash.map(|hash| format!("{hash:016x}")),
+            recipe: trial.recipe.to_string(),
+            drew: failure.drew.join(" · "),
+            drawn_file: kept.drawn.as_deref(),
+            command: explore_command(file, trial, run.found.mix),
+            shrunk: kept.shrunk.as_ref().map(ShrunkRun::result),
+        }
+    });
+    told.collect()
+}
+
+fn told_hunt(run: &Exploring<'_>, hunted: &HuntResult) -> ToldHunt {
+    let worst = hunted.worst.iter().take(WORST).map(|one| {
+        let WorstTrial { trial, drew, worst } = one;
+        let file = &run.files[trial.scenario];
+        ToldWorst {
+            figure: match hunted.seek {
+                Seek::QueueWait | Seek::StickWait => worst.figure as f64 / 1_000.0,
+                Seek::Overtaking => worst.figure as f64,
+            },
+            user: worst.user.map(|user| format!("user_{}", user.0)),
+            scenario: scenario(run, trial).to_owned(),
+            file: file.clone(),
+            seed: trial.seed,
+            draw: trial.draw,
+            drew: drew.join(" · "),
+            command: explore_command(file, trial, run.found.mix),
+        }
+    });
+    ToldHunt {
+        what: hunted.seek.name(),
+        worst: worst.collect(),
+    }
+}

@@ -1,0 +1,156 @@
+//! The first lines of a run that did not pass: what failed, and the sentence that says how.
+
+use unicode_width::UnicodeWidthStr as _;
+
+use super::claim::{claims, rest};
+use super::header::{name, range, seeds};
+use super::line::{Line, PAGE, Style, fit, paragraph};
+use super::numbers::count;
+use super::{FinishedRun, View, figures};
+use sim_model::outcome::{Class, ThresholdResult, Verdict, is_judged, is_silent};
+
+/// `FAIL stick_exclusion · stick_contention · seed 1337 · sim 0.1.0 (3f9c1ab)`, and why.
+pub(super) fn opening(run: &FinishedRun, view: &View<'_>) -> Vec<Line> {
+    let what = fit(&what_failed(run), 40);
+    let rest = format!(" · {} · sim {}", failing_seed(run), view.version);
+    let taken = "FAIL  · ".width() + what.width() + rest.width();
+    let title = Line::new()
+        .with(Style::Bad, "FAIL ")
+        .with(Style::Strong, &what)
+        .text(" · ")
+        .with(Style::Strong, &name(run, taken.min(PAGE - 12)))
+        .text(&rest);
+    let mut lines = vec![title];
+    for sentence in sentences(run) {
+        lines.extend(paragraph("", &sentence, 0));
+    }
+    lines
+}
+
+/// What failed when more users were stuck than the scenario allows.
+pub(super) const STUCK: &str = "stuck";
+
+/// A property, the metric of a threshold, `stuck`, or `unjudged`.
+pub(super) fn what_failed(run: &FinishedRun) -> String {
+    let result = run.result();
+    let broken = || {
+        let is_threshold = result.verdict == Verdict::Threshold;
+        let mut broken = super::checks::in_order(result)
+            .into_iter()
+            .filter(|(_, property)| {
+                property.held == Some(false) && (property.class == Class::Threshold) == is_threshold
+            });
+        broken.next().map(|(name, _)| name.to_owned())
+    };
+    match result.verdict {
+        Verdict::Pass => "nothing".to_owned(),
+        Verdict::Unjudged => "unjudged".to_owned(),
+        Verdict::Threshold => {
+            let first = result
+                .thresholds
+                .iter()
+                .find(|threshold| threshold.met == Some(false));
+            first
+                .map(|threshold| threshold.metric.clone())
+                .or_else(broken)
+                .unwrap_or_default()
+        }
+        Verdict::Safety | Verdict::Liveness => {
+            let first = run.headline().map(|violation| violation.property.clone());
+            let stuck = || (!result.rest.held).then(|| STUCK.to_owned());
+            first.or_else(broken).or_else(stuck).unwrap_or_default()
+        }
+    }
+}
+
+/// The seed that failed, and out of which; all of them if it is not one seed's fault.
+pub(super) fn failing_seed(run: &FinishedRun) -> String {
+    let result = run.result();
+    match run.headline() {
+        Some(violation) if result.seeds > 1 => {
+            format!("seed {} of {}", violation.seed, range(result))
+        }
+        Some(_) | None => seeds(result),
+    }
+}
+
+/// The sentences that say what happened; of a pass, what was checked.
+pub(super) fn sentences(run: &FinishedRun) -> Vec<String> {
+    let result = run.result();
+    match result.verdict {
+        Verdict::Pass => claims(run),
+        Verdict::Safety | Verdict::Liveness => vec![match run.headline() {
+            Some(violation) => violation.detail.clone(),
+            None if what_failed(run) == STUCK => rest(result),
+            None => format!("{} did not hold.", what_failed(run)),
+        }],
+        Verdict::Threshold => {
+            let crossed = |threshold: &&ThresholdResult| threshold.met == Some(false);
+            let crossed: Vec<String> = result
+                .thresholds
+                .iter()
+                .filter(crossed)
+                .map(crossing)
+                .collect();
+            if crossed.is_empty() {
+                return vec![format!("{} did not hold.", what_failed(run))];
+            }
+            crossed
+                .iter()
+                .map(|crossing| format!("{crossing}."))
+                .collect()
+        }
+        Verdict::Unjudged => unjudged(run),
+    }
+}
+
+fn unjudged(run: &FinishedRun) -> Vec<String> {
+    let result = run.result();
+    let never = run.unreached();
+    let mut sentences = Vec::new();
+    if !is_judged(&result.properties) {
+        sentences
+            .push("Nothing was judged: no property was exercised by a single check.".to_owned());
+    }
+    if is_silent(&run.plan, &result.counts) {
+        sentences.push(format!(
+            "No message was accepted: users of the scenario send, {} were tried, {} refused.",
+            count(result.counts.attempted),
+            count(result.counts.refused)
+        ));
+    }
+    if !never.is_empty() {
+        sentences.push(format!(
+            "Never reached, though the scenario is after it: {} ({} of {} expected).",
+            never.join(", "),
+            count(never.len() as u64),
+            count(run.plan.expect_sometimes.len() as u64)
+        ));
+    }
+    let unmeasured: Vec<String> = result
+        .thresholds
+        .iter()
+        .filter(|threshold| threshold.met.is_none())
+        .map(|threshold| format!("{} {}", threshold.metric, threshold.expression))
+        .collect();
+    if !unmeasured.is_empty() {
+        sentences.push(format!(
+            "Nothing was measured for: {}.",
+            unmeasured.join(", ")
+        ));
+    }
+    sentences
+}
+
+/// `message_latency p(90)<1s was crossed: 3.21s`
+pub(super) fn crossing(threshold: &ThresholdResult) -> String {
+    let seed = threshold
+        .seed
+        .map_or_else(String::new, |seed| format!(" (seed {seed})"));
+    format!(
+        "{} {} was crossed: {}{seed}",
+        threshold.metric,
+        threshold.expression,
+        figures::measured(threshold)
+    )
+}

@@ -1,0 +1,222 @@
+//! Figures of the virtual world, and the thresholds they keep to.
+
+use unicode_width::UnicodeWidthStr as _;
+
+use super::line::{Line, PAGE, Style, fit};
+use super::numbers::{count, figure, milliseconds, plural, short};
+use super::{Detail, FinishedRun};
+use sim_model::names::METRICS;
+use sim_model::outcome::{FairnessResult, MetricResult, RunResult, ThresholdResult};
+
+/// Shown whether or not they have a threshold.
+const ALWAYS: [&str; 3] = ["message_latency", "queue_wait", "stick_wait"];
+const DURATIONS: [&str; 5] = [
+    "message_latency",
+    "queue_wait",
+    "stick_wait",
+    "request_latency",
+    "commit_latency",
+];
+/// Where the four columns of figures end, and where the thresholds begin.
+const COLUMNS: [usize; 4] = [25, 33, 41, 49];
+const THRESHOLDS: usize = 52;
+
+/// A metric's name as a table shows it.
+pub(super) fn title(metric: &str) -> String {
+    match metric {
+        "message_latency" => "message".to_owned(),
+        "request_latency" => "request".to_owned(),
+        "commit_latency" => "commit".to_owned(),
+        "bytes_per_message" => "bytes/message".to_owned(),
+        other => other.replace('_', " "),
+    }
+}
+
+pub(super) fn amount(metric: &str, value: f64) -> String {
+    if DURATIONS.contains(&metric) {
+        milliseconds(value)
+    } else if value < 100.0 {
+        figure(value)
+    } else {
+        short(value)
+    }
+}
+
+/// What was measured for a threshold, in its own unit.
+pub(super) fn measured(threshold: &ThresholdResult) -> String {
+    let is_plain = ["overtaken", "jain", "count", "rate"]
+        .iter()
+        .any(|figure| threshold.expression.trim_start().starts_with(figure));
+    match threshold.measured {
+        None => "not measured".to_owned(),
+        Some(value) if is_plain => figure(value),
+        Some(value) => amount(&threshold.metric, value),
+    }
+}
+
+/// The table of figures.
+pub(super) fn figures(run: &FinishedRun, detail: Detail) -> Vec<Line> {
+    let result = run.result();
+    let others = result
+        .thresholds
+        .iter()
+        .map(|threshold| threshold.metric.as_str());
+    let mut names: Vec<&str> = METRICS.to_vec();
+    names.extend(others.filter(|name| !METRICS.contains(name)));
+    names.dedup();
+    let rows: Vec<Line> = names
+        .into_iter()
+        .flat_map(|name| rows(result, name, detail))
+        .collect();
+    if rows.is_empty() {
+        return rows;
+    }
+    let mut heading = Line::new()
+        .with(Style::Strong, "FIGURES")
+        .text(match result.live {
+            None => " (virtual)",
+            Some(_) => " (live)",
+        });
+    for (name, column) in ["p50", "p95", "p99", "max"].into_iter().zip(COLUMNS) {
+        heading = heading.right(Style::Faint, name, column);
+    }
+    if !result.thresholds.is_empty() {
+        heading = heading.pad(THRESHOLDS).with(Style::Faint, "threshold");
+    }
+    let mut lines = vec![heading];
+    lines.extend(rows);
+    lines
+}
+
+/// One metric's row, and more of them if its thresholds need the room.
+fn rows(result: &RunResult, name: &str, detail: Detail) -> Vec<Line> {
+    let thresholds: Vec<&ThresholdResult> = result
+        .thresholds
+        .iter()
+        .filter(|threshold| threshold.metric == name)
+        .collect();
+    let metric = result.metrics.get(name);
+    let fairness = result.fairness.get(name);
+    let seen = metric.is_some_and(|metric| metric.count + metric.unfinished > 0)
+        || fairness.is_some_and(|fairness| fairness.max > 0.0);
+    let wanted = ALWAYS.contains(&name) || detail == Detail::Verbose;
+    if thresholds.is_empty() && !(wanted && seen) {
+        return Vec::new();
+    }
+    let mut line = Line::plain(&fit(&title(name), 17));
+    let mut shown = true;
+    if let Some(metric) = metric {
+        line = metric_columns(line, name, metric);
+    } else if let Some(fairness) = fairness {
+        line = line.right(Style::Plain, &shares(fairness), COLUMNS[3]);
+    } else {
+        shown = false;
+    }
+    let mut lines = with_thresholds(line, &thresholds, shown);
+    if let Some(metric) = metric.filter(|metric| metric.unfinished > 0) {
+        let words = format!(
+            "{} open at the end, counted with the length reached",
+            plural(metric.unfinished, "wait", "waits")
+        );
+        lines.push(Line::new().text("  ").with(Style::Warn, &words));
+    }
+    lines
+}
+
+fn metric_columns(mut line: Line, name: &str, metric: &MetricResult) -> Line {
+    let values = [metric.p50, metric.p95, metric.p99, metric.max];
+    for (value, column) in values.into_iter().zip(COLUMNS) {
+        let value = if metric.count == 0 {
+            "–".to_owned()
+        } else {
+            amount(name, value)
+        };
+        line = line.right(Style::Plain, &value, column);
+    }
+    line
+}
+
+fn shares(fairness: &FairnessResult) -> String {
+    let jain = fairness.jain.map_or_else(|| "–".to_owned(), figure);
+    let (max, mean) = (amount("", fairness.max), amount("", fairness.mean));
+    format!("jain {jain} · max {max} · mean {mean}")
+}
+
+/// Adds the thresholds to a row. What was measured stands beside a threshold that was crossed, and
+/// beside every one whose row has no figures (`shown` is false).
+fn with_thresholds(line: Line, thresholds: &[&ThresholdResult], shown: bool) -> Vec<Line> {
+    let mut lines = vec![line];
+    for threshold in thresholds {
+        let expression: String = threshold.expression.split_whitespace().collect();
+        let (style, mark) = match threshold.met {
+            Some(true) => (Style::Good, "✓"),
+            Some(false) => (Style::Bad, "✗"),
+            None => (Style::Warn, "–"),
+        };
+        let value = if threshold.met == Some(true) && shown {
+            String::new()
+        } else {
+            fit(&format!(" {}", measured(threshold)), 14)
+        };
+        let room = PAGE - THRESHOLDS - 2 - value.width();
+        let expression = fit(&expression, room);
+        let width = expression.width() + 2 + value.width();
+        let Some(mut last) = lines.pop() else { break };
+        if last.width() > THRESHOLDS && last.width() + 1 + width > PAGE {
+            lines.push(last);
+            last = Line::new();
+        }
+        last = last.pad(THRESHOLDS);
+        lines.push(
+            last.text(&expression)
+                .text(" ")
+                .with(style, mark)
+                .text(&value),
+        );
+    }
+    lines
+}
+
+/// With `--verbose`: everything that was measured of every metric.
+pub(super) fn all_metrics(result: &RunResult, detail: Detail) -> Vec<Line> {
+    if detail != Detail::Verbose || result.metrics.is_empty() {
+        return Vec::new();
+    }
+    let mut heading = Line::new().with(Style::Strong, "METRICS");
+    let names = ["count", "p50", "p90", "p95", "p99", "p99.9", "max", "mean"];
+    for (i, name) in names.into_iter().enumerate() {
+        heading = heading.right(Style::Faint, name, 24 + 8 * i);
+    }
+    let mut lines = vec![heading];
+    for (name, metric) in &result.metrics {
+        let mut line = Line::plain(&fit(&title(name), 16));
+        let values = [
+            metric.p50,
+            metric.p90,
+            metric.p95,
+            metric.p99,
+            metric.p999,
+            metric.max,
+            metric.mean,
+        ];
+        line = line.right(Style::Plain, &short_count(metric.count), 24);
+        for (i, value) in values.into_iter().enumerate() {
+            let value = if metric.count == 0 {
+                "–".to_owned()
+            } else {
+                amount(name, value)
+            };
+            line = line.right(Style::Plain, &value, 32 + 8 * i);
+        }
+        lines.push(line);
+    }
+    lines
+}
+
+fn short_count(n: u64) -> String {
+    if n < 1_000_000 {
+        count(n)
+    } else {
+        short(n as f64)
+    }
+}

@@ -1,0 +1,118 @@
+//! Who ran what: the first lines of a page.
+
+use chat_types::config::Matching;
+use unicode_width::UnicodeWidthStr as _;
+
+use super::line::{Line, PAGE, Style, fit, flow, paragraph};
+use super::numbers::{count, plural};
+use super::{FinishedRun, View, live};
+use sim_model::outcome::RunResult;
+use sim_model::plan::{Plan, Workload};
+
+/// `burst · seed 42 · sim 0.1.0 (3f9c1ab)`
+pub(super) fn title(run: &FinishedRun, view: &View<'_>) -> Line {
+    let rest = format!(" · {} · sim {}", seeds(run.result()), view.version);
+    Line::new()
+        .with(Style::Strong, &name(run, rest.width()))
+        .text(&rest)
+}
+
+/// The scenario's name, cut so that so many columns are left for what follows.
+pub(super) fn name(run: &FinishedRun, rest: usize) -> String {
+    fit(&run.plan.name, PAGE.saturating_sub(rest).max(12))
+}
+
+/// `seed 42`, or `seeds 42–241`.
+pub(super) fn seeds(result: &RunResult) -> String {
+    if result.seeds == 1 {
+        return format!("seed {}", result.seed);
+    }
+    format!("seeds {}", range(result))
+}
+
+/// `42–241`
+pub(super) fn range(result: &RunResult) -> String {
+    let last = result.seed.wrapping_add(result.seeds - 1);
+    format!("{}–{last}", result.seed)
+}
+
+/// What the scenario is for, who came, and what the network does.
+pub(super) fn about(run: &FinishedRun) -> Vec<Line> {
+    let mut lines = Vec::new();
+    if !run.plan.about.trim().is_empty() {
+        lines.extend(paragraph("", &run.plan.about, 0));
+    }
+    lines.extend(agents(run));
+    if let Some(live) = &run.result().live {
+        lines.extend(live::about(live));
+        return lines;
+    }
+    let network = network(&run.plan);
+    if !network.is_empty() {
+        lines.extend(flow("", &network, " · ", 0));
+    }
+    lines
+}
+
+fn agents(run: &FinishedRun) -> Vec<Line> {
+    let result = run.result();
+    let mut who = plural(result.users, "agent", "agents");
+    if result.seeds > 1 {
+        who = format!("{who} over {} seeds", count(result.seeds));
+    }
+    let names: Vec<String> = match &run.plan.workload {
+        Workload::Phases { personas, .. } => personas
+            .iter()
+            .zip(&run.summary.by_persona)
+            .map(|(persona, n)| format!("{} {}", count(*n), fit(&persona.name, 40)))
+            .collect(),
+        Workload::Steps { users, .. } => users.iter().map(|user| fit(&user.name, 40)).collect(),
+    };
+    let mut items: Vec<String> = Vec::new();
+    if names.is_empty() {
+        items.push(who.clone());
+    }
+    for (i, name) in names.iter().enumerate() {
+        let lead = if i == 0 {
+            format!("{who}: ")
+        } else {
+            String::new()
+        };
+        let comma = if i + 1 < names.len() { "," } else { "" };
+        items.push(format!("{lead}{name}{comma}"));
+    }
+    if result.live.is_some() {
+        return flow("", &items, " ", 0);
+    }
+    if let Some(last) = items.last_mut() {
+        last.push_str(" ·");
+    }
+    items.extend(server(&run.plan));
+    flow("", &items, " ", 0)
+}
+
+pub(super) fn server(plan: &Plan) -> Vec<String> {
+    let matching = match plan.server.matching {
+        Matching::Fifo => "fifo",
+        Matching::Random => "random",
+        Matching::Interests => "interests",
+    };
+    vec![
+        format!("{matching},"),
+        format!("grace {},", plan.server.reconnect_grace),
+        format!("lease {}", plan.server.stick_lease),
+    ]
+}
+
+pub(super) fn network(plan: &Plan) -> Vec<String> {
+    let network = &plan.network;
+    [
+        ("loss", network.loss),
+        ("duplicate", network.duplicate),
+        ("stream break", network.stream_break),
+    ]
+    .into_iter()
+    .filter(|(_, ratio)| ratio.is_possible())
+    .map(|(name, ratio)| format!("{name} {ratio}"))
+    .collect()
+}

@@ -1,0 +1,192 @@
+//! The result as a page for a browser: one file that asks nothing of the network.
+//!
+//! The page is a template with its style and its programs in it; what the run came to is JSON in
+//! an element of its own. The programs make all text nodes out of it, so that no name of a
+//! scenario and no word of a virtual user is ever read as HTML.
+
+mod both;
+mod meaning;
+mod view;
+
+use super::failure::what_failed;
+use super::{Calibrated, FinishedRun};
+use sim_model::outcome::Verdict;
+
+const PAGE: &str = include_str!("html/page.html");
+const STYLE: &str = include_str!("html/page.css");
+/// In this order: each uses the ones before.
+const PROGRAMS: [&str; 4] = [
+    include_str!("html/dom.js"),
+    include_str!("html/charts.js"),
+    include_str!("html/diagram.js"),
+    include_str!("html/page.js"),
+];
+
+/// The same for a scenario in both worlds.
+const PROGRAMS_FOR_BOTH: [&str; 3] = [PROGRAMS[0], PROGRAMS[1], include_str!("html/both.js")];
+
+/// The page of these runs. `version` is what it says of the program.
+///
+/// # Errors
+/// None that a result could cause; serialisation says so in its type.
+pub fn html(runs: &[FinishedRun], version: &str) -> serde_json::Result<String> {
+    let data = serde_json::to_string(&view::page(runs, version))?;
+    Ok(page(&title(runs), &data, &PROGRAMS))
+}
+
+/// The page of a measured server, and of a scenario in both worlds.
+///
+/// # Errors
+/// None that a result could cause; serialisation says so in its type.
+pub fn calibrated_html(done: &Calibrated, version: &str) -> serde_json::Result<String> {
+    let data = serde_json::to_string(&both::page(done, version))?;
+    Ok(page(&both::title(done), &data, &PROGRAMS_FOR_BOTH))
+}
+
+fn page(title: &str, data: &str, programs: &[&str]) -> String {
+    let (title, programs) = (escape(title), programs.concat());
+    let mut page = String::with_capacity(PAGE.len() + STYLE.len() + programs.len() + data.len());
+    let mut rest = PAGE;
+    for (mark, text) in [
+        ("{{title}}", title.as_str()),
+        ("{{style}}", STYLE),
+        ("{{verdict}}", title.as_str()),
+        ("{{data}}", &within_script(data)),
+        ("{{programs}}", &programs),
+    ] {
+        // Each mark is looked for behind the one before: what was filled in is not looked at.
+        let (before, after) = rest.split_once(mark).unwrap_or((rest, ""));
+        page.push_str(before);
+        page.push_str(text);
+        rest = after;
+    }
+    page.push_str(rest);
+    page
+}
+
+/// `FAIL stick_exclusion · stick_contention`
+fn title(runs: &[FinishedRun]) -> String {
+    let one = |run: &FinishedRun| match run.result().verdict {
+        Verdict::Pass => format!("PASS · {}", run.plan.name),
+        Verdict::Safety | Verdict::Liveness | Verdict::Unjudged | Verdict::Threshold => {
+            format!("FAIL {} · {}", what_failed(run), run.plan.name)
+        }
+    };
+    match runs {
+        [run] => one(run),
+        runs => {
+            let failed = runs
+                .iter()
+                .find(|run| run.result().verdict != Verdict::Pass);
+            failed.map_or_else(|| format!("PASS · {} scenarios", runs.len()), one)
+        }
+    }
+}
+
+/// JSON that may stand in a `script` element. Only in strings can these characters stand, and
+/// there an escape means the same: no `</script` or `<!--` is left for a browser to find.
+fn within_script(json: &str) -> String {
+    json.replace('<', "\\u003c")
+        .replace('\u{2028}', "\\u2028")
+        .replace('\u{2029}', "\\u2029")
+}
+
+/// Text as HTML.
+fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in super::line::visible(text).chars() {
+        match c {
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '&' => out.push_str("&amp;"),
+            '"' => out.push_str("&quot;"),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples;
+
+    fn data(page: &str) -> serde_json::Value {
+        let (_, rest) = page.split_once("id=\"data\">").unwrap();
+        serde_json::from_str(rest.split_once("</script>").unwrap().0).unwrap()
+    }
+
+    #[test]
+    fn every_shape_of_a_run_has_a_page_that_asks_for_nothing() {
+        for run in [
+            samples::passed(),
+            samples::many_passed(),
+            samples::unsafe_run(),
+            samples::stalled_run(),
+            samples::unjudged(),
+            samples::crossed(),
+            samples::overlong(samples::unsafe_run()),
+        ] {
+            let name = run.plan.name.clone();
+            let page = html(&[run], "0.1.0").unwrap();
+            assert_eq!(data(&page)["runs"][0]["name"], name.as_str());
+            assert!(page.contains("default-src 'none'"));
+            assert!(!page.contains("{{"), "a mark was left");
+            for word in [
+                "https://",
+                "//cdn",
+                "fetch(",
+                "XMLHttpRequest",
+                "import(",
+                "innerHTML",
+            ] {
+                assert!(!page.contains(word), "{word}");
+            }
+            // The one address is the name of SVG, which nobody opens.
+            assert_eq!(page.matches("http://").count(), 1);
+        }
+    }
+
+    #[test]
+    fn no_name_ends_an_element_or_is_taken_for_a_mark() {
+        let mut run = samples::unsafe_run();
+        run.plan.name = "</title><script>alert(1)</script>{{data}}<!--\u{2028}".to_owned();
+        run.summary.result.violations[0].detail = "</script><!-- {{programs}}".to_owned();
+        let page = html(&[run], "0.1.0").unwrap();
+        assert_eq!(page.matches("</script>").count(), 2);
+        assert_eq!(page.matches("<script>").count(), 1);
+        assert_eq!(page.matches("</title>").count(), 1);
+        assert!(!page.contains("<!--"));
+        let run = &data(&page)["runs"][0];
+        assert_eq!(run["sentences"][0], "</script><!-- {{programs}}");
+        assert!(
+            run["name"]
+                .as_str()
+                .unwrap()
+                .ends_with("{{data}}<!--\u{2028}")
+        );
+    }
+
+    #[test]
+    fn the_title_tells_the_verdict_of_the_worst() {
+        assert_eq!(title(&[samples::passed()]), "PASS · burst");
+        let failed = "FAIL stick_exclusion · stick_contention";
+        assert_eq!(title(&[samples::passed(), samples::unsafe_run()]), failed);
+        assert_eq!(
+            title(&[samples::passed(), samples::passed()]),
+            "PASS · 2 scenarios"
+        );
+    }
+
+    #[test]
+    fn only_what_depends_on_the_machine_differs() {
+        let slow = |wall_ms| {
+            let mut run = samples::unsafe_run();
+            run.summary.result.wall_ms = wall_ms;
+            let mut page = data(&html(&[run], "0.1.0").unwrap());
+            assert!(page["runs"][0]["wall"].take().is_string());
+            page
+        };
+        assert_eq!(slow(50.0), slow(7_000.0));
+    }
+}

@@ -1,0 +1,46 @@
+//! What the page of both worlds shows: all that was measured, and a few words beside it.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::calibrated::apart;
+use crate::sides::{METRICS, NOT_IN_IT, QUANTILES};
+use crate::{Calibrated, calibration_yaml, figures};
+
+#[derive(Serialize)]
+pub(super) struct Page<'a> {
+    version: &'a str,
+    done: &'a Calibrated,
+    yaml: String,
+    /// In the order in which they are shown.
+    metrics: [&'static str; METRICS.len()],
+    quantiles: [&'static str; 3],
+    titles: BTreeMap<&'static str, String>,
+    /// Where the worlds part: a metric, and a sentence.
+    parts: Vec<(String, String)>,
+    not_in_it: &'static str,
+}
+
+/// What the programs of the page read.
+pub(super) fn page<'a>(done: &'a Calibrated, version: &'a str) -> Page<'a> {
+    let parts = done.sides.iter().flat_map(|sides| &sides.parts);
+    Page {
+        version,
+        done,
+        yaml: calibration_yaml(&done.measured, version),
+        metrics: METRICS,
+        quantiles: QUANTILES,
+        titles: METRICS.map(|name| (name, figures::title(name))).into(),
+        parts: parts.map(apart).collect(),
+        not_in_it: NOT_IN_IT,
+    }
+}
+
+/// `Virtual and live · brief`
+pub(super) fn title(done: &Calibrated) -> String {
+    match &done.sides {
+        Some(sides) => format!("Virtual and live · {}", sides.scenario),
+        None => format!("Measured · {}", done.measured.target),
+    }
+}

@@ -1,0 +1,447 @@
+//! What the page shows, as its programs read it: figures as the terminal writes them, and plain
+//! numbers where something is drawn.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::meaning::meaning;
+use crate::checks::{Standing, in_order, standing};
+use crate::claim::rest;
+use crate::diagram::Diagram;
+use crate::failure::{failing_seed, sentences, what_failed};
+use crate::figures::{amount, measured, title};
+use crate::header::{network, server};
+use crate::numbers::{count, figure, milliseconds};
+use crate::tail::speed;
+use crate::{FinishedRun, Rerun, live};
+use sim_model::names::METRICS;
+use sim_model::outcome::{Charts, Class, Point, RunResult, Stuck, Verdict, Violation};
+use sim_model::plan::{Fault, FaultKind, Plan, Workload};
+
+/// Violations and stuck users that are listed; the others are counted.
+const LISTED: usize = 50;
+
+#[derive(Serialize)]
+pub(super) struct Page<'a> {
+    version: &'a str,
+    runs: Vec<Run<'a>>,
+}
+
+#[derive(Serialize)]
+struct Run<'a> {
+    name: &'a str,
+    file: &'a str,
+    about: &'a str,
+    verdict: Verdict,
+    exit_code: u8,
+    /// The property, metric or word that failed.
+    what: String,
+    sentences: Vec<String>,
+    seeds: String,
+    several_seeds: bool,
+    users: String,
+    personas: Vec<(String, String)>,
+    server: Vec<String>,
+    network: Vec<String>,
+    virtual_time: String,
+    steps: String,
+    /// All that depends on the machine; nothing else on the page does.
+    wall: String,
+    trace_hash: &'a str,
+    /// Of a live run, in place of what is about the simulated server.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    live: Option<Vec<(&'static str, String)>>,
+    rerun: Option<String>,
+    properties: Vec<Property<'a>>,
+    thresholds: Vec<Threshold<'a>>,
+    metrics: Vec<Metric<'a>>,
+    shares: Vec<Share>,
+    charts: &'a Charts,
+    titles: BTreeMap<&'static str, String>,
+    timeline: Timeline,
+    counts: Vec<(&'static str, String, &'static str)>,
+    refusals: Vec<(&'a str, String)>,
+    reached: Vec<Reached<'a>>,
+    rest: String,
+    stuck: Vec<&'a Stuck>,
+    stuck_in_all: u64,
+    violations: Vec<&'a Violation>,
+    violations_in_all: u64,
+    failing_seeds: Vec<String>,
+    repeat: Option<&'a str>,
+    diagrams: &'a [Diagram],
+}
+
+#[derive(Serialize)]
+struct Property<'a> {
+    name: &'a str,
+    meaning: &'static str,
+    class: Class,
+    standing: &'static str,
+    checks: String,
+}
+
+#[derive(Serialize)]
+struct Threshold<'a> {
+    metric: &'a str,
+    expression: &'a str,
+    measured: String,
+    met: Option<bool>,
+    seed: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Metric<'a> {
+    name: &'a str,
+    title: String,
+    count: String,
+    /// p50, p90, p95, p99, p99.9, max, mean.
+    figures: [String; 7],
+    unfinished: u64,
+}
+
+#[derive(Serialize)]
+struct Share {
+    title: String,
+    jain: String,
+    max: String,
+    mean: String,
+    overtaken: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Timeline {
+    bucket_ms: f64,
+    arrivals: Vec<u64>,
+    faults: Vec<Struck>,
+    violations_ms: Vec<f64>,
+    healed_ms: Option<f64>,
+    quiet_ms: Option<f64>,
+    ended_ms: f64,
+}
+
+#[derive(Serialize)]
+struct Struck {
+    at_ms: f64,
+    for_ms: f64,
+    kind: &'static str,
+    words: String,
+}
+
+#[derive(Serialize)]
+struct Reached<'a> {
+    name: &'a str,
+    times: u64,
+    expected: bool,
+}
+
+/// The whole page.
+pub(super) fn page<'a>(runs: &'a [FinishedRun], version: &'a str) -> Page<'a> {
+    Page {
+        version,
+        runs: runs.iter().map(run).collect(),
+    }
+}
+
+fn run(run: &FinishedRun) -> Run<'_> {
+    let result = run.result();
+    let charts = &run.summary.charts;
+    Run {
+        name: &run.plan.name,
+        file: &run.file,
+        about: &run.plan.about,
+        verdict: result.verdict,
+        exit_code: result.exit_code,
+        what: what_failed(run),
+        sentences: sentences(run),
+        seeds: failing_seed(run),
+        several_seeds: result.seeds > 1,
+        users: count(result.users),
+        personas: personas(run),
+        server: server(&run.plan),
+        network: network(&run.plan),
+        virtual_time: milliseconds(result.virtual_ms),
+        steps: count(result.steps),
+        wall: if result.wall_ms > 0.0 {
+            speed(result)
+        } else {
+            String::new()
+        },
+        trace_hash: &result.trace_hash,
+        live: result.live.as_ref().map(live::facts),
+        rerun: run.story.as_ref().map(|story| match story.rerun {
+            Rerun::Same => "run again: same hash".to_owned(),
+            Rerun::Different { trace_hash } => {
+                format!("run again: another hash, {trace_hash:016x}: not deterministic")
+            }
+        }),
+        properties: properties(result),
+        thresholds: thresholds(result),
+        metrics: metrics(result),
+        shares: shares(result),
+        titles: METRICS
+            .iter()
+            .map(|metric| (*metric, title(metric)))
+            .collect(),
+        charts,
+        timeline: timeline(run),
+        counts: counts(result),
+        refusals: result
+            .refusals
+            .iter()
+            .map(|(code, n)| (code.as_str(), count(*n)))
+            .collect(),
+        reached: reached(run),
+        rest: rest(result),
+        stuck: result.stuck.iter().take(LISTED).collect(),
+        stuck_in_all: result.stuck.len() as u64 + result.stuck_left_out,
+        violations: result.violations.iter().take(LISTED).collect(),
+        violations_in_all: result.violations.len() as u64 + result.violations_left_out,
+        failing_seeds: run
+            .summary
+            .failing
+            .iter()
+            .take(LISTED)
+            .map(|failing| failing.seed.to_string())
+            .collect(),
+        repeat: result.repro.as_ref().map(|repro| repro.command.as_str()),
+        diagrams: &run.diagrams,
+    }
+}
+
+fn personas(run: &FinishedRun) -> Vec<(String, String)> {
+    match &run.plan.workload {
+        Workload::Phases { personas, .. } => personas
+            .iter()
+            .zip(&run.summary.by_persona)
+            .map(|(persona, n)| (persona.name.clone(), count(*n)))
+            .collect(),
+        Workload::Steps { users, .. } => users
+            .iter()
+            .map(|user| (user.name.clone(), String::new()))
+            .collect(),
+    }
+}
+
+fn properties(result: &RunResult) -> Vec<Property<'_>> {
+    let property = |(name, property)| Property {
+        name,
+        meaning: meaning(name),
+        class: sim_model::outcome::class_of(&result.properties, name),
+        standing: match standing(property) {
+            Standing::Held => "held",
+            Standing::Broken => "violated",
+            Standing::Unjudged => "not judged",
+            Standing::NotExercised => "not exercised",
+        },
+        checks: count(property.checks),
+    };
+    in_order(result).into_iter().map(property).collect()
+}
+
+fn thresholds(result: &RunResult) -> Vec<Threshold<'_>> {
+    let threshold = |threshold| Threshold {
+        measured: measured(threshold),
+        metric: &threshold.metric,
+        expression: &threshold.expression,
+        met: threshold.met,
+        seed: threshold.seed.map(|seed| seed.to_string()),
+    };
+    result.thresholds.iter().map(threshold).collect()
+}
+
+fn metrics(result: &RunResult) -> Vec<Metric<'_>> {
+    let in_order = METRICS
+        .iter()
+        .filter_map(|name| result.metrics.get_key_value(*name));
+    in_order
+        .map(|(name, metric)| Metric {
+            title: title(name),
+            count: count(metric.count),
+            figures: [
+                metric.p50,
+                metric.p90,
+                metric.p95,
+                metric.p99,
+                metric.p999,
+                metric.max,
+                metric.mean,
+            ]
+            .map(|value| {
+                if metric.count == 0 {
+                    "–".to_owned()
+                } else {
+                    amount(name, value)
+                }
+            }),
+            unfinished: metric.unfinished,
+            name,
+        })
+        .collect()
+}
+
+fn shares(result: &RunResult) -> Vec<Share> {
+    let all = result.fairness.iter();
+    all.map(|(name, share)| {
+        let is_wait = ["queue_wait", "stick_wait"].contains(&name.as_str());
+        let shown = |value| {
+            if is_wait {
+                milliseconds(value)
+            } else {
+                figure(value)
+            }
+        };
+        Share {
+            title: title(name),
+            jain: share.jain.map_or_else(|| "–".to_owned(), figure),
+            max: shown(share.max),
+            mean: shown(share.mean),
+            overtaken: is_wait.then(|| count(share.overtaken)),
+        }
+    })
+    .collect()
+}
+
+fn timeline(run: &FinishedRun) -> Timeline {
+    let timeline = &run.summary.timeline;
+    let ms = |span: chat_types::Span| span.0 as f64 / 1_000.0;
+    let mut violations: Vec<f64> = run
+        .result()
+        .violations
+        .iter()
+        .map(|violation| violation.at_ms)
+        .collect();
+    violations.sort_by(f64::total_cmp);
+    violations.dedup();
+    violations.truncate(LISTED);
+    Timeline {
+        bucket_ms: ms(timeline.bucket),
+        arrivals: timeline.arrivals.clone(),
+        faults: faults(&run.plan),
+        violations_ms: violations,
+        healed_ms: timeline.healed_at.map(ms),
+        quiet_ms: timeline.quiet_at.map(ms),
+        ended_ms: ms(timeline.ended_at),
+    }
+}
+
+fn faults(plan: &Plan) -> Vec<Struck> {
+    let struck = |fault: &Fault| {
+        let (kind, length, words) = match &fault.kind {
+            FaultKind::Down { down_for, how } => {
+                let words = format!("server down for {down_for} ({})", how.words());
+                ("down", *down_for, words)
+            }
+            FaultKind::Configure(_) => (
+                "configure",
+                chat_types::Span::ZERO,
+                "from its next start on, the server is configured otherwise".to_owned(),
+            ),
+            FaultKind::Partition { duration, .. } => {
+                ("partition", *duration, format!("links cut for {duration}"))
+            }
+            FaultKind::SlowReaders { duration, .. } => (
+                "slow readers",
+                *duration,
+                format!("nothing read for {duration}"),
+            ),
+            FaultKind::SlowDisk { factor, duration } => (
+                "slow disk",
+                *duration,
+                format!("commits take {factor} times as long for {duration}"),
+            ),
+            FaultKind::FailDisk { duration, unknown } => {
+                let fate = if *unknown { ", their fate unknown" } else { "" };
+                (
+                    "disk fails",
+                    *duration,
+                    format!("appends fail for {duration}{fate}"),
+                )
+            }
+            FaultKind::Suspend { duration, .. } => (
+                "suspend",
+                *duration,
+                format!("processes stopped for {duration}"),
+            ),
+            FaultKind::ClockJump { by } => (
+                "clock jump",
+                chat_types::Span::ZERO,
+                format!("the server's clock jumps by {by}"),
+            ),
+            FaultKind::LoseReplies => {
+                let words = "the next answers get lost".to_owned();
+                ("replies lost", chat_types::Span::ZERO, words)
+            }
+            FaultKind::Operator(_) => (
+                "operator",
+                chat_types::Span::ZERO,
+                "an operator acts".to_owned(),
+            ),
+        };
+        let at = fault.milestone.map(|milestone| format!(", at {milestone}"));
+        Struck {
+            at_ms: fault.at.0 as f64 / 1_000.0,
+            for_ms: length.0 as f64 / 1_000.0,
+            kind,
+            words: words + &at.unwrap_or_default(),
+        }
+    };
+    plan.faults.iter().map(struck).collect()
+}
+
+fn counts(result: &RunResult) -> Vec<(&'static str, String, &'static str)> {
+    let counts = result.counts;
+    [
+        (
+            "attempted",
+            counts.attempted,
+            "sends and pushes that clients meant to make",
+        ),
+        ("accepted", counts.accepted, "answered with success"),
+        ("refused", counts.refused, "answered with a refusal"),
+        ("unanswered", counts.unanswered, "never answered"),
+        (
+            "delivered",
+            counts.delivered,
+            "seen, once for each receiver",
+        ),
+        (
+            "lost",
+            counts.lost,
+            "accepted, owed to somebody, and never seen there",
+        ),
+        ("gapped", counts.gapped, "not seen, but told by a gap"),
+        (
+            "duplicated",
+            counts.duplicated,
+            "seen again under another number",
+        ),
+        (
+            "reordered",
+            counts.reordered,
+            "seen out of their room's order",
+        ),
+        ("phantom", counts.phantom, "seen, but never sent"),
+        (
+            "left_out",
+            counts.left_out,
+            "calls that users without a handle passed over",
+        ),
+    ]
+    .into_iter()
+    .map(|(name, n, words)| (name, count(n), words))
+    .collect()
+}
+
+fn reached(run: &FinishedRun) -> Vec<Reached<'_>> {
+    let tally = &run.result().sometimes;
+    Point::ALL
+        .iter()
+        .map(|point| Reached {
+            name: point.name(),
+            times: tally.get(point.name()).copied().unwrap_or(0),
+            expected: run.plan.expect_sometimes.contains(&point.name()),
+        })
+        .collect()
+}

@@ -1,0 +1,24 @@
+//! The result for programs.
+
+use serde::Serialize;
+
+use sim_model::outcome::RunResult;
+
+#[derive(Serialize)]
+struct Several<'a> {
+    exit_code: u8,
+    runs: &'a [&'a RunResult],
+}
+
+/// One run as one object; several as `{exit_code, runs: […]}`. Ends with a line break.
+///
+/// # Errors
+/// None that a result could cause; serialisation says so in its type.
+pub fn json(runs: &[&RunResult], exit_code: u8) -> serde_json::Result<String> {
+    let mut text = match runs {
+        [run] => serde_json::to_string_pretty(run)?,
+        runs => serde_json::to_string_pretty(&Several { exit_code, runs })?,
+    };
+    text.push('\n');
+    Ok(text)
+}

@@ -1,0 +1,260 @@
+//! The result as JUnit XML, which CI systems show: a test suite for each scenario file, a test
+//! case for each property, threshold and expected point, one for users that are stuck, and one that
+//! fails if nothing was judged.
+
+use std::fmt::Write as _;
+
+use super::FinishedRun;
+use super::checks::{Standing, in_order, standing};
+use super::claim::{rest, waits};
+use super::failure::{STUCK, crossing};
+use sim_model::outcome::{RunResult, is_judged};
+
+enum Outcome {
+    Passed,
+    Skipped(&'static str),
+    Failed { message: String, body: String },
+}
+
+struct Case {
+    name: String,
+    outcome: Outcome,
+}
+
+/// The whole document.
+#[must_use]
+pub fn junit(runs: &[FinishedRun]) -> String {
+    let mut out =
+        String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"sim\">\n");
+    for run in runs {
+        suite(run, &mut out);
+    }
+    out.push_str("</testsuites>\n");
+    out
+}
+
+fn suite(run: &FinishedRun, out: &mut String) {
+    let result = run.result();
+    let cases = cases(run);
+    let of =
+        |wanted: fn(&Outcome) -> bool| cases.iter().filter(|case| wanted(&case.outcome)).count();
+    // Writing to a String cannot fail, here and below.
+    let _ = writeln!(
+        out,
+        "  <testsuite name=\"{}\" file=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"0\" skipped=\"{}\" time=\"{:.3}\">",
+        escape(&result.scenario),
+        escape(&run.file),
+        cases.len(),
+        of(|outcome| matches!(outcome, Outcome::Failed { .. })),
+        of(|outcome| matches!(outcome, Outcome::Skipped(_))),
+        result.wall_ms / 1_000.0
+    );
+    facts(result, out);
+    for case in &cases {
+        write_case(&result.scenario, case, out);
+    }
+    out.push_str("  </testsuite>\n");
+}
+
+fn facts(result: &RunResult, out: &mut String) {
+    out.push_str("    <properties>\n");
+    for (name, value) in [
+        ("seed", result.seed.to_string()),
+        ("seeds", result.seeds.to_string()),
+        ("trace_hash", result.trace_hash.clone()),
+        ("exit_code", result.exit_code.to_string()),
+    ] {
+        let _ = writeln!(
+            out,
+            "      <property name=\"{name}\" value=\"{}\"/>",
+            escape(&value)
+        );
+    }
+    out.push_str("    </properties>\n");
+}
+
+fn cases(run: &FinishedRun) -> Vec<Case> {
+    let result = run.result();
+    let mut cases: Vec<Case> = in_order(result)
+        .into_iter()
+        .map(|(name, property)| Case {
+            name: name.to_owned(),
+            outcome: match standing(property) {
+                Standing::Held => Outcome::Passed,
+                Standing::NotExercised => Outcome::Skipped("not exercised"),
+                Standing::Unjudged => Outcome::Skipped("not judged"),
+                Standing::Broken => broken(run, name),
+            },
+        })
+        .collect();
+    // A violation of what is no property (a panic) is a case of its own.
+    let mut others: Vec<&str> = result
+        .violations
+        .iter()
+        .map(|v| v.property.as_str())
+        .collect();
+    others.sort_unstable();
+    others.dedup();
+    for name in others {
+        let known = cases.iter_mut().find(|case| case.name == name);
+        match known {
+            Some(case) if matches!(case.outcome, Outcome::Failed { .. }) => {}
+            Some(case) => case.outcome = broken(run, name),
+            None => cases.push(Case {
+                name: name.to_owned(),
+                outcome: broken(run, name),
+            }),
+        }
+    }
+    cases.extend(figures(run));
+    cases
+}
+
+fn broken(run: &FinishedRun, name: &str) -> Outcome {
+    let result = run.result();
+    let all = || {
+        result
+            .violations
+            .iter()
+            .filter(|violation| violation.property == name)
+    };
+    let message = all()
+        .next()
+        .map_or_else(|| format!("{name} did not hold"), |v| v.detail.clone());
+    let mut body = String::new();
+    for violation in all().take(20) {
+        let at = violation.at_ms / 1_000.0;
+        let _ = writeln!(
+            body,
+            "seed {}, {at:.3}s: {}",
+            violation.seed, violation.detail
+        );
+    }
+    if all().count() > 20 {
+        let _ = writeln!(body, "… and {} more", all().count() - 20);
+    }
+    if let Some(repro) = &result.repro {
+        let _ = writeln!(body, "{}", repro.command);
+    }
+    Outcome::Failed { message, body }
+}
+
+fn figures(run: &FinishedRun) -> Vec<Case> {
+    let result = run.result();
+    let again = || {
+        result
+            .repro
+            .as_ref()
+            .map_or_else(String::new, |repro| repro.command.clone())
+    };
+    let thresholds = result.thresholds.iter().map(|threshold| Case {
+        name: format!("{} {}", threshold.metric, threshold.expression),
+        outcome: match threshold.met {
+            Some(true) => Outcome::Passed,
+            Some(false) => Outcome::Failed {
+                message: crossing(threshold),
+                body: again(),
+            },
+            None => Outcome::Failed {
+                message: "nothing was measured".to_owned(),
+                body: again(),
+            },
+        },
+    });
+    let never = run.unreached();
+    let points = run.plan.expect_sometimes.iter().map(|point| Case {
+        name: format!("sometimes {point}"),
+        outcome: if never.contains(point) {
+            Outcome::Failed {
+                message: format!("{point} was never reached"),
+                body: again(),
+            }
+        } else {
+            Outcome::Passed
+        },
+    });
+    let rest = Case {
+        name: STUCK.to_owned(),
+        outcome: if result.rest.held {
+            Outcome::Passed
+        } else {
+            let mut body = String::new();
+            for stuck in result.stuck.iter().take(20) {
+                let _ = writeln!(body, "seed {}: {} {}", stuck.seed, stuck.user, waits(stuck));
+            }
+            Outcome::Failed {
+                message: rest(result),
+                body: body + &again(),
+            }
+        },
+    };
+    let judged = (!is_judged(&result.properties)).then(|| Case {
+        name: "judged".to_owned(),
+        outcome: Outcome::Failed {
+            message: "no property was exercised by a single check".to_owned(),
+            body: again(),
+        },
+    });
+    thresholds
+        .chain(points)
+        .chain([rest])
+        .chain(judged)
+        .collect()
+}
+
+fn write_case(scenario: &str, case: &Case, out: &mut String) {
+    let head = format!(
+        "    <testcase classname=\"{}\" name=\"{}\"",
+        escape(scenario),
+        escape(&case.name)
+    );
+    let _ = match &case.outcome {
+        Outcome::Passed => writeln!(out, "{head}/>"),
+        Outcome::Skipped(why) => {
+            writeln!(
+                out,
+                "{head}>\n      <skipped message=\"{why}\"/>\n    </testcase>"
+            )
+        }
+        Outcome::Failed { message, body } => writeln!(
+            out,
+            "{head}>\n      <failure message=\"{}\">{}</failure>\n    </testcase>",
+            escape(message),
+            escape(body.trim_end())
+        ),
+    };
+}
+
+/// For attribute values and text alike. Line breaks survive in attributes only as references; what
+/// XML 1.0 cannot hold at all becomes U+FFFD.
+fn escape(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => safe.push_str("&amp;"),
+            '<' => safe.push_str("&lt;"),
+            '>' => safe.push_str("&gt;"),
+            '"' => safe.push_str("&quot;"),
+            '\'' => safe.push_str("&apos;"),
+            '\n' => safe.push_str("&#10;"),
+            '\r' => safe.push_str("&#13;"),
+            '\t' => safe.push_str("&#9;"),
+            '\u{0}'..='\u{1f}' | '\u{fffe}' | '\u{ffff}' => safe.push('\u{fffd}'),
+            c => safe.push(c),
+        }
+    }
+    safe
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_escapes() {
+        assert_eq!(
+            escape("a<b> & \"c\" 'd'\n\t\r\u{0}\u{1b}[31m\u{ffff}ü漢"),
+            "a&lt;b&gt; &amp; &quot;c&quot; &apos;d&apos;&#10;&#9;&#13;\u{fffd}\u{fffd}[31m\u{fffd}ü漢"
+        );
+    }
+}

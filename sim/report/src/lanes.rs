@@ -1,0 +1,71 @@
+//! What the clients of a violation saw, side by side in virtual time.
+
+use chat_types::Span;
+use unicode_width::UnicodeWidthStr as _;
+
+use super::FinishedRun;
+use super::line::{Line, PAGE, Style, fit};
+use crate::trace::SawLine;
+
+/// Clients that have a lane; a page holds no more.
+pub const LANES: usize = 3;
+/// Where the first lane begins.
+const FIRST: usize = 13;
+
+/// The excerpt, or nothing if there is none.
+pub(super) fn lanes(run: &FinishedRun) -> Vec<Line> {
+    let Some(story) = run.story.as_ref().filter(|story| !story.lines.is_empty()) else {
+        return Vec::new();
+    };
+    let users = &story.users[..story.users.len().min(LANES)];
+    let longest = story
+        .lines
+        .iter()
+        .map(|line| time(line.at).width() + 3)
+        .max()
+        .unwrap_or(0);
+    let first = longest.clamp(FIRST, 24);
+    let width = (PAGE - first) / users.len().max(1);
+    let heading = Line::new()
+        .with(Style::Strong, "WHAT THE CLIENTS SAW")
+        .text(" (virtual time)");
+    let mut names = Line::new();
+    for (i, user) in users.iter().enumerate() {
+        names = names
+            .pad(first + i * width)
+            .with(Style::Strong, &fit(user, width - 1));
+    }
+    let mut lines = vec![heading, names];
+    let mut before = None;
+    for saw in &story.lines {
+        let shown = if before == Some(saw.at) {
+            String::new()
+        } else {
+            time(saw.at)
+        };
+        let lane = users.iter().position(|user| *user == saw.user);
+        before = Some(saw.at);
+        lines.push(row(saw, &shown, lane, first, width));
+    }
+    lines
+}
+
+fn row(saw: &SawLine, time: &str, lane: Option<usize>, first: usize, width: usize) -> Line {
+    let line = Line::new().text(" ").with(Style::Faint, time);
+    let Some(lane) = lane else {
+        let text = fit(&format!("── {} ──", saw.text), PAGE - first);
+        return line.pad(first).with(Style::Warn, &text);
+    };
+    let line = line.pad(first + lane * width);
+    if saw.blamed {
+        let text = fit(&saw.text, width - 3);
+        return line.with(Style::Bad, &text).with(Style::Bad, " ◀");
+    }
+    line.text(&fit(&saw.text, width - 1))
+}
+
+/// Seconds to the millisecond: `12.001s`.
+fn time(at: Span) -> String {
+    let ms = at.as_millis();
+    format!("{}.{:03}s", ms / 1_000, ms % 1_000)
+}

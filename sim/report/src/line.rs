@@ -1,0 +1,264 @@
+//! Lines of a report: pieces of text with a style, never wider than the page.
+
+use std::ffi::OsStr;
+use std::fmt::Write as _;
+
+use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
+
+/// Columns of a page.
+pub(super) const PAGE: usize = 80;
+
+/// Where the text after a label begins.
+pub(super) const INDENT: usize = 10;
+
+/// How a piece is drawn where there is colour. Its text says the same without.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Style {
+    #[default]
+    Plain,
+    Strong,
+    Faint,
+    Good,
+    Bad,
+    Warn,
+}
+
+/// Whether there is colour.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Paint {
+    /// No escape codes at all.
+    #[default]
+    Plain,
+    /// The terminal's own colours.
+    Colour,
+}
+
+impl Paint {
+    /// Colour on a terminal. `NO_COLOR` (no-color.org) forbids it anywhere, and `CLICOLOR_FORCE`
+    /// (bixense.com/clicolors) asks for it anywhere; an empty variable counts as unset.
+    #[must_use]
+    pub fn choose(
+        is_terminal: bool,
+        no_color: Option<&OsStr>,
+        clicolor_force: Option<&OsStr>,
+    ) -> Self {
+        let forbidden = no_color.is_some_and(|value| !value.is_empty());
+        let forced = clicolor_force.is_some_and(|value| !value.is_empty() && value != "0");
+        if !forbidden && (forced || is_terminal) {
+            Self::Colour
+        } else {
+            Self::Plain
+        }
+    }
+}
+
+impl Style {
+    const fn code(self) -> Option<&'static str> {
+        match self {
+            Self::Plain => None,
+            Self::Strong => Some("1"),
+            Self::Faint => Some("2"),
+            Self::Good => Some("32"),
+            Self::Bad => Some("1;31"),
+            Self::Warn => Some("33"),
+        }
+    }
+}
+
+/// One line.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Line {
+    pieces: Vec<(Style, String)>,
+    width: usize,
+}
+
+impl Line {
+    pub(super) fn new() -> Self {
+        Self::default()
+    }
+
+    pub(super) fn plain(text: &str) -> Self {
+        Self::new().with(Style::Plain, text)
+    }
+
+    /// Adds a piece. What does not fit on the page is cut, and `…` says so.
+    pub(super) fn with(mut self, style: Style, text: &str) -> Self {
+        if text.is_empty() {
+            return self;
+        }
+        let text = fit(&visible(text), PAGE.saturating_sub(self.width));
+        self.width += text.width();
+        self.pieces.push((style, text));
+        self
+    }
+
+    pub(super) fn text(self, text: &str) -> Self {
+        self.with(Style::Plain, text)
+    }
+
+    /// Adds spaces up to a column; one at least, unless the line is empty.
+    pub(super) fn pad(self, column: usize) -> Self {
+        let least = usize::from(self.width > 0);
+        let spaces = column.saturating_sub(self.width).max(least);
+        self.text(&" ".repeat(spaces))
+    }
+
+    /// Adds a piece that ends at a column (or begins after one space, if it is too wide).
+    pub(super) fn right(self, style: Style, text: &str, column: usize) -> Self {
+        let start = column.saturating_sub(text.width());
+        self.pad(start).with(style, text)
+    }
+
+    pub(super) const fn width(&self) -> usize {
+        self.width
+    }
+
+    pub(super) fn render(&self, paint: Paint, out: &mut String) {
+        let end = self
+            .pieces
+            .iter()
+            .rposition(|(_, text)| !text.trim_end().is_empty());
+        let pieces = &self.pieces[..end.map_or(0, |last| last + 1)];
+        for (i, (style, text)) in pieces.iter().enumerate() {
+            let last = i + 1 == pieces.len();
+            let text = if last { text.trim_end() } else { text };
+            match (paint, style.code()) {
+                (Paint::Colour, Some(code)) => {
+                    // Writing to a String cannot fail.
+                    let _ = write!(out, "\x1b[{code}m{text}\x1b[0m");
+                }
+                (Paint::Colour, None) | (Paint::Plain, _) => out.push_str(text),
+            }
+        }
+        out.push('\n');
+    }
+}
+
+/// The text with everything replaced that could move a terminal's cursor or turn its text around:
+/// names and sentences come from scenarios and from virtual users.
+pub(super) fn visible(text: &str) -> String {
+    let harmless = |c: char| {
+        let turns = matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+        if c.is_control() || turns {
+            '\u{fffd}'
+        } else {
+            c
+        }
+    };
+    text.chars().map(harmless).collect()
+}
+
+/// The text, or as much of it as fits in so many columns with `…` behind.
+pub(super) fn fit(text: &str, columns: usize) -> String {
+    if text.width() <= columns {
+        return text.to_owned();
+    }
+    let mut shown = String::new();
+    let mut width = 1;
+    for c in text.chars() {
+        width += c.width().unwrap_or(0);
+        if width > columns {
+            break;
+        }
+        shown.push(c);
+    }
+    if columns > 0 {
+        shown.push('…');
+    }
+    shown
+}
+
+/// Words over as many lines as they need, each after `indent` columns; the first after `label`.
+pub(super) fn paragraph(label: &str, text: &str, indent: usize) -> Vec<Line> {
+    let words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
+    flow(label, &words, " ", indent)
+}
+
+/// Items joined by `separator` over as many lines as they need, each after `indent` columns; the
+/// first after `label`. An item is never broken, only cut if it is wider than the page.
+pub(super) fn flow(label: &str, items: &[String], separator: &str, indent: usize) -> Vec<Line> {
+    let begin = |label: &str| {
+        let line = Line::new().with(Style::Faint, label);
+        if indent == 0 { line } else { line.pad(indent) }
+    };
+    let mut lines = vec![begin(label)];
+    let mut is_first = true;
+    for item in items {
+        let Some(line) = lines.pop() else { break };
+        let gap = if is_first { "" } else { separator };
+        if !is_first && line.width() + gap.width() + visible(item).width() > PAGE {
+            lines.push(line);
+            lines.push(begin("").text(item));
+        } else {
+            lines.push(line.text(gap).text(item));
+        }
+        is_first = false;
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(lines: &[Line]) -> String {
+        let mut out = String::new();
+        for line in lines {
+            line.render(Paint::Plain, &mut out);
+        }
+        out
+    }
+
+    #[test]
+    fn what_is_too_wide_is_cut_by_columns() {
+        assert_eq!(fit("abcdef", 6), "abcdef");
+        assert_eq!(fit("abcdefg", 6), "abcde…");
+        assert_eq!(fit("漢字漢字", 6), "漢字…");
+        assert_eq!(fit("漢字漢字", 8), "漢字漢字");
+        assert_eq!(fit("abc", 0), "");
+        let line = Line::plain(&"x".repeat(200)).text("more");
+        assert_eq!(line.width(), PAGE);
+    }
+
+    #[test]
+    fn nothing_can_move_the_cursor() {
+        let line = Line::plain("a\x1b[2Jb\rc\u{202e}d");
+        assert_eq!(shown(&[line]), "a\u{fffd}[2Jb\u{fffd}c\u{fffd}d\n");
+    }
+
+    #[test]
+    fn colour_follows_the_terminal_and_what_the_user_says() {
+        let choose = |is_terminal, no: &str, force: &str| {
+            Paint::choose(is_terminal, Some(no.as_ref()), Some(force.as_ref()))
+        };
+        assert_eq!(Paint::choose(true, None, None), Paint::Colour);
+        assert_eq!(Paint::choose(false, None, None), Paint::Plain);
+        assert_eq!(choose(true, "", ""), Paint::Colour);
+        assert_eq!(choose(true, "1", "1"), Paint::Plain);
+        assert_eq!(choose(false, "", "1"), Paint::Colour);
+        assert_eq!(choose(false, "", "0"), Paint::Plain);
+    }
+
+    #[test]
+    fn items_flow_over_lines() {
+        let items: Vec<String> = (0..20).map(|n| format!("item_{n}")).collect();
+        let text = shown(&flow("reached", &items, " · ", 10));
+        assert_eq!(
+            text,
+            "reached   item_0 · item_1 · item_2 · item_3 · item_4 · item_5 · item_6 · item_7\n          \
+             item_8 · item_9 · item_10 · item_11 · item_12 · item_13 · item_14\n          \
+             item_15 · item_16 · item_17 · item_18 · item_19\n"
+        );
+    }
+
+    #[test]
+    fn colour_is_only_where_it_is_wanted() {
+        let line = Line::new().with(Style::Good, "✓").text(" ok  ");
+        let mut plain = String::new();
+        line.render(Paint::Plain, &mut plain);
+        assert_eq!(plain, "✓ ok\n");
+        let mut colour = String::new();
+        line.render(Paint::Colour, &mut colour);
+        assert_eq!(colour, "\x1b[32m✓\x1b[0m ok\n");
+    }
+}

@@ -1,0 +1,195 @@
+//! What a page says of a run against a live server.
+
+use super::FinishedRun;
+use super::checks::in_order;
+use super::line::{INDENT, Line, Style, flow, paragraph};
+use super::numbers::{count, figure, milliseconds, short};
+use sim_model::outcome::{LiveResult, RunResult, StageResult, Verdict};
+
+/// Where the columns of the stages end.
+const COLUMNS: [usize; 7] = [8, 16, 26, 37, 47, 57, 66];
+const HEADS: [&str; 7] = [
+    "scale",
+    "users",
+    "offered/s",
+    "achieved/s",
+    "message",
+    "request",
+    "driver",
+];
+
+/// Where the server is, and what of the scenario does not concern it.
+pub(super) fn about(live: &LiveResult) -> Vec<Line> {
+    let mut where_to = format!("live at {} by {}", live.target, live.protocol);
+    if (live.rate_scale - 1.0).abs() > f64::EPSILON {
+        where_to += &format!(", arrivals × {}", figure(live.rate_scale));
+    }
+    where_to += &format!("; names end in {}", live.suffix);
+    let mut lines = paragraph("", &where_to, 0);
+    for (label, items) in [
+        ("ignored", &live.ignored),
+        ("lacks", &live.lacking),
+        ("left out", &live.left_out),
+    ] {
+        if !items.is_empty() {
+            lines.extend(paragraph(label, &items.join(", "), INDENT));
+        }
+    }
+    lines
+}
+
+/// The same and the load as a browser's page lists them, each under its name.
+pub(super) fn facts(live: &LiveResult) -> Vec<(&'static str, String)> {
+    let delay = &live.scheduling_delay;
+    let starts = live.starts;
+    let mut facts = vec![
+        ("Server", format!("{} by {}", live.target, live.protocol)),
+        (
+            "Load",
+            format!(
+                "{} calls/s offered, {} achieved, {} requests, {} failed",
+                short(live.offered_per_second),
+                short(live.achieved_per_second),
+                count(live.requests.sent),
+                count(live.requests.failed)
+            ),
+        ),
+        (
+            "Starts",
+            format!(
+                "{} of {}, {} late, {} dropped",
+                count(starts.started),
+                count(starts.planned),
+                count(starts.late),
+                count(starts.dropped)
+            ),
+        ),
+        (
+            "Driver",
+            format!(
+                "{} late (p50), {} (p99)",
+                milliseconds(delay.p50),
+                milliseconds(delay.p99)
+            ),
+        ),
+    ];
+    for (name, items) in [("Ignored", &live.ignored), ("Lacks", &live.lacking)] {
+        facts.push((name, items.join(", ")));
+    }
+    facts.push(("Notes", live.remarks.join("; ")));
+    facts
+}
+
+/// What was offered and what was achieved, how late the driver was, and the stages.
+pub(super) fn figures(run: &FinishedRun) -> Vec<Line> {
+    let Some(live) = &run.result().live else {
+        return Vec::new();
+    };
+    let starts = live.starts;
+    let load = [
+        format!("{} calls/s offered", short(live.offered_per_second)),
+        format!("{} achieved", short(live.achieved_per_second)),
+        format!("{} requests", count(live.requests.sent)),
+        format!("{} failed", count(live.requests.failed)),
+    ];
+    let came = [
+        format!(
+            "{} of {} on time",
+            count(starts.started - starts.late),
+            count(starts.planned)
+        ),
+        format!("{} late", count(starts.late)),
+        format!("{} dropped", count(starts.dropped)),
+    ];
+    let delay = &live.scheduling_delay;
+    let driver = [
+        format!("p50 {} late", milliseconds(delay.p50)),
+        format!("p99 {}", milliseconds(delay.p99)),
+        format!("max {}", milliseconds(delay.max)),
+    ];
+    let mut lines = flow("load", &load, " · ", INDENT);
+    lines.extend(flow("starts", &came, " · ", INDENT));
+    lines.extend(flow("driver", &driver, " · ", INDENT));
+    for (name, metric) in &live.uncorrected {
+        if metric.count > 0 {
+            let words = [
+                format!("{} from when it left", name.trim_end_matches("_latency")),
+                format!("p50 {}", milliseconds(metric.p50)),
+                format!("p99 {}", milliseconds(metric.p99)),
+                format!("max {}", milliseconds(metric.max)),
+            ];
+            lines.extend(flow("", &words, " · ", INDENT));
+        }
+    }
+    lines.extend(unjudged(run.result()));
+    for remark in &live.remarks {
+        lines.extend(paragraph("note", remark, INDENT));
+    }
+    lines
+}
+
+/// The properties of which some comparisons could not be made without the server's own records.
+fn unjudged(result: &RunResult) -> Vec<Line> {
+    let all = in_order(result).into_iter();
+    let some = all.filter(|(_, property)| property.checks > 0 && property.unjudged > 0);
+    let words = some.map(|(name, property)| {
+        let (checks, unjudged) = (count(property.checks), count(property.unjudged));
+        format!("{name} {checks} checks, {unjudged} not judged")
+    });
+    let items: Vec<String> = words.collect();
+    if items.is_empty() {
+        return Vec::new();
+    }
+    flow("unjudged", &items, " · ", INDENT)
+}
+
+/// The table of stages.
+pub(super) fn stages(run: &FinishedRun) -> Vec<Line> {
+    let stages = match &run.result().live {
+        Some(live) if !live.stages.is_empty() => &live.stages,
+        Some(_) | None => return Vec::new(),
+    };
+    let mut heading = Line::new().with(Style::Strong, "STAGES");
+    heading = heading.text(" (p99)");
+    let mut columns = Line::new();
+    for (head, column) in HEADS.into_iter().zip(COLUMNS) {
+        columns = columns.right(Style::Faint, head, column);
+    }
+    let mut lines = vec![heading, columns];
+    lines.extend(stages.iter().map(row));
+    let passed = stages.iter().filter(|stage| stage.verdict == Verdict::Pass);
+    let best = passed.max_by(|a, b| a.rate_scale.total_cmp(&b.rate_scale));
+    lines.push(Line::plain(&match best {
+        Some(best) => format!(
+            "highest that passed: × {}, {} calls/s",
+            figure(best.rate_scale),
+            short(best.achieved_per_second)
+        ),
+        None => "none passed".to_owned(),
+    }));
+    lines
+}
+
+fn row(stage: &StageResult) -> Line {
+    let cells = [
+        figure(stage.rate_scale),
+        count(stage.users),
+        short(stage.offered_per_second),
+        short(stage.achieved_per_second),
+        milliseconds(stage.message_p99),
+        milliseconds(stage.request_p99),
+        milliseconds(stage.delay_p99),
+    ];
+    let mut line = Line::new();
+    for (cell, column) in cells.iter().zip(COLUMNS) {
+        line = line.right(Style::Plain, cell, column);
+    }
+    let (style, word) = match stage.verdict {
+        Verdict::Pass => (Style::Good, "✓"),
+        Verdict::Safety => (Style::Bad, "✗ safety"),
+        Verdict::Liveness => (Style::Bad, "✗ liveness"),
+        Verdict::Unjudged => (Style::Bad, "✗ unjudged"),
+        Verdict::Threshold => (Style::Bad, "✗ threshold"),
+    };
+    line.pad(68).with(style, word)
+}

@@ -1,0 +1,73 @@
+//! What a terminal shows while a run goes on.
+
+use std::time::Duration;
+
+use super::line::{Line, Paint, Style};
+use super::numbers::{count, instant, milliseconds, plural, short};
+use sim_model::outcome::{ProgressNow, Watched};
+
+/// One line: the scenario, how far it is, and how fast. `wall` is how long it has been running.
+#[must_use]
+pub fn live_line(name: &str, seeds: u64, now: &ProgressNow, wall: Duration) -> String {
+    let far = if seeds == 1 {
+        instant(now.virtual_time)
+    } else {
+        format!("{} of {} seeds", count(now.seeds_done), count(seeds))
+    };
+    let mut words = format!(" · {far} · {}", plural(now.users, "user", "users"));
+    let seconds = wall.as_secs_f64();
+    if let Some(live) = &now.live {
+        words.push_str(&format!(
+            " · {}/s of {} · p99 {} · {} failed",
+            short(live.answered as f64),
+            short(live.offered as f64),
+            milliseconds(live.p99_us / 1_000.0),
+            count(live.failed)
+        ));
+    } else if seconds > 0.0 && now.steps > 0 {
+        words.push_str(&format!(" · {} steps/s", short(now.steps as f64 / seconds)));
+    }
+    let mut out = String::new();
+    let name = super::line::fit(name, 30);
+    Line::new()
+        .with(Style::Strong, &name)
+        .text(&words)
+        .render(Paint::Plain, &mut out);
+    out.truncate(out.trim_end().len());
+    out
+}
+
+/// One line: the tiny world that is searched, how deep it is, and how many states are known.
+#[must_use]
+pub fn exhausting(now: &Watched) -> String {
+    let states = plural(now.states, "state", "states");
+    format!("exhaust · {} · depth {} · {states}", now.world, now.depth)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use chat_types::Span;
+
+    #[test]
+    fn it_says_how_far_and_how_fast() {
+        let now = ProgressNow {
+            virtual_time: Span::millis(12_300),
+            users: 208,
+            steps: 61_204,
+            seeds_done: 7,
+            live: None,
+        };
+        let second = Duration::from_secs(1);
+        assert_eq!(
+            live_line("burst", 1, &now, second),
+            "burst · 12.3s · 208 users · 61.2k steps/s"
+        );
+        assert_eq!(
+            live_line("burst", 200, &now, second),
+            "burst · 7 of 200 seeds · 208 users · 61.2k steps/s"
+        );
+        let long = live_line(&"n".repeat(300), 200, &now, Duration::ZERO);
+        assert!(long.chars().count() < 80, "{long}");
+    }
+}

@@ -1,0 +1,173 @@
+//! Numbers as people read them, and always the same way.
+
+use chat_types::Span;
+
+/// With thousands apart: `61,204`.
+pub(super) fn count(n: u64) -> String {
+    let digits = n.to_string();
+    let mut shown = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            shown.push(',');
+        }
+        shown.push(digit);
+    }
+    shown
+}
+
+/// A large number in at most five characters: `980`, `61.2k`, `1.2M`.
+pub(super) fn short(n: f64) -> String {
+    for (scale, unit) in [(1.0, ""), (1e3, "k"), (1e6, "M"), (1e9, "G")] {
+        let scaled = n / scale;
+        if scaled < 999.5 {
+            let decimals = usize::from(scale > 1.0 && scaled < 99.95);
+            return format!("{scaled:.decimals$}{unit}");
+        }
+    }
+    format!("{n:.0e}")
+}
+
+/// A length of time in milliseconds, to three figures: `480us`, `58ms`, `1.20s`, `33.4s`, `211s`,
+/// then minutes, hours and days.
+pub(super) fn milliseconds(ms: f64) -> String {
+    // The last column: up to which number the row before serves, once rounded.
+    const STEPS: [(f64, usize, &str, f64); 9] = [
+        (1e-3, 0, "us", 999.5),
+        (1.0, 1, "ms", 9.95),
+        (1.0, 0, "ms", 999.5),
+        (1e3, 2, "s", 9.995),
+        (1e3, 1, "s", 99.95),
+        (1e3, 0, "s", 599.5),
+        (6e4, 1, "m", 99.95),
+        (3.6e6, 1, "h", 47.95),
+        (8.64e7, 1, "d", f64::INFINITY),
+    ];
+    if ms <= 0.0 {
+        return "0ms".to_owned();
+    }
+    for (scale, decimals, unit, below) in STEPS {
+        let scaled = ms / scale;
+        if scaled < below {
+            return format!("{scaled:.decimals$}{unit}");
+        }
+    }
+    "–".to_owned()
+}
+
+/// An instant since the beginning, to a tenth of a second: `0s`, `10s`, `33.4s`, `2m05s`, `1h30m`.
+pub(super) fn instant(at: Span) -> String {
+    let tenths = (at.0 + 50_000) / 100_000;
+    let (seconds, rest) = (tenths / 10, tenths % 10);
+    match seconds {
+        0..120 if rest == 0 => format!("{seconds}s"),
+        0..120 => format!("{seconds}.{rest}s"),
+        120..7_200 => format!("{}m{:02}s", seconds / 60, seconds % 60),
+        7_200..172_800 => format!("{}h{:02}m", seconds / 3_600, seconds / 60 % 60),
+        172_800.. => format!("{}d{:02}h", seconds / 86_400, seconds / 3_600 % 24),
+    }
+}
+
+/// Virtual over real time: `668×`, `1.4×`.
+pub(super) fn times(ratio: f64) -> String {
+    if ratio < 9.95 {
+        format!("{ratio:.1}×")
+    } else {
+        format!("{}×", short(ratio))
+    }
+}
+
+/// A plain figure: whole if it is, else to two decimals.
+pub(super) fn figure(value: f64) -> String {
+    if value.fract() == 0.0 && value.abs() < 1e7 {
+        format!("{value:.0}")
+    } else if value.abs() < 1e4 {
+        format!("{value:.2}")
+    } else {
+        short(value)
+    }
+}
+
+/// `1 user`, `2 users`.
+pub(super) fn plural(n: u64, one: &str, many: &str) -> String {
+    format!("{} {}", count(n), if n == 1 { one } else { many })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_have_three_figures_and_never_round_into_the_wrong_unit() {
+        let shown: Vec<String> = [
+            0.0,
+            0.48,
+            0.9996,
+            1.04,
+            9.96,
+            58.0,
+            310.4,
+            999.6,
+            1_200.0,
+            9_996.0,
+            33_400.0,
+            99_960.0,
+            211_000.0,
+            599_600.0,
+            750_000.0,
+            8_280_000.0,
+            363_000_000.0,
+        ]
+        .into_iter()
+        .map(milliseconds)
+        .collect();
+        let expected = "0ms 480us 1.0ms 1.0ms 10ms 58ms 310ms 1.00s 1.20s 10.0s 33.4s 100s 211s \
+                        10.0m 12.5m 2.3h 4.2d";
+        assert_eq!(shown.join(" "), expected);
+    }
+
+    #[test]
+    fn counts_are_grouped() {
+        assert_eq!(
+            [0, 999, 1_000, 61_204, 1_234_567].map(count),
+            ["0", "999", "1,000", "61,204", "1,234,567"]
+        );
+        assert_eq!(
+            [0.0, 980.0, 999.7, 61_204.0, 1.2e6, 123e6].map(short),
+            ["0", "980", "1.0k", "61.2k", "1.2M", "123M"]
+        );
+    }
+
+    #[test]
+    fn instants_are_short() {
+        let shown = [
+            0,
+            10_000_000,
+            33_412_000,
+            125_000_000,
+            5_400_000_000,
+            9_000_000_000,
+            200_000_000_000,
+        ]
+        .map(|us| instant(Span(us)));
+        assert_eq!(
+            shown,
+            ["0s", "10s", "33.4s", "2m05s", "90m00s", "2h30m", "2d07h"]
+        );
+    }
+
+    #[test]
+    fn figures_and_ratios() {
+        assert_eq!(
+            [0.0, 3.0, 0.933, 123_456.5].map(figure),
+            ["0", "3", "0.93", "123k"]
+        );
+        assert_eq!(
+            [1.44, 668.0, 12_345.0].map(times),
+            ["1.4×", "668×", "12.3k×"]
+        );
+        assert_eq!(
+            [plural(1, "user", "users"), plural(2, "user", "users")],
+            ["1 user", "2 users"]
+        );
+    }
+}

@@ -1,0 +1,549 @@
+//! Runs made by hand, for tests: every shape that a report can take, without running anything.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use chat_types::{Config, Span};
+
+use super::{FinishedRun, Rerun, Story, repeat_command};
+use crate::trace::SawLine;
+use sim_model::draw::{Quantiles, Ratio, Shape};
+use sim_model::names::PROPERTIES;
+use sim_model::outcome::{
+    Charts, Class, Counts, Coverage, FailingSeed, FairnessResult, MetricResult, Point,
+    PropertyResult, Repro, RestResult, RunResult, Stuck, Summary, ThresholdResult, Timeline,
+    Verdict, Violation,
+};
+use sim_model::plan::{
+    Capacity, Client, Compare, Figure, Habits, Network, Persona, Plan, Schedule, Threshold,
+    Workload,
+};
+use sim_model::recipe::Recipe;
+
+pub(crate) const FILE: &str = "scenarios/burst.yaml";
+
+fn persona(name: &str, weight: u32) -> Arc<Persona> {
+    Arc::new(Persona {
+        manner: sim_model::plan::Manner::default(),
+        name: name.to_owned(),
+        weight,
+        habits: Habits::default(),
+        stream: true,
+        flow: Arc::from([]),
+    })
+}
+
+fn asked() -> Vec<Threshold> {
+    let threshold = |metric, expression: &str, figure, compare, bound| Threshold {
+        metric,
+        expression: expression.to_owned(),
+        figure,
+        compare,
+        bound,
+    };
+    let (p90, p95) = (Figure::Percentile(90.0), Figure::Percentile(95.0));
+    vec![
+        threshold("message_latency", "p(90)<1s", p90, Compare::Below, 1_000.0),
+        threshold("queue_wait", "p(95)<2s", p95, Compare::Below, 2_000.0),
+        threshold(
+            "queue_wait",
+            "overtaken==0",
+            Figure::Overtaken,
+            Compare::Equal,
+            0.0,
+        ),
+        threshold("stick_turns", "jain>0.8", Figure::Jain, Compare::Above, 0.8),
+    ]
+}
+
+/// The scenario of the design, without its flows.
+pub(crate) fn plan(name: &str) -> Plan {
+    let fixed = || Arc::new(Quantiles::new(Shape::Fixed(1_000)));
+    let ratio = |under| Ratio::new(1, under).unwrap();
+    Plan {
+        name: name.to_owned(),
+        about: "Two hundred agents arrive within a second, pair up, talk and leave.".to_owned(),
+        seed: 42,
+        duration: Span::secs(30),
+        liveness: Span::secs(60),
+        server: Config {
+            reconnect_grace: Span::secs(5),
+            stick_lease: Span::secs(4),
+            ..Config::default()
+        },
+        capacity: Capacity {
+            service: fixed(),
+            commit: fixed(),
+            queue: 4_096,
+            snapshot_every: 20_000,
+        },
+        client: Client {
+            timeout: Span::millis(500),
+            backoff: 2,
+            max: Span::secs(8),
+            attempts: 8,
+        },
+        workload: Workload::Phases {
+            phases: Vec::new(),
+            personas: vec![
+                persona("penpal", 8),
+                persona("vanisher", 1),
+                persona("speaker", 1),
+            ],
+        },
+        network: Network {
+            latency: fixed(),
+            loss: ratio(100),
+            duplicate: ratio(200),
+            stream_break: ratio(500),
+            addresses: 0,
+        },
+        schedule: Schedule::Plain,
+        recipe: Recipe::default(),
+        faults: Vec::new(),
+        properties: PROPERTIES.to_vec(),
+        expect_sometimes: vec![
+            "match",
+            "reconnect_in_grace",
+            "stick_expired",
+            "retry_deduplicated",
+        ],
+        thresholds: asked(),
+        allow_stuck: Ratio::NEVER,
+    }
+}
+
+fn properties() -> BTreeMap<String, PropertyResult> {
+    let liveness = ["queue_progress", "stick_progress", "delivery_progress"];
+    let figures = ["fairness", "latency"];
+    let checks = |name: &str| match name {
+        "breaks_rules" => 0,
+        "single_match" | "fifo_matching" => 117,
+        "stick_exclusion" | "stick_order" | "stick_progress" => 26,
+        "idempotent_requests" => 61,
+        "durability" => 1,
+        "queue_progress" => 234,
+        "delivery_progress" => 260,
+        "fairness" | "latency" => 2,
+        _ => 1_534,
+    };
+    let property = |name: &str| PropertyResult {
+        held: (checks(name) > 0).then_some(true),
+        checks: checks(name),
+        unjudged: 0,
+        class: if liveness.contains(&name) {
+            Class::Liveness
+        } else if figures.contains(&name) {
+            Class::Threshold
+        } else {
+            Class::Safety
+        },
+    };
+    PROPERTIES
+        .iter()
+        .map(|name| ((*name).to_owned(), property(name)))
+        .collect()
+}
+
+pub(crate) fn metric(p50: f64, p95: f64, p99: f64, max: f64) -> MetricResult {
+    MetricResult {
+        count: 1_534,
+        p50,
+        p90: (p50 + p95) / 2.0,
+        p95,
+        p99,
+        p999: (p99 + max) / 2.0,
+        max,
+        mean: p50 * 1.5,
+        unfinished: 0,
+    }
+}
+
+fn thresholds(plan: &Plan) -> Vec<ThresholdResult> {
+    let measured = [184.0, 390.0, 0.0, 0.93];
+    let result = |(threshold, measured): (&Threshold, f64)| ThresholdResult {
+        seed: None,
+        metric: threshold.metric.to_owned(),
+        expression: threshold.expression.clone(),
+        measured: Some(measured),
+        met: Some(true),
+    };
+    plan.thresholds.iter().zip(measured).map(result).collect()
+}
+
+fn sometimes() -> BTreeMap<String, u64> {
+    let mut sometimes: BTreeMap<String, u64> = Point::ALL
+        .iter()
+        .map(|point| (point.name().to_owned(), 0))
+        .collect();
+    for (name, n) in [
+        ("match", 117),
+        ("reconnect_in_grace", 22),
+        ("stick_expired", 3),
+        ("retry_deduplicated", 61),
+        ("chat_ended", 39),
+        ("timer_fired", 1_204),
+    ] {
+        sometimes.insert(name.to_owned(), n);
+    }
+    sometimes
+}
+
+fn result(plan: &Plan) -> RunResult {
+    let named = |(name, metric): (&str, MetricResult)| (name.to_owned(), metric);
+    RunResult {
+        scenario: plan.name.clone(),
+        seed: plan.seed,
+        seeds: 1,
+        verdict: Verdict::Pass,
+        exit_code: 0,
+        trace_hash: "8d1f4c02a97be350".to_owned(),
+        virtual_ms: 33_412.0,
+        wall_ms: 50.0,
+        users: 260,
+        steps: 61_204,
+        counts: Counts {
+            attempted: 1_131,
+            accepted: 1_092,
+            refused: 39,
+            delivered: 1_092,
+            ..Counts::default()
+        },
+        properties: properties(),
+        sometimes: sometimes(),
+        metrics: [
+            ("message_latency", metric(58.0, 310.0, 640.0, 3_210.0)),
+            ("queue_wait", metric(41.0, 390.0, 1_100.0, 1_940.0)),
+            ("stick_wait", metric(1_200.0, 6_100.0, 9_800.0, 9_900.0)),
+            ("request_latency", metric(43.0, 290.0, 510.0, 2_100.0)),
+            ("bytes_per_message", metric(212.0, 804.0, 1_310.0, 4_096.0)),
+        ]
+        .into_iter()
+        .map(named)
+        .collect(),
+        fairness: BTreeMap::from([(
+            "stick_turns".to_owned(),
+            FairnessResult {
+                jain: Some(0.93),
+                max: 3.0,
+                mean: 1.25,
+                overtaken: 0,
+            },
+        )]),
+        thresholds: thresholds(plan),
+        coverage: Coverage::default(),
+        refusals: BTreeMap::from([("chat_ended".to_owned(), 39)]),
+        rest: RestResult {
+            held: true,
+            stuck: 0,
+            allowed: None,
+            seed: None,
+        },
+        stuck: Vec::new(),
+        stuck_left_out: 0,
+        violations: Vec::new(),
+        violations_left_out: 0,
+        shrunk: None,
+        live: None,
+        repro: Some(Repro {
+            command: repeat_command(FILE, plan.seed, 1, &Recipe::default()),
+            whole: None,
+            file: FILE.to_owned(),
+        }),
+    }
+}
+
+fn timeline() -> Timeline {
+    let mut timeline = Timeline::new(Span::secs(1));
+    for (second, users) in [200, 4, 5, 5, 6, 7, 8, 8, 9, 9].into_iter().enumerate() {
+        for _ in 0..users {
+            timeline.arrive(Span::secs(second as u64));
+        }
+    }
+    timeline.mark(Span::secs(10), "crash");
+    timeline.mark(Span::secs(15), "partition");
+    timeline.mark(Span::secs(20), "slow");
+    timeline.healed_at = Some(Span::secs(30));
+    timeline.quiet_at = Some(Span::millis(33_412));
+    timeline
+}
+
+/// One seed of `burst`, which passed.
+pub(crate) fn passed() -> FinishedRun {
+    let plan = plan("burst");
+    FinishedRun {
+        file: FILE.to_owned(),
+        summary: Summary {
+            result: result(&plan),
+            by_persona: vec![208, 26, 26],
+            timeline: timeline(),
+            failing: Vec::new(),
+            charts: Charts::default(),
+        },
+        plan,
+        story: None,
+        shrunk: None,
+        diagrams: Vec::new(),
+        look: None,
+    }
+}
+
+/// 200 seeds, which passed.
+pub(crate) fn many_passed() -> FinishedRun {
+    let mut run = passed();
+    let result = &mut run.summary.result;
+    result.seeds = 200;
+    result.users = 52_000;
+    result.steps = 12_240_800;
+    result.virtual_ms *= 200.0;
+    result.wall_ms = Duration::from_secs(11).as_secs_f64() * 1_000.0;
+    result.counts = Counts {
+        attempted: 226_200,
+        accepted: 218_400,
+        refused: 7_790,
+        unanswered: 10,
+        gapped: 3,
+        ..result.counts
+    };
+    result.refusals.insert("name_taken".to_owned(), 12);
+    for property in result.properties.values_mut() {
+        property.checks *= 200;
+    }
+    run.summary.by_persona = vec![41_612, 5_188, 5_200];
+    run
+}
+
+fn saw(at_ms: u64, user: &str, text: &str) -> SawLine {
+    SawLine {
+        at: Span::millis(at_ms),
+        user: user.to_owned(),
+        text: text.to_owned(),
+        blamed: false,
+    }
+}
+
+fn fail(run: &mut FinishedRun, property: &str, verdict: Verdict, seed: u64, detail: &str) {
+    let result = &mut run.summary.result;
+    result.verdict = verdict;
+    result.exit_code = verdict.exit_code();
+    if let Some(broken) = result.properties.get_mut(property) {
+        broken.held = Some(false);
+    }
+    result.violations.push(Violation {
+        property: property.to_owned(),
+        at_ms: 22_431.0,
+        users: vec!["user_7".to_owned(), "user_9".to_owned()],
+        detail: detail.to_owned(),
+        seed,
+    });
+    result.repro = Some(Repro {
+        command: repeat_command(FILE, seed, 1, &Recipe::default()),
+        whole: None,
+        file: FILE.to_owned(),
+    });
+    run.summary.failing.push(FailingSeed {
+        seed,
+        trace_hash: Some(0x51c0_7be2_d90a_6f18),
+    });
+}
+
+/// A stale push was accepted: the example of the design.
+pub(crate) fn unsafe_run() -> FinishedRun {
+    let mut run = passed();
+    run.plan.name = "stick_contention".to_owned();
+    run.summary.result.scenario = "stick_contention".to_owned();
+    run.summary.result.seed = 1_337;
+    let detail = "user_7's push was accepted after user_9 was granted the lobby's stick.";
+    fail(&mut run, "stick_exclusion", Verdict::Safety, 1_337, detail);
+    let mut blamed = saw(22_431, "user_7", "← accepted, room_seq 18");
+    blamed.blamed = true;
+    run.story = Some(Story {
+        users: vec!["user_7".to_owned(), "user_9".to_owned()],
+        lines: vec![
+            saw(12_001, "user_7", "← stick granted to me, epoch 3"),
+            saw(12_020, "user_7", "✗ stream closed"),
+            saw(14_000, "", "server clock jumped by 2h"),
+            saw(22_004, "user_9", "← stick granted to me, epoch 4"),
+            saw(22_418, "user_7", "→ push"),
+            blamed,
+            saw(
+                22_431,
+                "user_9",
+                "← message 18 from user_7: \"hello there, how ar…\"",
+            ),
+        ],
+        rerun: Rerun::Same,
+    });
+    run
+}
+
+/// A liveness property was violated in 3 of 200 seeds, and more went wrong besides.
+pub(crate) fn stalled_run() -> FinishedRun {
+    let mut run = many_passed();
+    let detail = "user_7 and user_9 both waited for 6.2s after all faults were healed, and were \
+                  not matched with each other or anybody else.";
+    for seed in [57, 60, 199] {
+        fail(&mut run, "queue_progress", Verdict::Liveness, seed, detail);
+    }
+    let result = &mut run.summary.result;
+    result.repro = Some(Repro {
+        command: repeat_command(FILE, 57, 1, &Recipe::default()),
+        whole: None,
+        file: FILE.to_owned(),
+    });
+    result.thresholds[1].met = Some(false);
+    result.thresholds[1].measured = Some(6_200.0);
+    result.sometimes.insert("stick_expired".to_owned(), 0);
+    result.stuck = (0..7).map(stuck).collect();
+    result.stuck_left_out = 1_000;
+    result.rest = RestResult {
+        held: false,
+        stuck: 1_007,
+        allowed: None,
+        seed: Some(58),
+    };
+    run.summary.timeline.quiet_at = None;
+    run.summary.timeline.ended_at = Span::secs(90);
+    run
+}
+
+pub(crate) fn stuck(n: u64) -> Stuck {
+    Stuck {
+        user: format!("penpal#{n}"),
+        at: "flow[1] await".to_owned(),
+        waiting_for: "a partner in the queue".to_owned(),
+        since_ms: 12_000 + n * 250,
+        seed: 57 + n,
+    }
+}
+
+/// Nothing is violated, and two users wait on.
+pub(crate) fn stuck_run() -> FinishedRun {
+    let mut run = passed();
+    let result = &mut run.summary.result;
+    result.verdict = Verdict::Liveness;
+    result.exit_code = 3;
+    result.stuck = (0..2).map(stuck).collect();
+    result.rest = RestResult {
+        held: false,
+        stuck: 2,
+        allowed: Some("1/1000".to_owned()),
+        seed: None,
+    };
+    run.summary.timeline.quiet_at = None;
+    run
+}
+
+/// No property was exercised.
+pub(crate) fn idle_run() -> FinishedRun {
+    let mut run = passed();
+    run.plan.expect_sometimes.clear();
+    let result = &mut run.summary.result;
+    result.verdict = Verdict::Unjudged;
+    result.exit_code = 4;
+    result.thresholds.clear();
+    for property in result.properties.values_mut() {
+        property.checks = 0;
+        property.held = None;
+    }
+    run
+}
+
+/// Two expected points were not reached, and one threshold measured nothing.
+pub(crate) fn unjudged() -> FinishedRun {
+    let mut run = passed();
+    let result = &mut run.summary.result;
+    result.verdict = Verdict::Unjudged;
+    result.exit_code = 4;
+    result.sometimes.insert("stick_expired".to_owned(), 0);
+    result.sometimes.insert("retry_deduplicated".to_owned(), 0);
+    result.fairness.clear();
+    result.thresholds[3].met = None;
+    result.thresholds[3].measured = None;
+    run
+}
+
+/// Two thresholds were crossed.
+pub(crate) fn crossed() -> FinishedRun {
+    let mut run = passed();
+    let result = &mut run.summary.result;
+    result.verdict = Verdict::Threshold;
+    result.exit_code = 99;
+    result.thresholds[0].met = Some(false);
+    result.thresholds[0].measured = Some(1_240.0);
+    result.thresholds[2].met = Some(false);
+    result.thresholds[2].measured = Some(3.0);
+    run
+}
+
+/// Whatever has a name or a sentence has a very long one, and every number is large.
+pub(crate) fn overlong(mut run: FinishedRun) -> FinishedRun {
+    let long = |text: &str| format!("{text}{}漢字\u{1b}[2J", "_and_so_on".repeat(12));
+    run.plan.name = long(&run.plan.name);
+    run.plan.about = format!("{} {}", long("about"), "many words ".repeat(40));
+    run.plan.workload = Workload::Phases {
+        phases: Vec::new(),
+        personas: (0..30)
+            .map(|n| persona(&long(&format!("persona {n}")), 1))
+            .collect(),
+    };
+    run.summary.by_persona = vec![1_234_567_890; 30];
+    run.file = long("some folder/scenario");
+    for n in 0..60 {
+        let label = if n % 2 == 0 {
+            long("fault")
+        } else {
+            "crash".to_owned()
+        };
+        run.summary
+            .timeline
+            .mark(Span::secs(100 + n * 1_000), &label);
+    }
+    let result = &mut run.summary.result;
+    result.users = u64::MAX;
+    result.steps = u64::MAX / 3;
+    result.virtual_ms = 1e12;
+    for property in result.properties.values_mut() {
+        property.checks = property.checks.saturating_mul(1_000_000_000);
+    }
+    for metric in result.metrics.values_mut() {
+        *metric = self::metric(1e3, 1e6, 1e9, 1e12);
+        metric.unfinished = 12_345_678;
+    }
+    for threshold in &mut result.thresholds {
+        threshold.expression = format!("{}00000000000000ms", threshold.expression);
+        threshold.measured = threshold.measured.map(|value| value + 123_456_789.123);
+    }
+    for code in 0..20 {
+        result
+            .refusals
+            .insert(long(&format!("refusal_{code}")), 1 << code);
+    }
+    for violation in &mut result.violations {
+        violation.detail = format!("{} {}", long("what"), violation.detail.repeat(9));
+    }
+    for stuck in &mut result.stuck {
+        stuck.user = long("stuck");
+        stuck.waiting_for = long("waits");
+    }
+    result.repro = Some(Repro {
+        command: repeat_command(&run.file, u64::MAX, u64::MAX, &Recipe::default()),
+        whole: None,
+        file: run.file.clone(),
+    });
+    if let Some(story) = &mut run.story {
+        story.users = ["user_4294967295", "user_9", "user_7", "user_8"]
+            .map(str::to_owned)
+            .to_vec();
+        story.users[3] = long("user");
+        for line in &mut story.lines {
+            line.text = long(&line.text);
+            line.at = Span(line.at.0 * 1_000_000);
+        }
+        story.rerun = Rerun::Different {
+            trace_hash: u64::MAX,
+        };
+    }
+    run
+}

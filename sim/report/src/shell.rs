@@ -1,0 +1,229 @@
+//! Commands that a person can paste into a shell: whole, and never wider than the page.
+
+use unicode_width::UnicodeWidthStr as _;
+
+use super::line::{Line, PAGE, Style};
+use sim_model::outcome::{Mix, RunResult, Trial};
+use sim_model::recipe::Recipe;
+
+const PROGRAM: &str = "cargo run --release -p sim --";
+
+/// The command that runs a scenario again with these seeds, and this recipe.
+#[must_use]
+pub fn repeat_command(file: &str, seed: u64, seeds: u64, recipe: &Recipe) -> String {
+    let many = if seeds > 1 {
+        format!(" --seeds {seeds}")
+    } else {
+        String::new()
+    };
+    let file = quote(file);
+    format!("{PROGRAM} {file} --seed {seed}{many}{}", by_recipe(recipe))
+}
+
+/// What asks for a recipe; nothing for the plain run.
+fn by_recipe(recipe: &Recipe) -> String {
+    if recipe.is_plain() {
+        String::new()
+    } else {
+        format!(" --recipe {recipe}")
+    }
+}
+
+/// The command that runs a scenario with its own seed.
+#[must_use]
+pub fn run_command(file: &str) -> String {
+    format!("{PROGRAM} {}", quote(file))
+}
+
+/// The command that tries one seed again: as it was drawn, or as `draw` was.
+#[must_use]
+pub(super) fn explore_command(file: &str, trial: &Trial, mix: Mix) -> String {
+    let draw = if trial.draw == trial.seed {
+        String::new()
+    } else {
+        format!(" --draw {}", trial.draw)
+    };
+    let schedule = match mix {
+        Mix::Plain => " --schedule plain",
+        Mix::Race => " --schedule race",
+        Mix::Mixed => "",
+    };
+    let (file, seed) = (quote(file), trial.seed);
+    let recipe = by_recipe(&trial.recipe);
+    format!("{PROGRAM} explore {file} --seeds 1 --seed {seed}{draw}{schedule}{recipe}")
+}
+
+/// After a pass: more seeds than were run, none of them again.
+pub(super) fn further_command(file: &str, result: &RunResult) -> String {
+    if result.seeds == 1 {
+        return format!("{PROGRAM} {} --seeds 200", quote(file));
+    }
+    let next = result.seed.wrapping_add(result.seeds);
+    format!(
+        "{PROGRAM} {} --seed {next} --seeds {}",
+        quote(file),
+        result.seeds
+    )
+}
+
+/// The same scenario over more seeds, from where the run began.
+pub(super) fn more_seeds_command(file: &str, result: &RunResult) -> String {
+    let seeds = result.seeds.saturating_mul(10).max(200);
+    format!("{PROGRAM} {} --seeds {seeds}", quote(file))
+}
+
+/// The path as one word of a POSIX shell. Backslashes, not quotes: a line may then end anywhere.
+fn quote(path: &str) -> String {
+    let mut word = String::new();
+    for c in super::line::visible(path).chars() {
+        let plain = c.is_alphanumeric() || "/._-+=:,@%".contains(c) || !c.is_ascii();
+        if !plain {
+            word.push('\\');
+        }
+        word.push(c);
+    }
+    word
+}
+
+/// The command after a label, broken where it must be so that a shell joins it again: between
+/// words if it can, and within a word that is wider than the page (then without an indent, which
+/// would become part of the command).
+pub(super) fn command_lines(label: &str, command: &str, indent: usize) -> Vec<Line> {
+    let mut lines = Vec::new();
+    let mut line = Line::new().with(Style::Faint, label).pad(indent);
+    let words = words(command);
+    for (i, word) in words.iter().enumerate() {
+        // A line that goes on ends with a backslash, after a space if a word ended there.
+        let reserved = if i + 1 == words.len() { 0 } else { 2 };
+        if i > 0 && line.width() + 1 + word.width() + reserved > PAGE {
+            lines.push(line.text(" \\"));
+            line = Line::new().text(&" ".repeat(indent));
+        } else if i > 0 {
+            line = line.text(" ");
+        }
+        for (k, piece) in pieces(word, PAGE - line.width() - reserved)
+            .iter()
+            .enumerate()
+        {
+            if k > 0 {
+                lines.push(line.text("\\"));
+                line = Line::new();
+            }
+            line = line.text(piece);
+        }
+    }
+    lines.push(line);
+    lines
+}
+
+/// Words of a command; a backslash keeps the space after it.
+fn words(command: &str) -> Vec<&str> {
+    let mut words = Vec::new();
+    let mut start = 0;
+    let mut escaped = false;
+    for (i, c) in command.char_indices() {
+        if c == ' ' && !escaped {
+            words.push(&command[start..i]);
+            start = i + 1;
+        }
+        escaped = c == '\\' && !escaped;
+    }
+    words.push(&command[start..]);
+    words
+}
+
+/// A word in pieces that each fit on a line, the first into `first` columns. An escaped character
+/// stays with its backslash.
+fn pieces(word: &str, first: usize) -> Vec<String> {
+    let mut pieces = vec![String::new()];
+    let mut room = if word.width() <= first {
+        first
+    } else {
+        first.saturating_sub(1)
+    };
+    let mut chars = word.chars();
+    while let Some(c) = chars.next() {
+        let mut unit = c.to_string();
+        if c == '\\' {
+            unit.extend(chars.next());
+        }
+        if let Some(piece) = pieces.last_mut()
+            && (piece.is_empty() || piece.width() + unit.width() <= room)
+        {
+            piece.push_str(&unit);
+        } else {
+            pieces.push(unit);
+            room = PAGE - 2;
+        }
+    }
+    pieces
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::line::Paint;
+
+    /// What a shell makes of the lines: continued lines joined, then split into words.
+    fn as_shell(lines: &[Line]) -> Vec<String> {
+        let mut text = String::new();
+        for line in lines {
+            line.render(Paint::Plain, &mut text);
+        }
+        for line in text.lines() {
+            assert!(line.width() <= PAGE, "{line}");
+        }
+        let joined = text.replace("\\\n", "");
+        let (mut words, mut word, mut chars) = (Vec::new(), String::new(), joined.trim().chars());
+        while let Some(c) = chars.next() {
+            match c {
+                '\\' => word.extend(chars.next()),
+                ' ' if word.is_empty() => {}
+                ' ' => words.push(std::mem::take(&mut word)),
+                c => word.push(c),
+            }
+        }
+        words.push(word);
+        words
+    }
+
+    #[test]
+    fn a_command_stays_whole_however_long_the_path() {
+        for name in [
+            "scenarios/burst.yaml".to_owned(),
+            "my files/it's a \"test\" $HOME.yaml".to_owned(),
+            format!("{}/x.yaml", "a_directory/".repeat(5)),
+            format!("{}.yaml", "ab cd".repeat(60)),
+            "long".repeat(80),
+        ] {
+            let lines = command_lines(
+                "repeat",
+                &repeat_command(&name, 1337, 1, &Recipe::default()),
+                10,
+            );
+            let words = as_shell(&lines);
+            let expected: Vec<&str> = PROGRAM
+                .split(' ')
+                .chain([name.as_str(), "--seed", "1337"])
+                .collect();
+            assert_eq!(words[0], "repeat");
+            assert_eq!(words[1..], expected);
+        }
+    }
+
+    #[test]
+    fn a_short_command_is_one_line() {
+        let lines = command_lines(
+            "repeat",
+            &repeat_command("scenarios/burst.yaml", 7, 20, &Recipe::default()),
+            10,
+        );
+        let mut text = String::new();
+        lines[0].render(Paint::Plain, &mut text);
+        assert_eq!(lines.len(), 1);
+        assert_eq!(
+            text,
+            "repeat    cargo run --release -p sim -- scenarios/burst.yaml --seed 7 --seeds 20\n"
+        );
+    }
+}

@@ -1,0 +1,340 @@
+//! The smallest scenario that still fails, step by step.
+
+use std::time::Duration;
+
+use chat_types::Span;
+use unicode_width::UnicodeWidthStr as _;
+
+use super::line::{Line, PAGE, Style, fit};
+use super::numbers::{milliseconds, plural};
+use super::{FinishedRun, Rerun};
+use sim_model::outcome::{Shrunk, ShrunkResult, Size};
+use sim_model::plan::{
+    Delivery, FaultKind, Grant, Net, OperatorVerb, Plan, ScriptUser, Step, Text, Verb, Victims,
+    Workload,
+};
+
+/// Steps that are shown; the file has them all.
+const MOST: usize = 30;
+
+/// A failure that was shrunk.
+#[derive(Clone, Debug)]
+pub struct ShrunkRun {
+    /// What it came to.
+    pub shrunk: Shrunk,
+    /// The file that it was written to.
+    pub file: String,
+    /// How long it took.
+    pub took: Duration,
+    /// Whether the file, read and run again, came to the same violation and hash.
+    pub rerun: Rerun,
+}
+
+impl ShrunkRun {
+    /// The same, for programs.
+    #[must_use]
+    pub fn result(&self) -> ShrunkResult {
+        let Size {
+            users,
+            steps,
+            faults,
+        } = self.shrunk.after;
+        ShrunkResult {
+            users,
+            steps,
+            faults,
+            file: self.file.clone(),
+            wall_ms: self.took.as_secs_f64() * 1_000.0,
+        }
+    }
+}
+
+/// One row: when, who, what, and a word about it.
+struct Row {
+    at: Span,
+    who: String,
+    what: String,
+    note: String,
+}
+
+/// The section of a page; nothing if nothing was shrunk.
+pub(super) fn section(run: &FinishedRun) -> Vec<Line> {
+    run.shrunk.as_ref().map_or_else(Vec::new, lines)
+}
+
+/// `SHRUNK  40 agents, 58,201 steps, 3 faults → 2 agents, 7 steps, 1 fault (0.8s)`, and the steps.
+pub(super) fn lines(run: &ShrunkRun) -> Vec<Line> {
+    let shrunk = &run.shrunk;
+    let took = milliseconds(run.took.as_secs_f64() * 1_000.0);
+    let sizes = format!("{} → {} ({took})", size(shrunk.before), size(shrunk.after));
+    let mut lines = vec![
+        Line::new()
+            .with(Style::Strong, "SHRUNK")
+            .text("  ")
+            .text(&fit(&sizes, PAGE - 8)),
+    ];
+    let rows = rows(shrunk);
+    let width = |of: &dyn Fn(&Row) -> usize| rows.iter().take(MOST).map(of).max().unwrap_or(0);
+    let (time, who) = (
+        width(&|row| row.at.to_string().width()),
+        width(&|row| row.who.width()),
+    );
+    let first = 3 + 2 + time + 2 + who.min(12) + 2;
+    // Rows without a note may be as wide as the page.
+    let noted = |row: &Row| {
+        if row.note.is_empty() {
+            0
+        } else {
+            row.what.width()
+        }
+    };
+    let what = width(&noted).min(PAGE.saturating_sub(first + 24));
+    for (number, row) in (1..).zip(rows.iter().take(MOST)) {
+        let at = row.at.to_string();
+        let line = Line::new()
+            .text(&format!("{number:>3}  "))
+            .with(Style::Faint, &format!("{at:>time$}"))
+            .text("  ")
+            .text(&fit(&row.who, 12))
+            .pad(first);
+        let line = if row.note.is_empty() {
+            line.text(&fit(&row.what, PAGE - first))
+        } else {
+            let line = line.text(&fit(&row.what, what)).pad(first + what + 2);
+            let left = PAGE.saturating_sub(line.width());
+            line.with(Style::Faint, &fit(&format!("# {}", row.note), left))
+        };
+        lines.push(line);
+    }
+    if rows.len() > MOST {
+        let more = plural((rows.len() - MOST) as u64, "more step", "more steps");
+        lines.push(Line::plain(&format!("     … {more} in the file")));
+    }
+    lines.push(again(run));
+    lines
+}
+
+fn again(run: &ShrunkRun) -> Line {
+    match run.rerun {
+        Rerun::Same => Line::plain("run again: same violation, same hash"),
+        Rerun::Different { .. } => Line::new().with(
+            Style::Bad,
+            "run again: not the same, so the run is not deterministic",
+        ),
+    }
+}
+
+fn size(size: Size) -> String {
+    format!(
+        "{}, {}, {}",
+        plural(size.users, "agent", "agents"),
+        plural(size.steps, "step", "steps"),
+        plural(size.faults, "fault", "faults")
+    )
+}
+
+/// Steps and faults in the order of their moments; of one moment, the fault comes first.
+fn rows(shrunk: &Shrunk) -> Vec<Row> {
+    let plan = &shrunk.plan;
+    let Workload::Steps { users, steps } = &plan.workload else {
+        return Vec::new();
+    };
+    let mut rows: Vec<Row> = plan
+        .faults
+        .iter()
+        .map(|fault| Row {
+            at: fault.at,
+            who: "-".to_owned(),
+            what: match &fault.milestone {
+                Some(at) => format!("{}, at {at}", fault_words(&fault.kind, users)),
+                None => fault_words(&fault.kind, users),
+            },
+            note: String::new(),
+        })
+        .collect();
+    for (index, step) in steps.iter().enumerate() {
+        let mut what = step_words(&step.what);
+        for word in net_words(&step.net, users) {
+            what.push_str(&format!(" · {word}"));
+        }
+        rows.push(Row {
+            at: step.at,
+            who: name(users, step.user),
+            what,
+            note: shrunk.notes.steps.get(index).cloned().unwrap_or_default(),
+        });
+    }
+    rows.sort_by_key(|row| row.at);
+    rows
+}
+
+fn name(users: &[ScriptUser], index: u32) -> String {
+    users
+        .get(index as usize)
+        .map_or_else(String::new, |user| user.name.clone())
+}
+
+fn step_words(step: &Step) -> String {
+    match step {
+        Step::Call(verb) => verb_words(verb),
+        Step::Disconnect(None) => "disconnect".to_owned(),
+        Step::Disconnect(Some(length)) => format!("disconnect for {length}"),
+        // None of these is part of the steps form.
+        Step::Await { .. } | Step::Think(_) | Step::Loop { .. } | Step::Choose(_) => String::new(),
+    }
+}
+
+fn named(verb: &str, grant: Grant) -> String {
+    match grant {
+        Grant::Unnamed => verb.to_owned(),
+        Grant::Latest => format!("{verb} with the latest epoch"),
+    }
+}
+
+fn verb_words(verb: &Verb) -> String {
+    let said = |verb: &str, text: &Text| match text {
+        Text::Words(words) => format!("{verb} {words:?}"),
+        Text::Length(length) | Text::Letters(_, length) => {
+            format!("{verb} {}", plural(length.max(), "character", "characters"))
+        }
+    };
+    match verb {
+        Verb::EnterQueue { interests, .. } if interests.is_empty() => "enter_queue".to_owned(),
+        Verb::EnterQueue { interests, .. } => format!("enter_queue {}", interests.join(", ")),
+        Verb::LeaveQueue => "leave_queue".to_owned(),
+        Verb::Login { room, .. } => format!("login {room}"),
+        Verb::Send(text) => said("send", text),
+        Verb::Check { wait, .. } if *wait == Span::ZERO => "check".to_owned(),
+        Verb::Check { wait, .. } => format!("check, waits {wait}"),
+        Verb::TalkingStick(grant) => named("talking_stick", *grant),
+        Verb::Append(text) => said("append", text),
+        Verb::Undo(grant) => named("undo", *grant),
+        Verb::Reset(grant) => named("reset", *grant),
+        Verb::Push => "push".to_owned(),
+        Verb::LeaveChat => "leave_chat".to_owned(),
+        Verb::Typing => "typing".to_owned(),
+        Verb::Block => "block".to_owned(),
+        Verb::Unblock => "unblock".to_owned(),
+        Verb::Report { .. } => "report".to_owned(),
+        Verb::Break { kind: None, .. } => "break".to_owned(),
+        Verb::Break {
+            kind: Some(kind), ..
+        } => format!("break: {}", kind.name()),
+        Verb::History { .. } => "history".to_owned(),
+        Verb::ListUsers => "list_users".to_owned(),
+        Verb::Unregister => "unregister".to_owned(),
+        Verb::Mood => "look at one's stress".to_owned(),
+    }
+}
+
+/// What the network does, as far as it is not as usual.
+fn net_words(net: &Net, users: &[ScriptUser]) -> Vec<String> {
+    let told = |what: &str, delivery: Option<Delivery>| {
+        delivery.map(|delivery| match delivery {
+            Delivery::After(latency) => format!("{what} takes {latency}"),
+            Delivery::Lost => format!("{what} lost"),
+        })
+    };
+    let mut words: Vec<String> = [
+        told("request", net.request),
+        told("copy", net.duplicate),
+        told("reply", net.reply),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    for (to, delivery) in &net.push {
+        words.extend(told(
+            &format!("push to {}", name(users, *to)),
+            Some(*delivery),
+        ));
+    }
+    for retry in &net.retries {
+        words.extend(
+            net_words(retry, users)
+                .iter()
+                .map(|word| format!("again: {word}")),
+        );
+    }
+    words
+}
+
+fn fault_words(kind: &FaultKind, users: &[ScriptUser]) -> String {
+    let whom = |victims: &Victims| match victims {
+        Victims::Share(share) => share.to_string(),
+        Victims::Users(those) => {
+            let names: Vec<String> = those.iter().map(|user| name(users, *user)).collect();
+            names.join(", ")
+        }
+    };
+    match kind {
+        FaultKind::Down { down_for, how } => format!("{} for {down_for}", how.words()),
+        FaultKind::Configure(_) => "configure".to_owned(),
+        FaultKind::Partition { victims, duration } => {
+            format!("partition {} for {duration}", whom(victims))
+        }
+        FaultKind::SlowReaders { victims, duration } => {
+            format!("slow reader {} for {duration}", whom(victims))
+        }
+        FaultKind::Suspend { victims, duration } => {
+            format!("suspend {} for {duration}", whom(victims))
+        }
+        FaultKind::SlowDisk { factor, duration } => {
+            format!("slow disk, {factor}×, for {duration}")
+        }
+        FaultKind::FailDisk { duration, .. } => format!("disk fails for {duration}"),
+        FaultKind::ClockJump { by } => format!("clock jumps by {by}"),
+        FaultKind::LoseReplies => "the next answers get lost".to_owned(),
+        FaultKind::Operator(act) => {
+            let verb = match act.verb {
+                OperatorVerb::Mute => "mutes",
+                OperatorVerb::Unmute => "unmutes",
+                OperatorVerb::Kick => "kicks",
+                OperatorVerb::Close => "closes the room of",
+                OperatorVerb::Ban => "bans",
+                OperatorVerb::Unban => "lifts the ban of",
+                OperatorVerb::MuteAddress => "mutes the address of",
+                OperatorVerb::BanAddress => "bans the address of",
+                OperatorVerb::UnbanAddress => "lifts the mute or the ban of the address of",
+            };
+            let whom = act
+                .user
+                .map_or_else(|| "one user".to_owned(), |user| name(users, user));
+            format!("operator {verb} {whom}")
+        }
+    }
+}
+
+/// What a page of `sim shrink` says: the section alone.
+#[must_use]
+pub fn page(run: &ShrunkRun, plan: &Plan, view: &super::View<'_>) -> String {
+    let shrunk = &run.shrunk;
+    let mut out = String::new();
+    let title = Line::new()
+        .with(Style::Bad, &shrunk.violation.property)
+        .text(" · ")
+        .with(Style::Strong, &fit(&plan.name, 30))
+        .text(&format!(" · seed {}", shrunk.plan.seed));
+    title.render(view.paint, &mut out);
+    for line in super::line::paragraph("", &shrunk.violation.detail, 0) {
+        line.render(view.paint, &mut out);
+    }
+    out.push('\n');
+    for line in lines(run) {
+        line.render(view.paint, &mut out);
+    }
+    if shrunk.cut_short {
+        Line::plain("the time was up: --for 5m may shrink it further").render(view.paint, &mut out);
+    }
+    for line in super::shell::command_lines(
+        "repeat",
+        &super::shell::run_command(&run.file),
+        super::line::INDENT,
+    ) {
+        line.render(view.paint, &mut out);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests;

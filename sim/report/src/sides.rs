@@ -1,0 +1,263 @@
+//! One scenario in both worlds under rising load: what the virtual server, made as the measured
+//! one, comes to, and what the live one does. How near they come is shown; nothing is demanded.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use sim_model::outcome::{MetricResult, RunResult, Verdict};
+
+/// The durations that both worlds measure, in the order in which they are shown.
+pub const METRICS: [&str; 4] = [
+    "request_latency",
+    "message_latency",
+    "queue_wait",
+    "stick_wait",
+];
+
+/// What the virtual server is not made to take, and the live one does.
+pub const NOT_IN_IT: &str = "The virtual server has one time for every command, and pushes cost it \
+    nothing. Not in it is what a live one takes to tell everybody in a room, what clients of MCP \
+    take to read an inbox that has grown, and what a driver on its machine takes from its cores.";
+
+/// The quantiles that are compared.
+pub const QUANTILES: [&str; 3] = ["p50", "p95", "p99"];
+
+/// A scenario in both worlds.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Sides {
+    /// The scenario's name.
+    pub scenario: String,
+    /// Its file.
+    pub file: String,
+    /// The seed of every run.
+    pub seed: u64,
+    /// From the lowest load to the highest.
+    pub scales: Vec<AtScale>,
+    /// Where the worlds part, for each metric that both measured.
+    pub parts: Vec<Part>,
+}
+
+/// Both worlds under one load.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct AtScale {
+    /// By what arrivals were multiplied.
+    pub rate_scale: f64,
+    /// The virtual world's side.
+    #[serde(rename = "virtual")]
+    pub simulated: Side,
+    /// The live server's side.
+    pub live: Side,
+    /// Live over virtual, by metric, in the order of [`QUANTILES`]; none where either has nothing.
+    pub ratios: BTreeMap<&'static str, [Option<f64>; 3]>,
+}
+
+/// One run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Side {
+    /// Users who came.
+    pub users: u64,
+    /// Calls a second that users meant to make, until the end of arrivals.
+    pub offered_per_second: f64,
+    /// Those that were answered.
+    pub achieved_per_second: f64,
+    /// What the run came to by itself.
+    pub verdict: Verdict,
+    /// What was violated first, if anything was.
+    pub violation: Option<String>,
+    /// The durations, in milliseconds.
+    pub metrics: BTreeMap<&'static str, MetricResult>,
+    /// What else there is to know.
+    pub remarks: Vec<String>,
+}
+
+/// How far apart the worlds are in one metric.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Part {
+    /// The metric.
+    pub metric: &'static str,
+    /// The least and the most that live was of virtual, over all loads and quantiles.
+    pub least: f64,
+    /// See `least`.
+    pub most: f64,
+    /// Where they are furthest apart: the load, the quantile, and both sides' milliseconds.
+    pub furthest: Furthest,
+}
+
+/// Where two worlds are furthest apart.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[expect(missing_docs, reason = "the names say it")]
+pub struct Furthest {
+    pub rate_scale: f64,
+    pub quantile: &'static str,
+    #[serde(rename = "virtual")]
+    pub simulated: f64,
+    pub live: f64,
+}
+
+/// The quantiles that are compared, in milliseconds.
+#[must_use]
+pub const fn quantiles(metric: &MetricResult) -> [f64; 3] {
+    [metric.p50, metric.p95, metric.p99]
+}
+
+impl Side {
+    /// Of a run, with the calls a second that were meant and answered.
+    #[must_use]
+    pub fn of(result: &RunResult, (offered, achieved): (f64, f64), remarks: Vec<String>) -> Self {
+        let metric = |name: &'static str| {
+            let metric = result.metrics.get(name).copied()?;
+            (metric.count > 0).then_some((name, metric))
+        };
+        let violation = result.violations.first();
+        Self {
+            users: result.users,
+            offered_per_second: offered,
+            achieved_per_second: achieved,
+            verdict: result.verdict,
+            violation: violation.map(|one| format!("{}: {}", one.property, one.detail)),
+            metrics: METRICS.into_iter().filter_map(metric).collect(),
+            remarks,
+        }
+    }
+
+    /// The exit code that it gives. Thresholds and expected points were made for the scenario's
+    /// own load and server, and do not count here.
+    #[must_use]
+    pub const fn exit_code(&self) -> u8 {
+        match self.verdict {
+            Verdict::Safety | Verdict::Liveness => self.verdict.exit_code(),
+            Verdict::Pass | Verdict::Unjudged | Verdict::Threshold => 0,
+        }
+    }
+}
+
+impl AtScale {
+    /// Both sides, with what live is of virtual.
+    #[must_use]
+    pub fn of(rate_scale: f64, simulated: Side, live: Side) -> Self {
+        let both = METRICS.into_iter().filter_map(|name| {
+            let (one, other) = (simulated.metrics.get(name)?, live.metrics.get(name)?);
+            let (one, other) = (quantiles(one), quantiles(other));
+            let ratio = |at: usize| (one[at] > 0.0 && other[at] > 0.0).then(|| other[at] / one[at]);
+            Some((name, [0, 1, 2].map(ratio)))
+        });
+        Self {
+            rate_scale,
+            ratios: both.collect(),
+            simulated,
+            live,
+        }
+    }
+}
+
+impl Sides {
+    /// All loads of a scenario.
+    #[must_use]
+    pub fn of(scenario: String, file: String, seed: u64, scales: Vec<AtScale>) -> Self {
+        let parts = METRICS.into_iter().filter_map(|name| part(name, &scales));
+        Self {
+            scenario,
+            file,
+            seed,
+            parts: parts.collect(),
+            scales,
+        }
+    }
+}
+
+fn part(metric: &'static str, scales: &[AtScale]) -> Option<Part> {
+    let mut found: Option<Part> = None;
+    for scale in scales {
+        let Some(ratios) = scale.ratios.get(metric) else {
+            continue;
+        };
+        let sides = [&scale.simulated, &scale.live].map(|side| quantiles(&side.metrics[metric]));
+        for (at, quantile) in QUANTILES.into_iter().enumerate() {
+            let Some(ratio) = ratios[at] else { continue };
+            let here = Furthest {
+                rate_scale: scale.rate_scale,
+                quantile,
+                simulated: sides[0][at],
+                live: sides[1][at],
+            };
+            let part = found.get_or_insert(Part {
+                metric,
+                least: ratio,
+                most: ratio,
+                furthest: here,
+            });
+            part.least = part.least.min(ratio);
+            part.most = part.most.max(ratio);
+            if apart(ratio) > apart(part.furthest.live / part.furthest.simulated) {
+                part.furthest = here;
+            }
+        }
+    }
+    found
+}
+
+/// Half as long is as far apart as twice as long.
+fn apart(ratio: f64) -> f64 {
+    ratio.max(1.0 / ratio)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples;
+
+    fn side(p50: f64, p99: f64) -> Side {
+        let mut result = samples::passed().summary.result;
+        result.metrics.clear();
+        let metric = samples::metric(p50, (p50 + p99) / 2.0, p99, p99);
+        result.metrics.insert("request_latency".to_owned(), metric);
+        Side::of(&result, (100.0, 90.0), Vec::new())
+    }
+
+    #[test]
+    fn live_is_told_as_so_many_times_the_virtual() {
+        let near = AtScale::of(1.0, side(2.0, 4.0), side(2.0, 5.0));
+        assert_eq!(near.ratios["request_latency"][0], Some(1.0));
+        assert_eq!(near.ratios["request_latency"][2], Some(1.25));
+        // Four times as fast is further apart than three times as slow.
+        let far = AtScale::of(8.0, side(2.0, 30.0), side(0.5, 90.0));
+        let sides = Sides::of("s".into(), "s.yaml".into(), 7, vec![near, far]);
+        let [part] = &sides.parts[..] else {
+            panic!("one metric, {:?}", sides.parts);
+        };
+        assert_eq!((part.least, part.most), (0.25, 3.0));
+        let furthest = Furthest {
+            rate_scale: 8.0,
+            quantile: "p50",
+            simulated: 2.0,
+            live: 0.5,
+        };
+        assert_eq!(part.furthest, furthest);
+    }
+
+    #[test]
+    fn what_only_one_side_measured_is_not_compared() {
+        let mut without = side(1.0, 2.0);
+        without.metrics.clear();
+        let scale = AtScale::of(1.0, side(1.0, 2.0), without);
+        assert!(scale.ratios.is_empty());
+        let sides = Sides::of("s".into(), "s.yaml".into(), 7, vec![scale]);
+        assert!(sides.parts.is_empty());
+    }
+
+    #[test]
+    fn thresholds_made_for_another_load_are_no_failure() {
+        let mut side = side(1.0, 2.0);
+        for (verdict, code) in [
+            (Verdict::Pass, 0),
+            (Verdict::Threshold, 0),
+            (Verdict::Unjudged, 0),
+            (Verdict::Safety, 1),
+            (Verdict::Liveness, 3),
+        ] {
+            side.verdict = verdict;
+            assert_eq!(side.exit_code(), code);
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! The last lines of a page: the verdict, how to see it again, and what next.
+
+use std::collections::BTreeMap;
+
+use unicode_width::UnicodeWidthStr as _;
+
+use super::accounts::stuck;
+use super::aftermath::{also, held, rerun, to_try};
+use super::failure::{failing_seed, sentences, what_failed};
+use super::header::{name, seeds};
+use super::line::{INDENT, Line, Style, fit, paragraph};
+use super::numbers::{count, milliseconds, plural, short, times};
+use super::shell::{command_lines, further_command};
+use super::{Detail, FinishedRun, View};
+use sim_model::outcome::{RunResult, Verdict};
+
+/// The verdict of a pass, what to do next, and the hash.
+pub(super) fn passed(run: &FinishedRun) -> Vec<Line> {
+    let result = run.result();
+    let mut lines = paragraph("checked", &sentences(run).join(" "), INDENT);
+    lines.push(
+        Line::new()
+            .with(Style::Good, "PASS")
+            .text(&format!(" · {} · exit 0", speed(result))),
+    );
+    let next = match (&result.live, &result.repro) {
+        (Some(live), Some(repro)) if live.stages.is_empty() => {
+            format!("{} --stages", repro.command)
+        }
+        (Some(_), _) => return lines,
+        (None, _) => further_command(&run.file, result),
+    };
+    lines.extend(command_lines("next:", &next, 6));
+    lines.extend(hash(result));
+    lines
+}
+
+/// `33.4s in 50ms (668×) · 61,204 steps, 1.2M/s`
+pub(super) fn speed(result: &RunResult) -> String {
+    if let Some(live) = &result.live {
+        let requests = plural(live.requests.answered, "answer", "answers");
+        return format!("{} · {requests}", pace(result));
+    }
+    let steps = plural(result.steps, "step", "steps");
+    if result.wall_ms <= 0.0 {
+        return format!("{} · {steps}", pace(result));
+    }
+    let each_second = result.steps as f64 * 1_000.0 / result.wall_ms;
+    format!("{} · {steps}, {}/s", pace(result), short(each_second))
+}
+
+/// `33.4s in 50ms (668×)`
+fn pace(result: &RunResult) -> String {
+    let took = milliseconds(result.virtual_ms);
+    if result.wall_ms <= 0.0 || result.live.is_some() {
+        return took;
+    }
+    let ratio = times(result.virtual_ms / result.wall_ms);
+    format!("{took} in {} ({ratio})", milliseconds(result.wall_ms))
+}
+
+/// What is the same in every run with this seed; of a live server, nothing is.
+fn hash(result: &RunResult) -> Option<Line> {
+    let line = Line::plain("trace hash ").with(Style::Faint, &result.trace_hash);
+    result.live.is_none().then_some(line)
+}
+
+/// What else went wrong, what held, how to see it again, and the verdict.
+pub(super) fn failed(run: &FinishedRun, detail: Detail) -> Vec<Line> {
+    let result = run.result();
+    let mut lines = Vec::new();
+    if matches!(result.verdict, Verdict::Safety | Verdict::Liveness) {
+        lines.extend(rerun(run));
+        lines.extend(also(run));
+        if detail != Detail::Verbose {
+            lines.extend(stuck(result, detail));
+        }
+        lines.extend(held(result));
+    }
+    if result.verdict == Verdict::Unjudged {
+        lines.extend(to_try(run));
+    }
+    if let Some(repro) = &result.repro {
+        lines.extend(command_lines("repeat", &repro.command, INDENT));
+        if let Some(whole) = &repro.whole {
+            lines.extend(command_lines("whole", whole, INDENT));
+        }
+    }
+    lines.extend(look(run));
+    let verdict = verdict_word(result.verdict);
+    lines.push(
+        Line::new()
+            .with(Style::Bad, "FAIL")
+            .text(&format!(" {verdict} · exit {}", result.exit_code)),
+    );
+    lines.extend(hash(result));
+    lines
+}
+
+/// `look      target/sim/stick_exclusion-1337.html`: where the report lies that shows it.
+fn look(run: &FinishedRun) -> Vec<Line> {
+    let written = run.look.iter();
+    written
+        .flat_map(|path| command_lines("look", path, INDENT))
+        .collect()
+}
+
+fn verdict_word(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Pass => "pass",
+        Verdict::Safety => "safety",
+        Verdict::Liveness => "liveness",
+        Verdict::Unjudged => "unjudged",
+        Verdict::Threshold => "threshold",
+    }
+}
+
+/// The one line of a quiet run; it names the scenario, for nothing else does.
+pub(super) fn quiet_line(run: &FinishedRun) -> Line {
+    let result = run.result();
+    let (style, verdict, what, rest) = if result.verdict == Verdict::Pass {
+        let rest = format!(" · {} · {} · exit 0", seeds(result), pace(result));
+        (Style::Good, "PASS ", String::new(), rest)
+    } else {
+        let what = format!("{} · ", fit(&what_failed(run), 30));
+        let rest = format!(" · {} · exit {}", failing_seed(run), result.exit_code);
+        (Style::Bad, "FAIL ", what, rest)
+    };
+    let taken = verdict.width() + what.width() + rest.width();
+    Line::new()
+        .with(style, verdict)
+        .text(&what)
+        .text(&name(run, taken))
+        .text(&rest)
+}
+
+/// The line of a run among several, for the summary after them.
+#[must_use]
+pub fn verdict_line(run: &FinishedRun, view: &View<'_>) -> String {
+    let mut out = String::new();
+    quiet_line(run).render(view.paint, &mut out);
+    out
+}
+
+/// After several scenarios: how many passed, and the exit code.
+#[must_use]
+pub fn closing(runs: &[&RunResult], exit_code: u8, view: &View<'_>) -> String {
+    let mut failures: BTreeMap<u8, (u64, &str)> = BTreeMap::new();
+    let mut passes = 0;
+    for result in runs {
+        if result.verdict == Verdict::Pass {
+            passes += 1;
+        } else {
+            let word = verdict_word(result.verdict);
+            failures.entry(result.exit_code).or_insert((0, word)).0 += 1;
+        }
+    }
+    let total = plural(runs.len() as u64, "scenario", "scenarios");
+    let mut words = format!("{total}: {} passed", count(passes));
+    for (n, word) in failures.values() {
+        words.push_str(&format!(", {} failed ({word})", count(*n)));
+    }
+    let style = if exit_code == 0 {
+        Style::Good
+    } else {
+        Style::Bad
+    };
+    let mut out = String::new();
+    let verdict = if exit_code == 0 { "PASS" } else { "FAIL" };
+    Line::new()
+        .with(style, verdict)
+        .text(&format!(" · {words} · exit {exit_code}"))
+        .render(view.paint, &mut out);
+    out
+}

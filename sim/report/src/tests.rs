@@ -1,0 +1,281 @@
+use unicode_width::UnicodeWidthStr as _;
+
+use super::samples::{
+    crossed, idle_run, many_passed, overlong, passed, stalled_run, stuck, stuck_run, unjudged,
+    unsafe_run,
+};
+use super::*;
+use sim_model::names::PROPERTIES;
+
+const NORMAL: View<'static> = View {
+    detail: Detail::Normal,
+    paint: Paint::Plain,
+    version: "0.1.0 (3f9c1ab)",
+};
+
+fn page(run: &FinishedRun) -> String {
+    terminal(run, &NORMAL)
+}
+
+fn page_of(run: &FinishedRun, detail: Detail) -> String {
+    terminal(run, &View { detail, ..NORMAL })
+}
+
+fn all() -> Vec<FinishedRun> {
+    let one = [
+        passed(),
+        many_passed(),
+        unsafe_run(),
+        stalled_run(),
+        unjudged(),
+        crossed(),
+        stuck_run(),
+        idle_run(),
+    ];
+    let long = one.clone().map(overlong);
+    one.into_iter().chain(long).collect()
+}
+
+#[test]
+fn a_pass() {
+    insta::assert_snapshot!(page(&passed()));
+}
+
+#[test]
+fn a_pass_over_many_seeds() {
+    insta::assert_snapshot!(page(&many_passed()));
+}
+
+#[test]
+fn a_pass_in_full() {
+    insta::assert_snapshot!(page_of(&passed(), Detail::Verbose));
+}
+
+#[test]
+fn a_safety_violation() {
+    insta::assert_snapshot!(page(&unsafe_run()));
+}
+
+#[test]
+fn a_safety_violation_in_full() {
+    insta::assert_snapshot!(page_of(&unsafe_run(), Detail::Verbose));
+}
+
+#[test]
+fn a_liveness_violation_in_some_seeds() {
+    insta::assert_snapshot!(page(&stalled_run()));
+}
+
+#[test]
+fn points_that_were_not_reached() {
+    insta::assert_snapshot!(page(&unjudged()));
+}
+
+#[test]
+fn thresholds_that_were_crossed() {
+    insta::assert_snapshot!(page(&crossed()));
+}
+
+#[test]
+fn names_longer_than_the_page() {
+    insta::assert_snapshot!(page(&overlong(unsafe_run())));
+}
+
+#[test]
+fn users_that_are_stuck() {
+    insta::assert_snapshot!(page(&stuck_run()));
+    insta::assert_snapshot!(junit(&[stuck_run()]));
+}
+
+#[test]
+fn nothing_that_was_judged() {
+    insta::assert_snapshot!(page(&idle_run()));
+}
+
+#[test]
+fn a_pass_claims_only_what_was_checked() {
+    let mut run = passed();
+    let checked = |run: &FinishedRun| {
+        let page = page(run);
+        let lines: Vec<&str> = page.lines().collect();
+        let begin = lines.iter().position(|line| line.starts_with("checked"));
+        let end = lines.iter().position(|line| line.starts_with("PASS"));
+        let words = lines[begin.unwrap()..end.unwrap()].join(" ");
+        words.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    assert!(
+        checked(&run).contains("4 thresholds were met."),
+        "{}",
+        checked(&run)
+    );
+    run.summary.result.thresholds.clear();
+    run.plan.expect_sometimes.clear();
+    let words = checked(&run);
+    assert!(
+        !words.contains("threshold") && !words.contains("reached"),
+        "{words}"
+    );
+}
+
+#[test]
+fn stuck_users_are_listed_and_the_others_counted() {
+    let mut run = passed();
+    run.summary.result.stuck = (0..7).map(stuck).collect();
+    run.summary.result.rest.stuck = 7;
+    run.summary.result.rest.allowed = Some("1/10".to_owned());
+    insta::assert_snapshot!(page(&run));
+}
+
+#[test]
+fn a_panic_has_no_story_but_a_command() {
+    let mut run = unsafe_run();
+    run.story = None;
+    run.summary.result.violations[0].property = "panic".to_owned();
+    run.summary.result.violations[0].detail = "The run panicked: the line is broken".to_owned();
+    insta::assert_snapshot!(page(&run));
+}
+
+#[test]
+fn a_property_without_checks_never_gets_a_tick() {
+    let mut run = passed();
+    for property in run.summary.result.properties.values_mut() {
+        property.checks = 0;
+        property.held = Some(true);
+    }
+    let page = page_of(&run, Detail::Verbose);
+    let tables = page.split("FIGURES").next().unwrap();
+    assert!(!tables.contains('✓'), "{tables}");
+    assert_eq!(
+        tables.matches("not exercised").count(),
+        PROPERTIES.len(),
+        "{tables}"
+    );
+    insta::assert_snapshot!(self::page(&run));
+}
+
+#[test]
+fn a_quiet_run_is_one_line() {
+    let lines: String = all()
+        .iter()
+        .map(|run| page_of(run, Detail::Quiet))
+        .collect();
+    insta::assert_snapshot!(lines);
+    assert_eq!(lines.lines().count(), all().len());
+}
+
+#[test]
+fn no_line_is_wider_than_the_page_and_none_ends_in_spaces() {
+    for run in all() {
+        for detail in [Detail::Quiet, Detail::Normal, Detail::Verbose] {
+            let page = page_of(&run, detail);
+            for line in page.lines() {
+                assert!(
+                    line.width() <= 80,
+                    "{} columns: {line}\n{page}",
+                    line.width()
+                );
+                assert_eq!(line, line.trim_end(), "{page}");
+                assert!(!line.chars().any(char::is_control), "{line:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn colour_changes_no_word() {
+    for run in all() {
+        for detail in [Detail::Quiet, Detail::Normal, Detail::Verbose] {
+            let plain = page_of(&run, detail);
+            let view = View {
+                detail,
+                paint: Paint::Colour,
+                ..NORMAL
+            };
+            let colour = terminal(&run, &view);
+            assert!(!plain.contains('\x1b'));
+            assert!(colour.contains("\x1b["));
+            let mut bare = String::new();
+            for (i, piece) in colour.split("\x1b[").enumerate() {
+                let text = if i == 0 {
+                    piece
+                } else {
+                    piece.split_once('m').unwrap().1
+                };
+                bare.push_str(text);
+            }
+            let trimmed = |page: &str| -> Vec<String> {
+                page.lines()
+                    .map(|line| line.trim_end().to_owned())
+                    .collect()
+            };
+            assert_eq!(trimmed(&bare), trimmed(&plain));
+        }
+    }
+}
+
+#[test]
+fn the_violated_sentence_comes_second() {
+    let page = page(&unsafe_run());
+    let mut lines = page.lines();
+    assert!(
+        lines
+            .next()
+            .unwrap()
+            .starts_with("FAIL stick_exclusion · stick_contention · seed 1337")
+    );
+    assert_eq!(
+        lines.next(),
+        Some("user_7's push was accepted after user_9 was granted the lobby's stick.")
+    );
+}
+
+#[test]
+fn several_runs_end_with_a_count() {
+    let runs = [passed(), unsafe_run(), crossed(), crossed()];
+    let results: Vec<&RunResult> = runs.iter().map(FinishedRun::result).collect();
+    assert_eq!(
+        closing(&results, 1, &NORMAL),
+        "FAIL · 4 scenarios: 1 passed, 1 failed (safety), 2 failed (threshold) · exit 1\n"
+    );
+    assert_eq!(
+        closing(&results[..1], 0, &NORMAL),
+        "PASS · 1 scenario: 1 passed · exit 0\n"
+    );
+}
+
+#[test]
+fn the_result_as_json() {
+    let run = unsafe_run();
+    insta::assert_snapshot!(json(&[run.result()], 1).unwrap());
+}
+
+#[test]
+fn several_results_as_json() {
+    let (one, other) = (passed(), unsafe_run());
+    let text = json(&[one.result(), other.result()], 1).unwrap();
+    let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(value["exit_code"], 1);
+    assert_eq!(value["runs"][0]["verdict"], "pass");
+    assert_eq!(value["runs"][1]["verdict"], "safety");
+}
+
+#[test]
+fn the_json_keeps_to_its_schema() {
+    let schema = serde_json::from_str(include_str!("result.schema.json")).unwrap();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    for run in all() {
+        let text = json(&[run.result()], 0).unwrap();
+        let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let errors: Vec<String> = validator
+            .iter_errors(&value)
+            .map(|error| error.to_string())
+            .collect();
+        assert!(errors.is_empty(), "{errors:?}");
+    }
+    assert!(!validator.is_valid(&serde_json::json!({"scenario": "x"})));
+}
+
+#[test]
+fn the_result_as_junit() {
+    insta::assert_snapshot!(junit(&[unsafe_run(), unjudged()]));
+}

@@ -1,0 +1,138 @@
+//! When what happened: the strip of arrivals and faults under the header.
+
+use super::line::{Line, flow};
+use super::numbers::instant;
+use sim_model::outcome::{Mark, Timeline};
+
+/// Columns that the arrivals may take.
+const BLOCKS: usize = 8;
+/// Marks that the strip shows; it counts the others.
+const MARKS: usize = 12;
+
+/// The strip: `0s ▂█▅▃ ── 10s crash ── 30s HEAL ── 33.4s quiet`.
+pub(super) fn strip(timeline: &Timeline) -> Vec<Line> {
+    let arrivals = format!("0s {}", blocks(&timeline.arrivals));
+    let mut items = vec![arrivals.trim_end().to_owned()];
+    let mut marks: Vec<Mark> = Vec::new();
+    for mark in &timeline.marks {
+        // Faults of one kind in a row are one item.
+        match marks.last_mut() {
+            Some(last) if word(&last.label) == mark.label => {
+                let times = times(&last.label) + 1;
+                last.label = format!("{} ×{times}", mark.label);
+            }
+            Some(_) | None => marks.push(mark.clone()),
+        }
+    }
+    for mark in marks.iter().take(MARKS) {
+        items.push(format!("{} {}", instant(mark.at), mark.label));
+    }
+    if marks.len() > MARKS {
+        items.push(format!("… {} more", marks.len() - MARKS));
+    }
+    if let Some(at) = timeline.healed_at {
+        items.push(format!("{} HEAL", instant(at)));
+    }
+    items.push(match timeline.quiet_at {
+        Some(at) => format!("{} quiet", instant(at)),
+        None => format!("{} not quiet", instant(timeline.ended_at)),
+    });
+    flow("", &items, " ── ", 0)
+}
+/// A label without its count.
+fn word(label: &str) -> &str {
+    label.split_once(" ×").map_or(label, |(word, _)| word)
+}
+
+fn times(label: &str) -> u64 {
+    label
+        .split_once(" ×")
+        .and_then(|(_, n)| n.parse().ok())
+        .unwrap_or(1)
+}
+
+/// Arrivals as a row of blocks, scaled to the highest.
+fn blocks(arrivals: &[u64]) -> String {
+    const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    let end = arrivals
+        .iter()
+        .rposition(|n| *n > 0)
+        .map_or(0, |last| last + 1);
+    let count = end.min(BLOCKS);
+    // The mean of the buckets that a column stands for, in thousandths.
+    let column = |i: usize| {
+        let buckets = &arrivals[i * end / count..(i + 1) * end / count];
+        buckets.iter().sum::<u64>() * 1_000 / buckets.len() as u64
+    };
+    let columns: Vec<u64> = (0..count).map(column).collect();
+    let highest = columns.iter().copied().max().unwrap_or(0).max(1);
+    let block = |n: &u64| match n {
+        0 => ' ',
+        n => {
+            let height = (n * HEIGHTS.len() as u64).div_ceil(highest);
+            let height = usize::try_from(height).unwrap_or(1);
+            HEIGHTS[(height - 1).min(HEIGHTS.len() - 1)]
+        }
+    };
+    columns.iter().map(block).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::line::Paint;
+    use chat_types::Span;
+
+    fn page(timeline: &Timeline) -> String {
+        let mut out = String::new();
+        for line in strip(timeline) {
+            line.render(Paint::Plain, &mut out);
+        }
+        out
+    }
+
+    #[test]
+    fn a_strip_shows_arrivals_and_faults_in_order() {
+        let mut timeline = Timeline::new(Span::secs(1));
+        for (second, users) in [(0, 200), (1, 20), (4, 60)] {
+            for _ in 0..users {
+                timeline.arrive(Span::secs(second));
+            }
+        }
+        timeline.mark(Span::secs(10), "crash");
+        timeline.mark(Span::secs(15), "partition");
+        timeline.mark(Span::secs(16), "partition");
+        timeline.mark(Span::secs(17), "partition");
+        timeline.healed_at = Some(Span::secs(30));
+        timeline.quiet_at = Some(Span::millis(33_412));
+        assert_eq!(
+            page(&timeline),
+            "0s █▁  ▃ ── 10s crash ── 15s partition ×3 ── 30s HEAL ── 33.4s quiet\n"
+        );
+    }
+
+    #[test]
+    fn a_long_strip_wraps_and_counts_what_it_leaves_out() {
+        let mut timeline = Timeline::new(Span::secs(1));
+        for n in 0..40 {
+            timeline.arrive(Span::secs(n));
+            timeline.mark(
+                Span::secs(n),
+                if n % 2 == 0 { "slow disk" } else { "partition" },
+            );
+        }
+        timeline.ended_at = Span::secs(90);
+        let text = page(&timeline);
+        assert!(
+            text.lines().all(|line| line.chars().count() <= 80),
+            "{text}"
+        );
+        assert!(text.contains("… 28 more"), "{text}");
+        assert!(text.ends_with("90s not quiet\n"), "{text}");
+    }
+
+    #[test]
+    fn nobody_at_all_is_a_strip_too() {
+        assert_eq!(page(&Timeline::default()), "0s ── 0s not quiet\n");
+    }
+}

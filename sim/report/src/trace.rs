@@ -1,0 +1,176 @@
+//! All that clients did and saw, one JSON object per line: a person can follow one user or room
+//! through a run with grep or jq.
+
+mod line;
+mod recorder;
+
+use std::io::{self, Write};
+use std::str::FromStr;
+
+use chat_types::Time;
+use rustc_hash::FxHashMap;
+
+use line::Line;
+use sim_model::history::{Observer, Record, What, WorldRecord};
+use sim_model::protocol::{Agent, CallId, Op, Room, User};
+
+pub use recorder::{Recorder, SawLine};
+
+/// What a trace keeps of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Follow {
+    /// What this user did and saw.
+    User(User),
+    /// What happened in this room.
+    Room(Room),
+}
+
+impl FromStr for Follow {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let number = |prefix| {
+            text.strip_prefix(prefix)
+                .and_then(|digits: &str| digits.parse().ok())
+        };
+        if let Some(n) = number("user_") {
+            return Ok(Self::User(User(n)));
+        }
+        number("room_")
+            .map(|n| Self::Room(Room(n)))
+            .ok_or_else(|| "write a user or a room, such as user_7 or room_3".to_owned())
+    }
+}
+
+/// The calls that are in flight: what a retry repeats is known from its first attempt only.
+#[derive(Debug, Default)]
+struct Calls(FxHashMap<(Agent, CallId), (&'static str, Option<Room>)>);
+
+impl Calls {
+    fn verb(&self, agent: Agent, call: CallId) -> Option<(&'static str, Option<Room>)> {
+        self.0.get(&(agent, call)).copied()
+    }
+
+    /// Remembers what was called, and forgets what came to its end.
+    fn follow(&mut self, record: &Record<'_>) {
+        match record.what {
+            What::Called { call, op, .. } => {
+                self.0
+                    .insert((record.agent, call), (op.verb(), room_of(op)));
+            }
+            What::Answered { call, .. } | What::Abandoned { call, .. } => {
+                self.0.remove(&(record.agent, call));
+            }
+            What::Retried { .. }
+            | What::AnsweredAgain { .. }
+            | What::Received { .. }
+            | What::StreamOpened
+            | What::StreamClosed
+            | What::Forgot
+            | What::Vanished
+            | What::Finished
+            | What::Drained
+            | What::Stuck { .. } => {}
+        }
+    }
+}
+
+/// The room that a call names.
+pub(crate) fn room_of(op: &Op) -> Option<Room> {
+    match op {
+        Op::Send { room, .. }
+        | Op::LeaveChat { room }
+        | Op::TalkingStick { room, .. }
+        | Op::Append { room, .. }
+        | Op::Undo { room, .. }
+        | Op::Reset { room, .. }
+        | Op::Push { room, .. }
+        | Op::Typing { room }
+        | Op::History { room, .. }
+        | Op::ListUsers { room } => *room,
+        Op::EnterQueue { .. }
+        | Op::LeaveQueue
+        | Op::Login { .. }
+        | Op::Block { .. }
+        | Op::Unblock { .. }
+        | Op::Report { .. }
+        | Op::Break { .. }
+        | Op::Mood
+        | Op::Unregister
+        | Op::Check { .. } => None,
+    }
+}
+
+/// Writes the trace of one run.
+#[derive(Debug)]
+pub struct TraceWriter<W> {
+    out: W,
+    start: Time,
+    follow: Option<Follow>,
+    calls: Calls,
+    failed: Option<io::Error>,
+}
+
+impl<W: Write> TraceWriter<W> {
+    /// A trace of a run that begins at `start`, of everything or of what is to be followed.
+    pub fn new(out: W, start: Time, follow: Option<Follow>) -> Self {
+        Self {
+            out,
+            start,
+            follow,
+            calls: Calls::default(),
+            failed: None,
+        }
+    }
+
+    /// Writes out what is still held back.
+    ///
+    /// # Errors
+    /// The first line that could not be written; nothing was after it.
+    pub fn finish(mut self) -> io::Result<W> {
+        match self.failed {
+            Some(error) => Err(error),
+            None => self.out.flush().map(|()| self.out),
+        }
+    }
+
+    fn keeps(&self, line: &Line<'_>) -> bool {
+        match self.follow {
+            None => true,
+            Some(Follow::User(user)) => line.is_of(user),
+            Some(Follow::Room(room)) => line.is_in(room),
+        }
+    }
+
+    fn write(&mut self, line: &Line<'_>) {
+        if self.failed.is_some() {
+            return;
+        }
+        let written = serde_json::to_writer(&mut self.out, line)
+            .map_err(io::Error::from)
+            .and_then(|()| self.out.write_all(b"\n"));
+        self.failed = written.err();
+    }
+}
+
+impl<W: Write> Observer for TraceWriter<W> {
+    fn observe(&mut self, record: &Record<'_>) {
+        let line = Line::of(record, self.start, &self.calls);
+        if self.keeps(&line) {
+            self.write(&line);
+        }
+        self.calls.follow(record);
+    }
+
+    /// What the world does is kept whomever one follows (a crash explains much), but for sizes.
+    fn observe_world(&mut self, record: &WorldRecord<'_>) {
+        let line = Line::of_world(record, self.start);
+        let is_size = matches!(record, WorldRecord::Sizes { .. });
+        if self.follow.is_none() || !is_size {
+            self.write(&line);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,339 @@
+//! One line of a trace. The order of the fields is the order in the file.
+
+use std::collections::BTreeMap;
+
+use chat_types::{Span, Time};
+use serde::Serialize;
+
+use super::{Calls, room_of};
+use sim_model::history::{Path, Record, What, WorldRecord};
+use sim_model::plan::Outage;
+use sim_model::protocol::{Answer, CallId, Op, Outcome, Room, Saw, StickChange, User};
+
+/// Characters of a text that a trace shows.
+const TEXT_LIMIT: usize = 80;
+
+/// What a line says; fields that do not apply are left out.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct Line<'a> {
+    t_ms: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    agent: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    user: Option<String>,
+    kind: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    verb: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    event: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    room: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    room_seq: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seq: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    call: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    outcome: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    code: Option<&'static str>,
+    /// Whom it is about: the sender, the partner, the holder, the name to be known by.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    who: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    epoch: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    place: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stress: Option<u8>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    boss_alert: Option<u8>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path: Option<&'static str>,
+    /// Written only when it is false: the client had this event before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    first: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lost: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    by_ms: Option<f64>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    rooms: Vec<String>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    sizes: BTreeMap<&'static str, [u64; 2]>,
+}
+
+fn show_user(user: User) -> String {
+    format!("user_{}", user.0)
+}
+
+fn show_room(room: Room) -> String {
+    format!("room_{}", room.0)
+}
+
+fn milliseconds(span: Span) -> f64 {
+    span.0 as f64 / 1_000.0
+}
+
+fn cut(text: &str) -> String {
+    match text.char_indices().nth(TEXT_LIMIT) {
+        None => text.to_owned(),
+        Some((end, _)) => format!("{}…", &text[..end]),
+    }
+}
+
+impl<'a> Line<'a> {
+    /// What a client did or saw.
+    pub(super) fn of(record: &Record<'a>, start: Time, calls: &Calls) -> Self {
+        let mut line = Self {
+            t_ms: milliseconds(record.at.since(start)),
+            agent: Some(record.agent.0),
+            user: record.user.map(show_user),
+            kind: kind_of(&record.what),
+            ..Self::default()
+        };
+        match record.what {
+            What::Called { call, op, .. } | What::Abandoned { call, op } => line.add_op(call, op),
+            What::Retried { call, .. } => {
+                line.call = Some(call.0);
+                if let Some((verb, room)) = calls.verb(record.agent, call) {
+                    line.verb = Some(verb);
+                    line.room = room.map(show_room);
+                }
+            }
+            What::Answered {
+                call, op, outcome, ..
+            }
+            | What::AnsweredAgain { call, op, outcome } => {
+                line.call = Some(call.0);
+                line.verb = Some(op.verb());
+                line.room = room_of(op).map(show_room);
+                line.add_outcome(outcome);
+            }
+            What::Received {
+                seq,
+                saw,
+                path,
+                first,
+                ..
+            } => {
+                line.seq = Some(seq);
+                line.path = Some(match path {
+                    Path::Stream => "stream",
+                    Path::Check => "check",
+                });
+                line.first = (!first).then_some(false);
+                line.add_saw(saw);
+            }
+            What::Stuck { waiting_for } => line.reason = Some(waiting_for),
+            What::StreamOpened
+            | What::StreamClosed
+            | What::Forgot
+            | What::Vanished
+            | What::Finished
+            | What::Drained => {}
+        }
+        line
+    }
+
+    /// What the world did.
+    pub(super) fn of_world(record: &WorldRecord<'a>, start: Time) -> Self {
+        let mut line = Self {
+            kind: "world",
+            ..Self::default()
+        };
+        let (at, event) = match *record {
+            WorldRecord::Down { at, how } => {
+                let lost = how == Outage::CrashUnsynced;
+                line.reason = lost.then_some("unsynced entries are lost");
+                let stopped = how == Outage::Stop;
+                (at, if stopped { "stopped" } else { "crashed" })
+            }
+            WorldRecord::Restarted { at } => (at, "restarted"),
+            WorldRecord::ClockJumped { at, by } => {
+                line.by_ms = Some(milliseconds(by));
+                (at, "clock_jumped")
+            }
+            WorldRecord::Operated {
+                at,
+                verb,
+                user,
+                room,
+            } => {
+                line.verb = Some(verb);
+                line.who = user.map(show_user);
+                line.room = room.map(show_room);
+                (at, "operated")
+            }
+            WorldRecord::Healed { at } => (at, "healed"),
+            WorldRecord::Sizes { at, sizes } => {
+                line.sizes = sizes
+                    .iter()
+                    .map(|&(name, size, limit)| (name, [size, limit]))
+                    .collect();
+                (at, "sizes")
+            }
+            WorldRecord::Ended { at } => (at, "ended"),
+        };
+        line.t_ms = milliseconds(at.since(start));
+        line.event = Some(event);
+        line
+    }
+
+    /// Whether it is what this user did or saw.
+    pub(super) fn is_of(&self, user: User) -> bool {
+        self.user.as_deref() == Some(show_user(user).as_str())
+    }
+
+    /// Whether it happened in this room.
+    pub(super) fn is_in(&self, room: Room) -> bool {
+        let room = show_room(room);
+        self.room.as_ref() == Some(&room) || self.rooms.contains(&room)
+    }
+
+    fn add_op(&mut self, call: CallId, op: &'a Op) {
+        self.call = Some(call.0);
+        self.verb = Some(op.verb());
+        self.room = room_of(op).map(show_room);
+        match op {
+            Op::Send { text, epoch, .. } | Op::Append { text, epoch, .. } => {
+                self.text = Some(cut(text));
+                self.epoch = *epoch;
+            }
+            Op::Push { epoch, .. } => self.epoch = *epoch,
+            Op::Block { user } | Op::Unblock { user } => self.who = Some(show_user(*user)),
+            Op::Report { user, reason } => {
+                self.who = Some(show_user(*user));
+                self.reason = Some(reason);
+            }
+            Op::Login { username, room } => {
+                self.who = Some(username.to_string());
+                self.text = Some(cut(room));
+            }
+            Op::Break { kind, excuse } => {
+                self.reason = Some(kind.name());
+                self.text = excuse.as_deref().map(cut);
+            }
+            Op::Check { after, .. } => self.seq = *after,
+            Op::EnterQueue { .. }
+            | Op::LeaveQueue
+            | Op::LeaveChat { .. }
+            | Op::TalkingStick { .. }
+            | Op::Undo { .. }
+            | Op::Reset { .. }
+            | Op::Typing { .. }
+            | Op::Mood
+            | Op::Unregister
+            | Op::History { .. }
+            | Op::ListUsers { .. } => {}
+        }
+    }
+
+    fn add_outcome(&mut self, outcome: &Outcome) {
+        let answer = match outcome {
+            Ok(answer) => answer,
+            Err(refusal) => {
+                self.outcome = Some("refused");
+                self.code = Some(refusal.code);
+                return;
+            }
+        };
+        self.outcome = Some("accepted");
+        match *answer {
+            Answer::Waiting { position, .. } => self.place = Some(position),
+            Answer::Matched { room, partner, .. } => {
+                self.room = Some(show_room(room));
+                self.who = Some(show_user(partner));
+            }
+            Answer::LoggedIn { room, .. } => self.room = Some(show_room(room)),
+            Answer::Sent { room, room_seq, .. } => {
+                self.room = Some(show_room(room));
+                self.room_seq = Some(room_seq);
+            }
+            Answer::Stick {
+                room, place, epoch, ..
+            } => {
+                self.room = Some(show_room(room));
+                self.place = Some(place);
+                self.epoch = Some(epoch);
+            }
+            Answer::Read { cursor, .. } => self.seq = Some(cursor),
+            Answer::OnBreak {
+                stress, boss_alert, ..
+            }
+            | Answer::Mood { stress, boss_alert } => {
+                self.stress = Some(stress);
+                self.boss_alert = Some(boss_alert);
+            }
+            Answer::History { room, .. } | Answer::Members { room, .. } => {
+                self.room = Some(show_room(room));
+            }
+            Answer::LeftQueue { .. }
+            | Answer::LeftChat
+            | Answer::Draft { .. }
+            | Answer::Arrived { .. }
+            | Answer::Done => {}
+        }
+    }
+
+    fn add_saw(&mut self, saw: &Saw<'a>) {
+        self.event = Some(saw.kind());
+        if let Some((room, room_seq)) = saw.place() {
+            self.room = Some(show_room(room));
+            self.room_seq = Some(room_seq);
+        }
+        match *saw {
+            Saw::Found { partner, .. } => self.who = Some(show_user(partner)),
+            Saw::Message {
+                sender,
+                text,
+                epoch,
+                ..
+            } => {
+                self.who = Some(show_user(sender));
+                self.text = Some(cut(text));
+                self.epoch = epoch;
+            }
+            Saw::Ended { reason, .. } => self.reason = Some(reason.name()),
+            Saw::Member { user, .. } => self.who = Some(show_user(user)),
+            Saw::Stick { user, change, .. } => {
+                self.who = Some(show_user(user));
+                match change {
+                    StickChange::Claimed { place } => self.place = Some(place),
+                    StickChange::Granted { epoch, .. }
+                    | StickChange::Released { epoch }
+                    | StickChange::Expired { epoch } => self.epoch = Some(epoch),
+                }
+            }
+            Saw::Moderation { user, .. } => self.who = user.map(show_user),
+            Saw::Gap { lost, rooms, .. } => {
+                self.lost = Some(lost);
+                self.rooms = rooms.iter().map(|range| show_room(range.room)).collect();
+            }
+            Saw::PartnerAway { .. } | Saw::PartnerBack { .. } => {}
+        }
+    }
+}
+
+fn kind_of(what: &What<'_>) -> &'static str {
+    match what {
+        What::Called { .. } => "called",
+        What::Retried { .. } => "retried",
+        What::Answered { .. } => "answered",
+        What::AnsweredAgain { .. } => "answered_again",
+        What::Abandoned { .. } => "abandoned",
+        What::Received { .. } => "received",
+        What::StreamOpened => "stream_opened",
+        What::StreamClosed => "stream_closed",
+        What::Forgot => "forgot",
+        What::Vanished => "vanished",
+        What::Finished => "finished",
+        What::Drained => "drained",
+        What::Stuck { .. } => "stuck",
+    }
+}

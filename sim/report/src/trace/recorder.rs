@@ -1,0 +1,176 @@
+//! Keeps the last that some users did and saw, for the report of a violation.
+
+use std::collections::VecDeque;
+
+use chat_types::{Span, Time};
+
+use super::Calls;
+use sim_model::history::{Observer, Record, What, WorldRecord};
+use sim_model::protocol::User;
+use sim_model::words;
+
+/// One line of what the clients saw.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SawLine {
+    /// When, since the run began.
+    pub at: Span,
+    /// In whose lane, such as `user_7`; empty for what concerns all, such as a crash.
+    pub user: String,
+    /// What, in a few words.
+    pub text: String,
+    /// Whether the violation showed here.
+    pub blamed: bool,
+}
+
+#[derive(Debug)]
+struct Lane {
+    name: String,
+    user: User,
+    lines: VecDeque<(u64, SawLine)>,
+}
+
+/// An observer that keeps the last lines of the users of a violation, up to where it showed.
+#[derive(Debug)]
+pub struct Recorder {
+    start: Time,
+    until: Span,
+    keep: usize,
+    lanes: Vec<Lane>,
+    world: Vec<(u64, SawLine)>,
+    calls: Calls,
+    count: u64,
+}
+
+impl Recorder {
+    /// Keeps at most `keep` lines in all of `users` (named `user_7`; others are passed over),
+    /// none of them later than `until`. The run begins at `start`.
+    #[must_use]
+    pub fn new(start: Time, until: Span, users: &[String], keep: usize) -> Self {
+        let lane = |name: &String| {
+            Some(Lane {
+                name: name.clone(),
+                user: User(name.strip_prefix("user_")?.parse().ok()?),
+                lines: VecDeque::new(),
+            })
+        };
+        Self {
+            start,
+            until,
+            keep,
+            lanes: users.iter().filter_map(lane).collect(),
+            world: Vec::new(),
+            calls: Calls::default(),
+            count: 0,
+        }
+    }
+
+    /// The lines in the order they happened. Every user has a fair share of them, so that a busy
+    /// one does not push the others off the page; what the world did in between comes on top.
+    #[must_use]
+    pub fn into_lines(self) -> Vec<SawLine> {
+        let shares = shares(self.keep, &self.lanes);
+        let first_user = self.lanes.first().map(|lane| lane.name.clone());
+        let mut kept: Vec<(u64, SawLine)> = Vec::new();
+        for (lane, share) in self.lanes.into_iter().zip(shares) {
+            let skip = lane.lines.len() - share;
+            kept.extend(lane.lines.into_iter().skip(skip));
+        }
+        kept.sort_by_key(|(order, _)| *order);
+        // It showed in what the first of the users named did or saw last, if that was then.
+        let shows = |entry: &&mut (u64, SawLine)| entry.1.at == self.until;
+        let mine = |entry: &&mut (u64, SawLine)| Some(&entry.1.user) == first_user.as_ref();
+        if let Some((_, line)) = kept.iter_mut().rev().filter(shows).find(mine) {
+            line.blamed = true;
+        } else if let Some((_, line)) = kept.iter_mut().rev().find(shows) {
+            line.blamed = true;
+        }
+        if let Some(first) = kept.first().map(|(order, _)| *order) {
+            kept.extend(self.world.into_iter().filter(|(order, _)| *order > first));
+            kept.sort_by_key(|(order, _)| *order);
+        }
+        kept.into_iter().map(|(_, line)| line).collect()
+    }
+
+    /// Since the run began; none for what is later than the violation.
+    fn since_start(&self, at: Time) -> Option<Span> {
+        let at = at.since(self.start);
+        (at <= self.until).then_some(at)
+    }
+}
+
+/// How many lines of each lane are shown: as even as they go.
+fn shares(keep: usize, lanes: &[Lane]) -> Vec<usize> {
+    let mut shares = vec![0; lanes.len()];
+    let mut left = keep;
+    while left > 0 {
+        let mut grew = false;
+        for (share, lane) in shares.iter_mut().zip(lanes) {
+            if left > 0 && *share < lane.lines.len() {
+                *share += 1;
+                left -= 1;
+                grew = true;
+            }
+        }
+        if !grew {
+            break;
+        }
+    }
+    shares
+}
+
+impl Observer for Recorder {
+    fn observe(&mut self, record: &Record<'_>) {
+        self.count += 1;
+        let (order, keep) = (self.count, self.keep);
+        let at = self.since_start(record.at);
+        let verb = if let What::Retried { call, .. } = record.what {
+            self.calls.verb(record.agent, call)
+        } else {
+            None
+        };
+        self.calls.follow(record);
+        let Some(lane) = self
+            .lanes
+            .iter_mut()
+            .find(|lane| Some(lane.user) == record.user)
+        else {
+            return;
+        };
+        let words = words::client(&record.what, record.user, verb.map(|(verb, _)| verb));
+        let (Some(at), Some(text)) = (at, words) else {
+            return;
+        };
+        if lane.lines.len() == keep {
+            lane.lines.pop_front();
+        }
+        let line = SawLine {
+            at,
+            user: lane.name.clone(),
+            text,
+            blamed: false,
+        };
+        lane.lines.push_back((order, line));
+    }
+
+    fn observe_world(&mut self, record: &WorldRecord<'_>) {
+        self.count += 1;
+        let at = match *record {
+            WorldRecord::Down { at, .. }
+            | WorldRecord::Restarted { at }
+            | WorldRecord::ClockJumped { at, .. }
+            | WorldRecord::Operated { at, .. }
+            | WorldRecord::Healed { at }
+            | WorldRecord::Sizes { at, .. }
+            | WorldRecord::Ended { at } => at,
+        };
+        if let (Some(at), Some(text)) = (self.since_start(at), words::world(record)) {
+            let line = SawLine {
+                at,
+                user: String::new(),
+                text,
+                blamed: false,
+            };
+            self.world.push((self.count, line));
+        }
+    }
+}

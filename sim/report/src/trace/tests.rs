@@ -1,0 +1,245 @@
+use std::sync::Arc;
+
+use chat_types::Span;
+
+use super::*;
+use sim_model::history::{Path, Retry};
+use sim_model::plan::Outage;
+use sim_model::protocol::{Answer, Earlier, LostRange, Outcome, Refusal, Saw, Shown, StickChange};
+
+const START: Time = Time(1_000_000_000);
+
+fn at(ms: u64) -> Time {
+    START + Span::millis(ms)
+}
+
+/// Tells an observer what two users did in a small run: one is granted the stick, the other
+/// speaks too late, a crash and a gap in between.
+fn play(observer: &mut dyn Observer) {
+    let login = Op::Login {
+        username: Arc::from("ann"),
+        room: Arc::from("lobby"),
+    };
+    let push = Op::Push {
+        room: Some(Room(3)),
+        epoch: Some(3),
+    };
+    let logged_in = Ok(Answer::LoggedIn {
+        user: User(7),
+        room: Room(3),
+    });
+    let refused = Err(Refusal {
+        code: "stick_required",
+        retry_after: None,
+        earlier: Earlier::Unsaid,
+    });
+    let mut ann = |ms, user: Option<u32>, what| tell(observer, ms, 0, user, what);
+    ann(0, None, called(0, &login));
+    ann(20, Some(7), answered(0, &login, &logged_in));
+    ann(22, Some(7), received(4, &GRANTED));
+    tell(observer, 23, 1, Some(9), received(5, &GRANTED));
+    let mut ann = |ms, what| tell(observer, ms, 0, Some(7), what);
+    ann(24, called(1, &push));
+    ann(
+        25,
+        What::Retried {
+            call: CallId(1),
+            why: Retry::Silence,
+        },
+    );
+    crash(observer);
+    let mut ann = |ms, what| tell(observer, ms, 0, Some(7), what);
+    ann(27, answered(1, &push, &refused));
+    hear(observer);
+    tell(observer, 30, 0, Some(7), What::StreamClosed);
+    observer.observe_world(&WorldRecord::Ended { at: at(31) });
+}
+
+const GRANTED: Saw<'static> = Saw::Stick {
+    shown: Shown::NAMELESS,
+    room: Room(3),
+    room_seq: 17,
+    user: User(9),
+    change: StickChange::Granted {
+        epoch: 4,
+        lease: Span::secs(4),
+    },
+};
+
+fn crash(observer: &mut dyn Observer) {
+    observer.observe_world(&WorldRecord::Down {
+        at: at(26),
+        how: Outage::CrashUnsynced,
+    });
+    observer.observe_world(&WorldRecord::Sizes {
+        at: at(26),
+        sizes: &[("queue", 3, 100)],
+    });
+}
+
+/// The other user sees a long message, and a gap.
+fn hear(observer: &mut dyn Observer) {
+    let message = Saw::Message {
+        shown: Shown::NAMELESS,
+        room: Room(3),
+        room_seq: 18,
+        sender: User(7),
+        text: &"x".repeat(100),
+        epoch: Some(3),
+    };
+    let gap = Saw::Gap {
+        from: 1,
+        to: 2,
+        lost: 2,
+        rooms: &[LostRange {
+            room: Room(3),
+            from: 1,
+            to: 2,
+            ..LostRange::default()
+        }],
+    };
+    tell(observer, 28, 1, Some(9), received(6, &message));
+    tell(observer, 29, 1, Some(9), received(7, &gap));
+}
+
+fn tell(observer: &mut dyn Observer, ms: u64, agent: u32, user: Option<u32>, what: What<'_>) {
+    observer.observe(&Record {
+        at: at(ms),
+        agent: Agent(agent),
+        user: user.map(User),
+        what,
+    });
+}
+
+fn called(call: u32, op: &Op) -> What<'_> {
+    What::Called {
+        call: CallId(call),
+        op,
+        intended: START,
+        keyed: true,
+    }
+}
+
+fn answered<'a>(call: u32, op: &'a Op, outcome: &'a Outcome) -> What<'a> {
+    What::Answered {
+        call: CallId(call),
+        op,
+        called_at: START,
+        intended: START,
+        outcome,
+    }
+}
+
+fn received<'a>(seq: u64, saw: &'a Saw<'a>) -> What<'a> {
+    What::Received {
+        seq,
+        sent_at: START,
+        saw,
+        path: Path::Stream,
+        first: true,
+    }
+}
+
+fn trace(follow: Option<Follow>) -> String {
+    let mut writer = TraceWriter::new(Vec::new(), START, follow);
+    play(&mut writer);
+    String::from_utf8(writer.finish().unwrap()).unwrap()
+}
+
+#[test]
+fn a_trace_has_a_line_for_everything() {
+    insta::assert_snapshot!(trace(None));
+}
+
+#[test]
+fn a_user_can_be_followed() {
+    insta::assert_snapshot!(trace(Some(Follow::User(User(9)))));
+}
+
+#[test]
+fn a_room_can_be_followed() {
+    let text = trace(Some(Follow::Room(Room(3))));
+    assert!(
+        text.lines()
+            .all(|line| line.contains("\"room_3\"") || line.contains("\"world\""))
+    );
+    let lines = |word: &str| text.lines().filter(|line| line.contains(word)).count();
+    // The registering call does not know its room yet; its answer does.
+    assert_eq!(
+        (
+            lines("\"called\""),
+            lines("\"retried\""),
+            lines("\"answered\"")
+        ),
+        (1, 1, 2)
+    );
+    assert_eq!((lines("\"gap\""), lines("\"sizes\"")), (1, 0));
+    assert_eq!(trace(Some(Follow::Room(Room(4)))).lines().count(), 2);
+}
+
+#[test]
+fn every_line_is_an_object_that_begins_with_its_time() {
+    for line in trace(None).lines() {
+        let value: serde_json::Value = serde_json::from_str(line).unwrap();
+        assert!(value["t_ms"].is_number() && value["kind"].is_string());
+        assert!(line.starts_with("{\"t_ms\":"), "{line}");
+    }
+}
+
+#[test]
+fn a_full_disk_is_told_at_the_end() {
+    struct Full;
+    impl Write for Full {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            Err(io::Error::other("no space left"))
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut writer = TraceWriter::new(Full, START, None);
+    play(&mut writer);
+    assert_eq!(
+        writer.finish().map(|_| ()).unwrap_err().to_string(),
+        "no space left"
+    );
+}
+
+fn recorded(until_ms: u64, users: &[&str], keep: usize) -> String {
+    let users: Vec<String> = users.iter().map(|user| (*user).to_owned()).collect();
+    let mut recorder = Recorder::new(START, Span::millis(until_ms), &users, keep);
+    play(&mut recorder);
+    let mut text = String::new();
+    for line in recorder.into_lines() {
+        let mark = if line.blamed { " ◀" } else { "" };
+        text.push_str(&format!("{} {} {}{mark}\n", line.at, line.user, line.text));
+    }
+    text
+}
+
+#[test]
+fn a_story_is_told_up_to_the_violation() {
+    insta::assert_snapshot!(recorded(28, &["user_7", "user_9"], 12));
+}
+
+#[test]
+fn a_busy_user_does_not_push_the_others_off_the_page() {
+    let text = recorded(100, &["user_7", "user_9"], 4);
+    let of = |user: &str| {
+        text.lines()
+            .filter(|line| line.contains(&format!(" {user} ")))
+            .count()
+    };
+    assert_eq!((of("user_7"), of("user_9")), (2, 2), "{text}");
+    let text = recorded(100, &["user_7"], 4);
+    assert_eq!(
+        text.lines().filter(|line| line.contains("user_7 ")).count(),
+        4,
+        "{text}"
+    );
+}
+
+#[test]
+fn unknown_names_have_no_lane() {
+    assert_eq!(recorded(100, &["somebody"], 4), "");
+}

@@ -1,0 +1,242 @@
+//! Steps of a flow that cannot work on any path to them: `send` before anything that could put the
+//! user into a room, `leave_queue` before `enter_queue`, and so on.
+//!
+//! What a step before has made possible stays possible: whether a match came, or a chat has ended,
+//! only a run can say. A step after a `choose` may rely on any of its branches, and a step of a loop
+//! with several rounds on all others of the loop. In the steps form everything is allowed: it is for
+//! what is meant to be refused, too.
+
+use super::error::{Problem, Read};
+use super::node::{Node, Value};
+use super::written::Written;
+use sim_model::plan::{Step, Verb};
+
+/// What a user may have at some point of its flow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Possible {
+    handle: Has,
+    place_in_queue: Has,
+    /// At most so many rooms.
+    rooms: u32,
+    claim: Has,
+}
+
+/// Whether a user may have something.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+enum Has {
+    #[default]
+    Never,
+    Perhaps,
+}
+
+/// What a step needs to work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Need {
+    Nothing,
+    Handle,
+    PlaceInQueue,
+    Room,
+    Claim,
+}
+
+impl Possible {
+    /// What may be there after either of two paths.
+    fn or(self, other: Self) -> Self {
+        Self {
+            handle: self.handle.max(other.handle),
+            place_in_queue: self.place_in_queue.max(other.place_in_queue),
+            rooms: self.rooms.max(other.rooms),
+            claim: self.claim.max(other.claim),
+        }
+    }
+
+    fn has(self, need: Need) -> bool {
+        Has::Perhaps
+            == match need {
+                Need::Nothing => Has::Perhaps,
+                Need::Handle => self.handle,
+                Need::PlaceInQueue => self.place_in_queue,
+                Need::Room if self.rooms > 0 => Has::Perhaps,
+                Need::Room => Has::Never,
+                Need::Claim => self.claim,
+            }
+    }
+
+    /// What is possible after this step.
+    fn after(self, steps: &[Step]) -> Self {
+        steps.iter().fold(self, |before, step| match step {
+            Step::Call(verb) => before.after_call(verb),
+            Step::Loop { count: 0, .. }
+            | Step::Await { .. }
+            | Step::Think(_)
+            | Step::Disconnect(_) => before,
+            Step::Loop { steps, .. } => before.after(steps),
+            Step::Choose(choices) => choices
+                .iter()
+                .fold(before, |sum, choice| sum.or(before.after(&choice.steps))),
+        })
+    }
+
+    fn after_call(mut self, verb: &Verb) -> Self {
+        if verb.registers() {
+            self.handle = Has::Perhaps;
+        }
+        match verb {
+            Verb::EnterQueue { .. } => {
+                self.place_in_queue = Has::Perhaps;
+                self.rooms = self.rooms.saturating_add(1);
+            }
+            Verb::Login { .. } => self.rooms = self.rooms.saturating_add(1),
+            Verb::LeaveChat => self.rooms = self.rooms.saturating_sub(1),
+            Verb::TalkingStick(_) => self.claim = Has::Perhaps,
+            Verb::Unregister => return Self::default(),
+            Verb::LeaveQueue
+            | Verb::Send(_)
+            | Verb::Check { .. }
+            | Verb::Append(_)
+            | Verb::Undo(_)
+            | Verb::Reset(_)
+            | Verb::Push
+            | Verb::Typing
+            | Verb::Block
+            | Verb::Unblock
+            | Verb::Report { .. }
+            | Verb::Break { .. }
+            | Verb::History { .. }
+            | Verb::ListUsers
+            | Verb::Mood => {}
+        }
+        self
+    }
+}
+
+/// What a call needs.
+fn needs(verb: &Verb) -> Need {
+    match verb {
+        Verb::EnterQueue { .. } | Verb::Login { .. } | Verb::Break { .. } | Verb::Mood => {
+            Need::Nothing
+        }
+        Verb::Check { .. } | Verb::Unregister => Need::Handle,
+        Verb::LeaveQueue => Need::PlaceInQueue,
+        Verb::Send(_)
+        | Verb::TalkingStick(_)
+        | Verb::Append(_)
+        | Verb::Undo(_)
+        | Verb::Reset(_)
+        | Verb::Push
+        | Verb::LeaveChat
+        | Verb::Typing
+        | Verb::Block
+        | Verb::Unblock
+        | Verb::Report { .. }
+        | Verb::History { .. }
+        | Verb::ListUsers => Need::Room,
+    }
+}
+
+/// What must have been possible for this event to come.
+fn comes_after(event: &str) -> Need {
+    match event {
+        "chatroom.found" => Need::PlaceInQueue,
+        "stick.granted" => Need::Claim,
+        _ => Need::Room,
+    }
+}
+
+/// Refuses the first step of a flow that cannot work. `node` is the list that the steps were read
+/// from.
+pub(super) fn refuse_impossible(node: &Node, steps: &[Step]) -> Read<()> {
+    look(node, steps, Possible::default()).map(drop)
+}
+
+fn look(node: &Node, steps: &[Step], mut before: Possible) -> Read<Possible> {
+    let Value::List(items) = &node.value else {
+        return Ok(before);
+    };
+    for (item, step) in items.iter().zip(steps) {
+        let need = match step {
+            Step::Call(verb) => needs(verb),
+            Step::Await { event, .. } => comes_after(event),
+            Step::Loop { count, steps } => {
+                // A later round may rely on what the rounds before it did.
+                let rounds_before = if *count > 1 {
+                    before.after(steps)
+                } else {
+                    before
+                };
+                if let Some(inside) = child(item, "steps") {
+                    look(inside, steps, rounds_before)?;
+                }
+                Need::Nothing
+            }
+            Step::Choose(choices) => {
+                if let Some(Value::List(written)) = value(item).map(|node| &node.value) {
+                    for (branch, choice) in written.iter().zip(choices.iter()) {
+                        if let Some(inside) = entry(branch, "steps") {
+                            look(inside, &choice.steps, before)?;
+                        }
+                    }
+                }
+                Need::Nothing
+            }
+            Step::Think(_) | Step::Disconnect(_) => Need::Nothing,
+        };
+        if !before.has(need) {
+            return Err(impossible(item, need)?);
+        }
+        before = before.after(std::slice::from_ref(step));
+    }
+    Ok(before)
+}
+
+/// The value of a step that is written as a map of one key.
+fn value(item: &Node) -> Option<&Node> {
+    let Value::Map(entries) = &item.value else {
+        return None;
+    };
+    entries.first().map(|entry| &entry.node)
+}
+
+/// The value of a key of such a step's value.
+fn child<'n>(item: &'n Node, key: &str) -> Option<&'n Node> {
+    value(item).and_then(|node| entry(node, key))
+}
+
+/// The value of a key.
+fn entry<'n>(node: &'n Node, key: &str) -> Option<&'n Node> {
+    let Value::Map(entries) = &node.value else {
+        return None;
+    };
+    let found = entries.iter().find(|entry| entry.key == key);
+    found.map(|entry| &entry.node)
+}
+
+fn impossible(item: &Node, need: Need) -> Read<Box<Problem>> {
+    const REFUSED: &str =
+        "what is meant to be refused belongs into the steps form (`users` and `steps`)";
+    let written = Written::read(item)?;
+    let (lacks, before) = match need {
+        Need::Nothing | Need::Handle => (
+            "no step before it registers the user",
+            "`enter_queue`, `login` or `break` before it",
+        ),
+        Need::PlaceInQueue => (
+            "no step before it puts the user into the queue",
+            "`enter_queue` before it",
+        ),
+        Need::Room => (
+            "the steps before it leave the user in no room",
+            "`login`, or `enter_queue` and `await: chatroom.found`, before it",
+        ),
+        Need::Claim => (
+            "no step before it claims the stick",
+            "`talking_stick` before it",
+        ),
+    };
+    Ok(Problem::new(
+        written.place,
+        format!("`{}` cannot work here: {lacks}", written.verb),
+        format!("{before}; {REFUSED}"),
+    )
+    .labelled(lacks))
+}

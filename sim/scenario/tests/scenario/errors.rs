@@ -1,0 +1,106 @@
+//! Every bad scenario ends in an error that shows the place and says what is accepted there.
+
+use sim_scenario::{Look, ScenarioError, load, parse, parse_bytes};
+
+use crate::yaml_files;
+
+#[test]
+fn bad_scenarios_say_where_and_what_is_accepted() {
+    let files = yaml_files("tests/bad_scenarios");
+    assert!(files.len() > 150, "{} files", files.len());
+    for file in files {
+        let name = file.file_name().unwrap().to_str().unwrap();
+        let stem = file.file_stem().unwrap().to_str().unwrap();
+        let error = parse_bytes(name, &std::fs::read(&file).unwrap())
+            .err()
+            .unwrap_or_else(|| panic!("{name} is accepted"));
+        assert!(error.line_and_column().is_some(), "{error}");
+        assert!(!error.accepted().is_empty(), "{error}");
+        insta::assert_snapshot!(stem, error.render(Look::Plain));
+    }
+}
+
+fn refused(text: &str) -> ScenarioError {
+    parse("large.yaml", text).expect_err("it is refused")
+}
+
+#[test]
+fn ten_megabytes_are_refused_at_once() {
+    let error = refused(&"# a comment\n".repeat(900_000));
+    assert_eq!(error.line_and_column(), None);
+    insta::assert_snapshot!(error.render(Look::Plain), @r"
+    × the file is larger than a scenario may be
+    help: at most 1048576 bytes (1 MiB)
+    ");
+}
+
+#[test]
+fn a_mebibyte_of_anything_ends() {
+    let most = 1 << 20;
+    for unit in [
+        "[",
+        "{",
+        "- ",
+        "? ",
+        "a: ",
+        "&a ",
+        "*a ",
+        "!!x ",
+        "\"",
+        "'",
+        "|\n",
+        "# ",
+        ", ",
+        "%",
+        "\n",
+        " ",
+        "\r",
+        "- - ",
+        "a:\n ",
+        "[[],",
+        "{a: b, ",
+        "a: 1\n",
+        "- x\n",
+        "---\n",
+        "x",
+        "é",
+        "\u{feff}",
+        "- &a b\n",
+        "\\",
+        ":",
+        "- {p50: 1, p99: 2}\n",
+        "<<: ",
+        "~",
+        "...\n",
+        "> ",
+        "`",
+        "@",
+    ] {
+        let text = unit.repeat(most / unit.len());
+        let error = refused(&text);
+        assert!(!error.render(Look::Colour).is_empty());
+    }
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_named() {
+    let error = load(std::path::Path::new("no/such/scenario.yaml")).unwrap_err();
+    assert_eq!(error.file(), "no/such/scenario.yaml");
+    assert!(error.one_line().contains("cannot be read"), "{error}");
+    assert!(load(std::path::Path::new(env!("CARGO_MANIFEST_DIR"))).is_err());
+}
+
+#[test]
+fn colours_are_for_terminals_only() {
+    let error = parse("x.yaml", "stage: 1\n").unwrap_err();
+    assert!(!error.render(Look::Plain).contains('\u{1b}'));
+    assert!(error.render(Look::Colour).contains('\u{1b}'));
+}
+
+#[test]
+fn lines_of_other_systems_do_not_move_the_cursor() {
+    for text in ["# only a comment\r\n", "name: [\r\n", "durations: 5s\r\n"] {
+        let drawn = refused(text).render(Look::Plain);
+        assert!(!drawn.contains('\r'), "{drawn:?}");
+    }
+}

@@ -1,0 +1,30 @@
+//! Scenario files as people write them: what is read, what is refused, and what is written back.
+
+mod errors;
+mod mutations;
+mod plans;
+mod schema;
+mod write;
+
+use std::path::{Path, PathBuf};
+
+/// The scenarios of a folder, which is named from this package.
+fn yaml_files(folder: &str) -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
+    let mut files: Vec<PathBuf> = std::fs::read_dir(folder)
+        .expect("a folder of scenarios")
+        .map(|entry| entry.expect("a file").path())
+        .filter(|path| path.extension().is_some_and(|end| end == "yaml"))
+        .collect();
+    files.sort();
+    files
+}
+
+/// Those that are shipped, the regressions among them.
+fn shipped() -> Vec<PathBuf> {
+    [
+        yaml_files("../../scenarios"),
+        yaml_files("../../scenarios/regressions"),
+    ]
+    .concat()
+}

@@ -1,0 +1,367 @@
+//! What a good scenario becomes.
+
+use std::path::Path;
+
+use chat_types::Span;
+use sim_model::draw::{Ratio, Shape};
+use sim_model::plan::{
+    ArrivalMode, Arrivals, Compare, Delivery, FaultKind, Figure, Milestone, OperatorAct,
+    OperatorVerb, Outage, Plan, Reached, Step, Text, Verb, Victims, Workload,
+};
+use sim_scenario::{load, parse};
+
+fn good(name: &str) -> Plan {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/good_scenarios");
+    load(&folder.join(name)).expect("a good scenario")
+}
+
+#[test]
+fn the_least_scenario_takes_every_default() {
+    let plan = good("least.yaml");
+    assert_eq!(plan.name, "least");
+    assert_eq!((plan.about.as_str(), plan.seed), ("", 1));
+    assert_eq!(plan.duration, Span::secs(30));
+    assert_eq!(plan.liveness, Span::secs(60));
+    assert_eq!(plan.server, chat_types::Config::default());
+    assert_eq!(plan.network.latency.shape(), Shape::Fixed(1_000));
+    assert_eq!(plan.network.loss, Ratio::NEVER);
+    assert_eq!(plan.client.timeout, Span::millis(500));
+    assert_eq!(plan.client.attempts, 8);
+    assert_eq!(plan.capacity.queue, 4_096);
+    assert_eq!(plan.capacity.snapshot_every, 20_000);
+    assert_eq!(plan.properties, sim_model::names::PROPERTIES);
+    assert!(plan.faults.is_empty() && plan.expect_sometimes.is_empty());
+    assert_eq!(plan.allow_stuck, Ratio::NEVER);
+    let Workload::Phases { phases, personas } = plan.workload else {
+        panic!("phases");
+    };
+    assert_eq!(phases[0].name, "phase 1");
+    assert_eq!((personas[0].weight, personas[0].stream), (1, true));
+}
+
+#[test]
+fn phases_and_personas_are_as_written() {
+    assert_eq!(good("every_key.yaml").capacity.snapshot_every, 50);
+    let Workload::Phases { phases, personas } = good("every_key.yaml").workload else {
+        panic!("phases");
+    };
+    let arrivals: Vec<Arrivals> = phases.iter().map(|phase| phase.arrivals).collect();
+    let rate = |from_milli, to_milli, mode| Arrivals::Rate {
+        from_milli,
+        to_milli,
+        mode,
+    };
+    assert_eq!(
+        arrivals,
+        [
+            rate(500, 500, ArrivalMode::Uniform),
+            rate(0, 2_125, ArrivalMode::Poisson),
+            rate(1_000, 1_000, ArrivalMode::Uniform),
+            Arrivals::Count(50),
+            Arrivals::Pause,
+        ]
+    );
+    assert_eq!(phases[4].duration, Span::secs(300));
+    assert_eq!(phases[3].max_users, Some(40));
+    let everybody = &personas[0];
+    assert_eq!((everybody.weight, everybody.stream), (1_000, false));
+    assert_eq!(everybody.habits.abandon, Ratio::new(1, 3).unwrap());
+    assert_eq!(everybody.habits.forget_handle, Ratio::new(1, 1).unwrap());
+    assert!(!everybody.habits.parallel.is_possible());
+    insta::assert_snapshot!(flow_in_words(&everybody.flow));
+}
+
+/// A flow, and whether it is accepted: each step works on one path to it at least.
+#[test]
+fn a_step_that_works_on_one_path_is_accepted() {
+    let read = |flow: &str| {
+        let text = format!(
+            "phases: [{{ duration: 1s, arrival_count: 2 }}]\n\
+             scenarios: [{{ name: a, flow: {flow} }}]\n"
+        );
+        parse("flow.yaml", &text)
+    };
+    for flow in [
+        "[login, { login: { room: den } }, push, leave_chat, { send: { length: 5 } }]",
+        "[enter_queue, { send: { length: 5 } }]",
+        "[enter_queue, leave_queue, leave_chat, leave_queue]",
+        "[break, check, { break: { kind: check_stress_status } }]",
+        "[break, { choose: [{ steps: [] }, { steps: [login] }] }, typing]",
+        "[break, { loop: { count: 2, steps: [typing, login] } }, push]",
+        "[login, talking_stick, leave_chat, { await: stick.granted }, login, undo]",
+    ] {
+        let refused = read(flow);
+        assert!(refused.is_ok(), "{flow}: {:?}", refused.err());
+    }
+    for (flow, step) in [
+        ("[login, leave_queue]", "leave_queue"),
+        ("[login, leave_chat, { send: { length: 5 } }]", "send"),
+        (
+            "[break, { loop: { count: 1, steps: [typing, login] } }]",
+            "typing",
+        ),
+        (
+            "[break, { choose: [{ steps: [login] }, { steps: [push] }] }]",
+            "push",
+        ),
+        ("[check]", "check"),
+    ] {
+        let error = read(flow).expect_err(flow);
+        let line = format!("scenarios: [{{ name: a, flow: {flow} }}]");
+        let column = line.find(step).map(|at| at + 1);
+        assert_eq!(
+            error.line_and_column(),
+            column.map(|column| (2, column)),
+            "{flow}"
+        );
+    }
+}
+
+fn flow_in_words(steps: &[Step]) -> String {
+    steps.iter().map(|step| in_words(step) + "\n").collect()
+}
+
+fn in_words(step: &Step) -> String {
+    match step {
+        Step::Call(Verb::Send(text)) => format!("send {}", text_in_words(text)),
+        Step::Call(Verb::Append(text)) => format!("append {}", text_in_words(text)),
+        Step::Call(verb) => format!("{verb:?}"),
+        Step::Await { event, within } => format!("await {event} {within}"),
+        Step::Think(time) => format!("think {:?}", time.shape()),
+        Step::Loop { count, steps } => format!("loop {count}: [{}]", inner(steps)),
+        Step::Choose(choices) => choices
+            .iter()
+            .map(|choice| format!("choose {}: [{}]", choice.weight, inner(&choice.steps)))
+            .collect::<Vec<_>>()
+            .join(" or "),
+        Step::Disconnect(time) => format!("disconnect {time:?}"),
+    }
+}
+
+fn inner(steps: &[Step]) -> String {
+    steps.iter().map(in_words).collect::<Vec<_>>().join(", ")
+}
+
+fn text_in_words(text: &Text) -> String {
+    match text {
+        Text::Words(words) => format!("{words:?}"),
+        Text::Length(length) => format!("{:?}", length.shape()),
+        Text::Letters(alphabet, length) => format!("{alphabet:?} {:?}", length.shape()),
+    }
+}
+
+#[test]
+fn steps_are_in_order_and_say_what_the_network_does() {
+    let plan = good("every_step.yaml");
+    assert_eq!(plan.duration, Span::secs(35));
+    let Workload::Steps { users, steps } = plan.workload else {
+        panic!("steps");
+    };
+    let users: Vec<_> = users.iter().map(|u| (u.name.as_str(), u.stream)).collect();
+    assert_eq!(
+        users,
+        [("ann", true), ("bob", false), ("1", true), ("eve", true)]
+    );
+    let order: Vec<(Span, u32)> = steps.iter().map(|step| (step.at, step.user)).collect();
+    assert_eq!(
+        order,
+        [
+            (Span::ZERO, 0),
+            (Span::ZERO, 1),
+            (Span::secs(1), 1),
+            (Span::secs(2), 0),
+            (Span::secs(3), 0),
+            (Span::secs(7), 0),
+            (Span::secs(8), 0),
+            (Span::secs(9), 0),
+            (Span::secs(10), 0),
+            (Span::secs(11), 0),
+            (Span::secs(12), 3),
+            (Span::secs(13), 3),
+            (Span::secs(14), 0),
+            (Span::secs(15), 0),
+            (Span::secs(16), 0),
+            (Span::secs(35), 1),
+        ]
+    );
+    let net = &steps[2].net;
+    assert_eq!(net.request, Some(Delivery::After(Span::millis(20))));
+    assert_eq!(net.reply, Some(Delivery::Lost));
+    assert_eq!(
+        net.push,
+        [(0, Delivery::After(Span::millis(400))), (2, Delivery::Lost)]
+    );
+    assert!(matches!(steps[3].what, Step::Disconnect(Some(s)) if s == Span::secs(1)));
+    use sim_model::plan::Argument::{After, Epoch, FreshKey, Key, Retries, Room};
+    let all = [Room, Epoch, Key, FreshKey, After, Retries];
+    assert_eq!(steps[4].leave_out, all);
+    let net = &steps[4].net;
+    let millis = |n| Some(Delivery::After(Span::millis(n)));
+    assert_eq!((net.duplicate, net.retries.len()), (millis(35), 2));
+    assert_eq!(net.retries[0].request, Some(Delivery::Lost));
+    let last = &net.retries[1];
+    assert_eq!(
+        (last.request, last.duplicate, last.reply),
+        (millis(1), millis(2), millis(3))
+    );
+    assert!(matches!(steps[15].what, Step::Disconnect(None)));
+}
+
+#[test]
+fn what_is_looked_up_and_by_which_secret_is_as_written() {
+    use sim_model::plan::Verb;
+    use sim_model::protocol::ReadBy;
+    let Workload::Steps { users, steps } = good("every_step.yaml").workload else {
+        panic!("steps");
+    };
+    assert_eq!(users[3].stream_by, ReadBy::ReaderId);
+    let whats: Vec<String> = steps[8..15]
+        .iter()
+        .map(|s| format!("{:?}", s.what))
+        .collect();
+    assert_eq!(
+        whats,
+        [
+            "Call(History { before: Some(3), limit: 50 })",
+            "Call(ListUsers)",
+            "Call(Check { wait: Span(1000000), by: ReaderId })",
+            "Call(Unregister)",
+            "Call(TalkingStick(Latest))",
+            "Call(Undo(Latest))",
+            "Call(Reset(Unnamed))",
+        ]
+    );
+    let Workload::Phases { personas, .. } = good("every_key.yaml").workload else {
+        panic!("phases");
+    };
+    let stranger = &personas[2];
+    assert_eq!(stranger.manner.stream_by, ReadBy::ReaderId);
+    assert_eq!(stranger.manner.reads, sim_model::plan::Reads::ByStream);
+    let Step::Call(Verb::EnterQueue { name, user_id, .. }) = &stranger.flow[0] else {
+        panic!("enter_queue");
+    };
+    assert_eq!(
+        (name.as_deref(), user_id.as_deref()),
+        (Some("Zoë 🦀"), Some("zoe"))
+    );
+}
+
+#[test]
+fn a_break_is_any_or_a_named_one_or_just_a_look() {
+    use sim_model::plan::Verb;
+    let Workload::Steps { steps, .. } = good("every_step.yaml").workload else {
+        panic!("steps");
+    };
+    let any = |verb: &Step| {
+        matches!(
+            verb,
+            Step::Call(Verb::Break {
+                kind: None,
+                excuse: None
+            })
+        )
+    };
+    assert!(any(&steps[5].what));
+    assert!(matches!(&steps[6].what, Step::Call(Verb::Mood)));
+    let Step::Call(Verb::Break { kind, excuse }) = &steps[7].what else {
+        panic!("a break");
+    };
+    assert_eq!(*kind, Some(chat_types::BreakKind::Chimaek));
+    assert_eq!(excuse.as_deref(), Some("so hungry"));
+}
+
+#[test]
+fn faults_are_in_order() {
+    let plan = good("every_step.yaml");
+    let at: Vec<u64> = plan.faults.iter().map(|fault| fault.at.as_secs()).collect();
+    assert_eq!(at, [3, 4, 5, 6, 7]);
+    assert!(matches!(
+        &plan.faults[2].kind,
+        FaultKind::Partition { victims: Victims::Users(users), .. } if users == &[1, 2]
+    ));
+    assert!(matches!(
+        plan.faults[3].kind,
+        FaultKind::Operator(OperatorAct {
+            verb: OperatorVerb::Mute,
+            user: Some(1)
+        })
+    ));
+    let plan = good("every_key.yaml");
+    assert!(matches!(
+        plan.faults[0].kind,
+        FaultKind::Down {
+            how: Outage::Crash,
+            ..
+        }
+    ));
+    // A fault with a milestone and no moment may strike from the start on.
+    let milestone = |reached, count| Some(Milestone { reached, count });
+    let waits: Vec<_> = plan.faults.iter().map(|fault| fault.milestone).collect();
+    let of_match = milestone(Reached::Sometimes("match"), 3);
+    let of_push = milestone(Reached::Stick("released_by_push"), 1);
+    assert_eq!(waits[..5], [None, of_match, of_push, None, None]);
+    assert_eq!(waits[5], milestone(Reached::Timer("lease"), 2));
+    assert!(matches!(plan.faults[2].kind, FaultKind::LoseReplies));
+    assert!(matches!(
+        plan.faults[4].kind,
+        FaultKind::ClockJump { by } if by == Span::secs(7_200)
+    ));
+}
+
+#[test]
+fn what_must_hold_is_as_written() {
+    let plan = good("every_key.yaml");
+    assert_eq!(plan.properties, ["no_lost_messages", "latency"]);
+    let found: Vec<(&str, Figure, Compare, f64)> = plan
+        .thresholds
+        .iter()
+        .map(|t| (t.metric, t.figure, t.compare, t.bound))
+        .collect();
+    for wanted in [
+        (
+            "message_latency",
+            Figure::Percentile(99.9),
+            Compare::Below,
+            2_000.0,
+        ),
+        ("message_latency", Figure::Max, Compare::AtMost, 60_000.0),
+        ("message_latency", Figure::Mean, Compare::Above, 0.001),
+        ("queue_wait", Figure::Overtaken, Compare::Equal, 0.0),
+        (
+            "request_latency",
+            Figure::Percentile(50.0),
+            Compare::AtLeast,
+            1.0,
+        ),
+        ("stick_turns", Figure::Jain, Compare::Above, 0.8),
+        (
+            "bytes_per_message",
+            Figure::Percentile(95.0),
+            Compare::Below,
+            2_000.5,
+        ),
+        ("lost", Figure::Rate, Compare::Below, 0.01),
+        ("refused", Figure::Rate, Compare::AtMost, 1.0),
+    ] {
+        assert!(found.contains(&wanted), "{wanted:?} is not in {found:#?}");
+    }
+}
+
+#[test]
+fn a_byte_order_mark_and_windows_line_ends_are_accepted() {
+    let text =
+        "\u{feff}phases: [{ pause: 1s }]\r\nscenarios:\r\n  - name: a\r\n    flow: [login]\r\n";
+    let plan = parse("folder/plain.yaml", text).unwrap();
+    assert_eq!(plan.name, "plain");
+}
+
+#[test]
+fn the_deepest_flow_is_read() {
+    let mut flow = "login".to_owned();
+    for _ in 0..16 {
+        flow = format!("choose: [{{ steps: [{flow}] }}]");
+        flow = format!("{{ {flow} }}");
+    }
+    let text = format!("phases: [{{ pause: 1s }}]\nscenarios: [{{ name: a, flow: [{flow}] }}]\n");
+    assert!(parse("deep.yaml", &text).is_ok());
+}

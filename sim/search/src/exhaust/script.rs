@@ -1,0 +1,236 @@
+//! A path of a tiny world as a scenario in the steps form, which the simulator runs like any other.
+//!
+//! What a path says in whole steps takes time there: each of them has ten milliseconds, in which
+//! a call is answered and told. Where a path waits for a deadline, so do the steps. A stream that
+//! closed stays closed until the path opens it again, a lost answer makes its client ask again
+//! when the path has it do so, and a crash closes all streams.
+//!
+//! Three things cannot be said. Clients of a path block whoever comes next, and users of a scenario
+//! only their partner or whoever spoke last; a client that has left a room does not name it any
+//! more; and one that lost its stream after an answer asks again only when it has a stream again.
+//! A path that needs one of them comes to something else as a scenario.
+
+use std::sync::Arc;
+
+use chat_types::Span;
+
+use super::tiny::Tiny;
+use super::worlds::{begin, plan};
+use crate::caught::caught;
+use sim_model::outcome::{Action, Ask, TinyWorld, user_letter};
+use sim_model::plan::{
+    Argument, Client, Delivery, Fault, FaultKind, Grant, Need, Net, Outage, Plan, ScriptStep,
+    ScriptUser, Step, Text, Verb, Workload,
+};
+use sim_model::protocol::ReadBy;
+
+/// How long each step of a path takes.
+const STEP: Span = Span::millis(10);
+
+/// How much later than a path a scenario waits for a deadline: its calls took longer until then.
+/// Deadlines of the tiny worlds are a second apart or more.
+const LATER: Span = Span::millis(200);
+
+/// How long the server is down that comes back at once.
+const DOWN: Span = Span::millis(1);
+
+/// The path as a scenario of this name, as far as it can be said.
+pub(super) fn script(world: TinyWorld, users: u8, path: &[Action], called: &str) -> Plan {
+    let mut writer = Writer::new(users);
+    for user in 0..users {
+        match world {
+            TinyWorld::Line => {
+                writer.call(user, Ask::Enter);
+                writer.call(user, Ask::LeaveQueue);
+            }
+            TinyWorld::Room => writer.call(user, Ask::Login),
+        }
+    }
+    let base = plan();
+    let mut tiny = begin(world, &base, users);
+    for action in path {
+        let before = tiny.now();
+        // The last step of a path may be one at which the server panics.
+        let passed =
+            caught(|| apply(&mut tiny, *action)).map_or(Span::ZERO, |now| now.since(before));
+        writer.act(*action, passed);
+    }
+    writer.into_plan(base, called)
+}
+
+fn apply(tiny: &mut Tiny, action: Action) -> chat_types::Time {
+    tiny.apply(action);
+    tiny.now()
+}
+
+/// Writes one step after another.
+struct Writer {
+    at: Span,
+    users: Vec<ScriptUser>,
+    steps: Vec<ScriptStep>,
+    faults: Vec<Fault>,
+    /// Who has no stream, and the step since which that is so.
+    away: Vec<Option<usize>>,
+    /// Whose answer was lost, and the step that it was to.
+    lost: Vec<Option<usize>>,
+    /// After how long clients ask again.
+    timeout: Option<Span>,
+}
+
+impl Writer {
+    fn new(users: u8) -> Self {
+        let user = |number| ScriptUser {
+            name: user_letter(number).to_string(),
+            stream: true,
+            stream_by: ReadBy::Handle,
+            opens: Vec::new(),
+        };
+        Self {
+            at: Span::ZERO,
+            users: (0..users).map(user).collect(),
+            steps: Vec::new(),
+            faults: Vec::new(),
+            away: vec![None; usize::from(users)],
+            lost: vec![None; usize::from(users)],
+            timeout: None,
+        }
+    }
+
+    fn act(&mut self, action: Action, passed: Span) {
+        match action {
+            Action::Call(user, ask) => return self.call(user, ask),
+            Action::Lost(user, ask) => {
+                let index = self.write(user, Step::Call(verb(ask)));
+                self.steps[index].leave_out = left_out(ask);
+                self.steps[index].net.reply = Some(Delivery::Lost);
+                self.lost[usize::from(user)] = Some(index);
+            }
+            Action::Retry(user) => {
+                if let Some(index) = self.lost[usize::from(user)].take() {
+                    let since = self.at - self.steps[index].at;
+                    self.timeout.get_or_insert(since);
+                }
+            }
+            Action::Disconnect(user) => self.go_away(user),
+            Action::Reconnect(user) => {
+                if let Some(index) = self.away[usize::from(user)].take() {
+                    self.steps[index].what = Step::Disconnect(Some(self.at - self.steps[index].at));
+                }
+            }
+            Action::Deadline => self.at = self.at + passed + LATER,
+            Action::Crash => {
+                self.faults.push(Fault {
+                    at: self.at,
+                    milestone: None,
+                    kind: FaultKind::Down {
+                        down_for: DOWN,
+                        how: Outage::CrashUnsynced,
+                    },
+                    need: Need::Required,
+                });
+                for user in (0..).take(self.away.len()) {
+                    self.go_away(user);
+                }
+            }
+        }
+        self.at = self.at + STEP;
+    }
+
+    fn call(&mut self, user: u8, ask: Ask) {
+        let index = self.write(user, Step::Call(verb(ask)));
+        self.steps[index].leave_out = left_out(ask);
+        // Calls of a path have a key only if they may be repeated.
+        if ask != Ask::Check {
+            self.steps[index].leave_out.push(Argument::Key);
+        }
+        self.at = self.at + STEP;
+    }
+
+    /// The stream is gone from now on, until it is said to be opened again.
+    fn go_away(&mut self, user: u8) {
+        if self.away[usize::from(user)].is_none() {
+            let index = self.write(user, Step::Disconnect(Some(Span::ZERO)));
+            self.away[usize::from(user)] = Some(index);
+        }
+    }
+
+    fn write(&mut self, user: u8, what: Step) -> usize {
+        self.steps.push(ScriptStep {
+            at: self.at,
+            user: u32::from(user),
+            what,
+            leave_out: Vec::new(),
+            net: Net::default(),
+        });
+        self.steps.len() - 1
+    }
+
+    fn into_plan(mut self, base: Plan, called: &str) -> Plan {
+        for index in self.away.into_iter().flatten() {
+            self.steps[index].what = Step::Disconnect(Some(self.at - self.steps[index].at));
+        }
+        for index in self.lost.into_iter().flatten() {
+            self.steps[index].leave_out.push(Argument::Retries);
+        }
+        let client = self.timeout.map_or(base.client, |timeout| Client {
+            timeout,
+            max: timeout,
+            ..base.client
+        });
+        Plan {
+            name: called.to_owned(),
+            about: String::new(),
+            duration: self.at,
+            client,
+            workload: Workload::Steps {
+                users: self.users,
+                steps: self.steps,
+            },
+            faults: self.faults,
+            ..base
+        }
+    }
+}
+
+fn verb(ask: Ask) -> Verb {
+    match ask {
+        Ask::Enter => Verb::EnterQueue {
+            name: None,
+            user_id: None,
+            interests: Arc::default(),
+        },
+        Ask::LeaveQueue => Verb::LeaveQueue,
+        Ask::Login => Verb::Login {
+            name: None,
+            room: "lobby".into(),
+            rooms: 1,
+        },
+        Ask::Leave => Verb::LeaveChat,
+        Ask::Claim => Verb::TalkingStick(Grant::Unnamed),
+        Ask::Append => Verb::Append(Text::Words("x".into())),
+        Ask::Push => Verb::Push,
+        Ask::Reset => Verb::Reset(Grant::Unnamed),
+        Ask::Send => Verb::Send(Text::Words("hi".into())),
+        Ask::Block => Verb::Block,
+        Ask::Check => Verb::Check {
+            wait: Span::ZERO,
+            by: ReadBy::Handle,
+        },
+    }
+}
+
+/// Only a push names a grant.
+fn left_out(ask: Ask) -> Vec<Argument> {
+    match ask {
+        Ask::Append | Ask::Send => vec![Argument::Epoch],
+        Ask::Enter
+        | Ask::LeaveQueue
+        | Ask::Login
+        | Ask::Leave
+        | Ask::Claim
+        | Ask::Push
+        | Ask::Reset
+        | Ask::Block
+        | Ask::Check => Vec::new(),
+    }
+}

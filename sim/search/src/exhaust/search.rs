@@ -1,0 +1,268 @@
+//! The search: breadth first, so that the first violation found is one of the shortest.
+//!
+//! States are kept as the action that led to them and the state it came from; to go on from one,
+//! its path is run again from the beginning, which costs far less memory than keeping worlds.
+
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use rustc_hash::FxHashMap;
+
+use super::tiny::Tiny;
+use super::worlds::{actions, begin, plan};
+use super::{Options, begun, look};
+use sim_judge::Judgement;
+use sim_model::outcome::{Action, Class, Judged, Searched, TinyWorld, Watched};
+
+/// How many states are gone on from before what was found is put together.
+const BATCH: usize = 2_048;
+
+/// A state: where it came from, and by what.
+#[derive(Clone, Copy, Debug)]
+struct Link {
+    from: u32,
+    action: Action,
+}
+
+/// A state that one action leads to.
+#[derive(Clone, Copy, Debug)]
+struct Child {
+    action: Action,
+    key: u64,
+    faults: u8,
+}
+
+/// What came of going on from one state.
+#[derive(Debug, Default)]
+struct Expansion {
+    /// Where actions led.
+    children: Vec<Child>,
+    /// Actions that changed nothing.
+    unchanged: u64,
+    tally: Judged,
+    /// The path's last action, none if the path as it stands shows it once it is drained.
+    broken: Option<Option<Action>>,
+}
+
+/// Counts what a path was judged to be. It has no thresholds.
+fn tell(tally: &mut Judged, judgement: &Judgement) {
+    let judged = judgement.properties.iter();
+    for (name, result) in judged.filter(|(_, result)| result.class != Class::Threshold) {
+        tally.add(name, result);
+    }
+}
+
+/// Searches one world.
+pub(super) fn search(
+    world: TinyWorld,
+    options: &Options,
+    watch: &mut dyn FnMut(Watched),
+) -> Searched {
+    search_from(world, begin(world, &plan(), options.users), options, watch)
+}
+
+/// Searches a world from this state on.
+pub(super) fn search_from(
+    world: TinyWorld,
+    root: Tiny,
+    options: &Options,
+    watch: &mut dyn FnMut(Watched),
+) -> Searched {
+    let mut search = Search {
+        world,
+        options,
+        links: Vec::new(),
+        known: FxHashMap::default(),
+        found: begun(world, options),
+        root,
+    };
+    let end = search.root.clone().finish();
+    search.known.insert(search.root.key(&end), 0);
+    search.found.by_depth.push(1);
+    let mut layer = Layer::Root;
+    for depth in 0..options.depth {
+        let next = search.go_on(depth, &layer, watch);
+        if search.found.counterexample.is_some() || next.is_empty() {
+            break;
+        }
+        search.found.by_depth.push(next.len() as u64);
+        layer = Layer::Links(next);
+    }
+    search.found
+}
+
+/// The states of one depth.
+#[derive(Clone, Debug)]
+enum Layer {
+    Root,
+    Links(Range<usize>),
+}
+
+struct Search<'o> {
+    world: TinyWorld,
+    options: &'o Options,
+    root: Tiny,
+    links: Vec<Link>,
+    /// The keys of states, and with how few things gone wrong each was reached.
+    known: FxHashMap<u64, u8>,
+    found: Searched,
+}
+
+impl Search<'_> {
+    /// Goes on from all states of a layer; returns those that are new.
+    fn go_on(&mut self, depth: u32, layer: &Layer, watch: &mut dyn FnMut(Watched)) -> Range<usize> {
+        let first_new = self.links.len();
+        let states: Vec<Option<usize>> = match layer {
+            Layer::Root => vec![None],
+            Layer::Links(range) => range.clone().map(Some).collect(),
+        };
+        for batch in states.chunks(BATCH) {
+            watch(Watched {
+                world: self.world,
+                depth,
+                states: self.known.len() as u64,
+            });
+            for (state, expansion) in batch.iter().zip(self.expand_all(depth, batch)) {
+                self.take_in(*state, expansion);
+                if self.found.counterexample.is_some() {
+                    return first_new..first_new;
+                }
+            }
+        }
+        first_new..self.links.len()
+    }
+
+    /// Goes on from each of these states, on every core; the results are in their order.
+    fn expand_all(&self, depth: u32, states: &[Option<usize>]) -> Vec<Expansion> {
+        let next = AtomicUsize::new(0);
+        let work = || {
+            let mut done = Vec::new();
+            loop {
+                let index = next.fetch_add(1, Ordering::Relaxed);
+                let Some(state) = states.get(index) else {
+                    return done;
+                };
+                done.push((index, self.expand(depth, *state)));
+            }
+        };
+        let jobs = self.options.jobs.get().min(states.len());
+        let mut all: Vec<(usize, Expansion)> = thread::scope(|scope| {
+            let workers: Vec<_> = (1..jobs).map(|_| scope.spawn(work)).collect();
+            let mut all = work();
+            for worker in workers {
+                all.extend(worker.join().expect("a worker catches what panics in it"));
+            }
+            all
+        });
+        all.sort_unstable_by_key(|(index, _)| *index);
+        all.into_iter().map(|(_, expansion)| expansion).collect()
+    }
+
+    fn expand(&self, depth: u32, state: Option<usize>) -> Expansion {
+        let mut expansion = Expansion::default();
+        let mut tried = None;
+        let ended = catch_unwind(AssertUnwindSafe(|| {
+            self.expand_state(depth, state, &mut tried, &mut expansion);
+        }));
+        if ended.is_err() {
+            expansion.broken = Some(tried);
+        }
+        expansion
+    }
+
+    fn expand_state(
+        &self,
+        depth: u32,
+        state: Option<usize>,
+        tried: &mut Option<Action>,
+        expansion: &mut Expansion,
+    ) {
+        let here = run(&self.root, &self.path(state));
+        let end = here.clone().finish();
+        if depth == 0 {
+            tell(&mut expansion.tally, &end.judgement);
+        }
+        if !end.judgement.violations.is_empty() {
+            expansion.broken = Some(None);
+            return;
+        }
+        let before = here.key(&end);
+        for action in actions(self.world, &here, self.options.faults) {
+            *tried = Some(action);
+            let mut there = here.clone();
+            there.apply(action);
+            let end = there.clone().finish();
+            tell(&mut expansion.tally, &end.judgement);
+            if !end.judgement.violations.is_empty() {
+                expansion.broken = Some(Some(action));
+                return;
+            }
+            let key = there.key(&end);
+            if key == before {
+                expansion.unchanged += 1;
+            } else {
+                expansion.children.push(Child {
+                    action,
+                    key,
+                    faults: there.faults(),
+                });
+            }
+        }
+    }
+
+    /// Puts together what came of one state: in their order, whoever found it.
+    fn take_in(&mut self, state: Option<usize>, expansion: Expansion) {
+        let found = &mut self.found;
+        found.transitions += expansion.unchanged + expansion.children.len() as u64;
+        found.unchanged += expansion.unchanged;
+        found.tally.merge(&expansion.tally);
+        for child in expansion.children {
+            let Child {
+                action,
+                key,
+                faults,
+            } = child;
+            // Whatever can follow after more has gone wrong can follow after less.
+            let known = self.known.get(&key).is_some_and(|fewest| *fewest <= faults);
+            if !known {
+                self.known.insert(key, faults);
+                let from = state.map_or(u32::MAX, |state| {
+                    u32::try_from(state).expect("fewer states than fit into memory")
+                });
+                self.links.push(Link { from, action });
+            } else {
+                found.merged += 1;
+            }
+        }
+        found.states = self.known.len() as u64;
+        if let Some(last) = expansion.broken {
+            let mut path = self.path(state);
+            path.extend(last);
+            let found = look(&self.root, &path);
+            self.found.tally.broken(&found);
+            self.found.counterexample = Some(found);
+        }
+    }
+
+    fn path(&self, state: Option<usize>) -> Vec<Action> {
+        let mut path = Vec::new();
+        let mut state = state;
+        while let Some(link) = state.and_then(|state| self.links.get(state)) {
+            path.push(link.action);
+            state = usize::try_from(link.from).ok();
+        }
+        path.reverse();
+        path
+    }
+}
+
+/// The world after these actions.
+pub(super) fn run(root: &Tiny, path: &[Action]) -> Tiny {
+    let mut tiny = root.clone();
+    for action in path {
+        tiny.apply(*action);
+    }
+    tiny
+}

@@ -1,0 +1,277 @@
+use std::num::NonZeroUsize;
+
+use chat_types::Time;
+
+use super::search::search_from;
+use super::worlds::{actions, begin, plan};
+use super::*;
+use crate::seed::run_seed;
+use sim_model::history::{Observer, Record, What, WorldRecord};
+use sim_model::outcome::{Action, Ask, Progress};
+use sim_scenario::{parse, to_yaml};
+
+fn options(depth: u32) -> Options {
+    Options {
+        users: 3,
+        depth,
+        faults: 1,
+        jobs: NonZeroUsize::MIN,
+    }
+}
+
+fn key(tiny: &Tiny) -> u64 {
+    tiny.key(&tiny.clone().finish())
+}
+
+fn after(world: TinyWorld, path: &[Action]) -> Tiny {
+    search::run(&begin(world, &plan(), 3), path)
+}
+
+#[test]
+fn a_message_that_the_server_never_had_is_found_at_once() {
+    // The judge sees an answer that accepts a message, and the journal has no entry for it.
+    let mut tampered = begin(TinyWorld::Room, &plan(), 3);
+    tampered.pretend_accepted(0);
+    let found = search_from(TinyWorld::Room, tampered, &options(2), &mut |_| {});
+    let path = found.counterexample.unwrap();
+    assert_eq!(path.steps.len(), 0);
+    assert!(
+        path.violations
+            .iter()
+            .any(|one| one.property == "durability"),
+        "{:?}",
+        path.violations
+    );
+    let held = found
+        .tally
+        .properties()
+        .find(|(name, _)| *name == "durability");
+    assert_eq!(held.unwrap().1.held, Some(false));
+}
+
+#[test]
+fn a_message_that_is_told_twice_is_found_at_the_step_that_tells_it() {
+    let mut tampered = begin(TinyWorld::Room, &plan(), 3);
+    for ask in [Ask::Claim, Ask::Send] {
+        tampered.apply(Action::Call(0, ask));
+    }
+    tampered.pretend_received_again(1);
+    assert!(tampered.violated());
+}
+
+#[test]
+fn what_is_over_and_known_to_all_makes_no_difference() {
+    let fresh = after(TinyWorld::Room, &[]);
+    let spoken = [
+        Action::Call(1, Ask::Claim),
+        Action::Call(1, Ask::Send),
+        Action::Call(1, Ask::Reset),
+    ];
+    let spoken = after(TinyWorld::Room, &spoken);
+    assert_ne!(key(&fresh), key(&spoken), "b knows a grant that is over");
+    let again = [Action::Call(1, Ask::Claim), Action::Call(1, Ask::Reset)];
+    assert_eq!(key(&spoken), key(&after(TinyWorld::Room, &again)));
+}
+
+#[test]
+fn what_commutes_leads_to_one_state_and_what_does_not_to_two() {
+    let one = [Action::Disconnect(0), Action::Call(1, Ask::Claim)];
+    let other = [Action::Call(1, Ask::Claim), Action::Disconnect(0)];
+    let (one, other) = (after(TinyWorld::Room, &one), after(TinyWorld::Room, &other));
+    assert_ne!(
+        key(&one),
+        key(&other),
+        "a has not read of the grant in one of them"
+    );
+    let one = [Action::Call(1, Ask::Append), Action::Call(0, Ask::Claim)];
+    let other = [Action::Call(0, Ask::Claim), Action::Call(1, Ask::Append)];
+    assert_eq!(
+        key(&after(TinyWorld::Room, &one)),
+        key(&after(TinyWorld::Room, &other)),
+        "both appends are refused"
+    );
+    let claims = |first, second| {
+        let path = [
+            Action::Call(0, Ask::Claim),
+            Action::Call(first, Ask::Claim),
+            Action::Call(second, Ask::Claim),
+        ];
+        key(&after(TinyWorld::Room, &path))
+    };
+    assert_ne!(claims(1, 2), claims(2, 1), "who waits longer matters");
+}
+
+/// Paths on which a judge once raised a false alarm, each found by the search.
+#[test]
+fn what_is_right_is_not_blamed() {
+    let call = Action::Call;
+    let left_and_back_before_reading_of_it = [
+        Action::Disconnect(0),
+        call(0, Ask::Leave),
+        call(0, Ask::Login),
+    ];
+    let read_of_the_first_stay_in_the_second = [
+        call(0, Ask::Claim),
+        Action::Crash,
+        call(0, Ask::Leave),
+        call(1, Ask::Check),
+        call(0, Ask::Login),
+    ];
+    let refused_from_memory_after_a_crash = [
+        call(0, Ask::Leave),
+        Action::Lost(0, Ask::Claim),
+        call(0, Ask::Login),
+        Action::Crash,
+        Action::Retry(0),
+    ];
+    let away_in_line_and_back_by_a_stream = [
+        Action::Disconnect(0),
+        call(2, Ask::Block),
+        call(0, Ask::Enter),
+        call(2, Ask::Enter),
+        Action::Deadline,
+        Action::Reconnect(0),
+        call(1, Ask::Enter),
+    ];
+    for (world, path) in [
+        (TinyWorld::Room, &left_and_back_before_reading_of_it[..]),
+        (TinyWorld::Room, &read_of_the_first_stay_in_the_second),
+        (TinyWorld::Room, &refused_from_memory_after_a_crash),
+        (TinyWorld::Line, &away_in_line_and_back_by_a_stream),
+    ] {
+        let blamed = after(world, path).finish().judgement.violations;
+        assert!(blamed.is_empty(), "{path:?}: {blamed:?}");
+    }
+}
+
+#[test]
+fn time_passes_by_a_step_of_its_own() {
+    let claimed = after(TinyWorld::Room, &[Action::Call(0, Ask::Claim)]);
+    let expired = after(
+        TinyWorld::Room,
+        &[Action::Call(0, Ask::Claim), Action::Deadline],
+    );
+    assert_ne!(key(&claimed), key(&expired));
+    assert!(claimed.now() < Time(2_000_000) && expired.now() > Time(4_000_000));
+}
+
+#[test]
+fn steps_are_written_as_they_are_read() {
+    let lines: Vec<String> = [
+        Action::Call(0, Ask::Claim),
+        Action::Lost(1, Ask::Push),
+        Action::Retry(1),
+        Action::Crash,
+    ]
+    .iter()
+    .map(ToString::to_string)
+    .collect();
+    assert_eq!(
+        lines,
+        [
+            "a  talking_stick",
+            "b  push, and the answer is lost",
+            "b  the same call again, under the same key",
+            "-  the server crashes and comes back",
+        ]
+    );
+}
+
+/// What each client was answered, step by step.
+#[derive(Default)]
+struct Answers(Vec<(u8, String)>);
+
+impl Observer for Answers {
+    fn observe(&mut self, record: &Record<'_>) {
+        if let What::Answered { outcome, .. } = record.what {
+            let user = u8::try_from(record.agent.0).unwrap();
+            self.0.push((user, words(outcome)));
+        }
+    }
+
+    fn observe_world(&mut self, _: &WorldRecord<'_>) {}
+}
+
+/// What the clients of a path are answered, and what those of its scenario are; of these the first,
+/// since all read their inboxes in the end.
+fn answers(world: TinyWorld, path: &[Action]) -> [Vec<(u8, String)>; 2] {
+    let mut tiny = begin(world, &plan(), 3);
+    let mut told = Vec::new();
+    for action in path {
+        let outcome = tiny.apply(*action);
+        if let (Action::Call(user, _) | Action::Retry(user), Some(outcome)) = (action, outcome) {
+            told.push((*user, words(&outcome)));
+        }
+    }
+    let scenario = to_yaml(&script::script(world, 3, path, "path"));
+    let scenario = parse("path.yaml", &scenario).unwrap();
+    let mut seen = Answers::default();
+    run_seed(&scenario, 1, &Progress::default(), Some(&mut seen));
+    let set_up = match world {
+        TinyWorld::Line => 6,
+        TinyWorld::Room => 3,
+    };
+    let seen = seen.0.into_iter().skip(set_up).take(told.len()).collect();
+    [told, seen]
+}
+
+/// Whether the path can be said as a scenario: see the head of `script.rs`.
+fn can_be_said(here: &Tiny, action: Action) -> bool {
+    let lost_an_answer = |user: u8| here.clients()[usize::from(user)].unanswered.is_some();
+    let (user, ask) = match action {
+        Action::Call(user, ask) | Action::Lost(user, ask) => (user, ask),
+        Action::Disconnect(user) => return !lost_an_answer(user),
+        Action::Crash => return !(0..3).any(lost_an_answer),
+        Action::Retry(_) | Action::Reconnect(_) | Action::Deadline => return true,
+    };
+    let client = &here.clients()[usize::from(user)];
+    match ask {
+        Ask::Block => false,
+        Ask::Leave | Ask::Claim | Ask::Append | Ask::Push | Ask::Reset | Ask::Send => {
+            client.in_room
+        }
+        Ask::Enter | Ask::LeaveQueue | Ask::Login | Ask::Check => true,
+    }
+}
+
+#[test]
+fn clients_of_a_path_s_scenario_are_answered_as_those_of_the_path() {
+    for world in TinyWorld::ALL {
+        let mut paths: Vec<Vec<Action>> = vec![Vec::new()];
+        for depth in 1..=3_usize {
+            let mut longer = Vec::new();
+            for (index, path) in paths.iter().enumerate() {
+                let here = after(world, path);
+                let actions = actions(world, &here, 2);
+                let possible = actions.iter().filter(|action| can_be_said(&here, **action));
+                // Of the longer ones, some of all kinds.
+                let every = [1, 2, 7][depth - 1];
+                let chosen = possible.skip(index % every).step_by(every);
+                longer.extend(chosen.map(|action| [path.as_slice(), &[*action]].concat()));
+            }
+            for path in &longer {
+                let [told, seen] = answers(world, path);
+                assert_eq!(told, seen, "{world}: {path:?}");
+            }
+            paths = longer;
+        }
+        assert!(paths.len() > 100, "{} paths", paths.len());
+    }
+}
+
+#[test]
+fn a_path_s_scenario_waits_for_deadlines_and_asks_again_as_the_path_does() {
+    let path = [
+        Action::Call(0, Ask::Claim),
+        Action::Call(1, Ask::Claim),
+        Action::Lost(0, Ask::Append),
+        Action::Disconnect(2),
+        Action::Deadline,
+        Action::Retry(0),
+        Action::Crash,
+        Action::Reconnect(2),
+    ];
+    let [told, seen] = answers(TinyWorld::Room, &path);
+    assert_eq!(told, seen);
+    assert_eq!(told.last().unwrap(), &(0, "draft of 1".to_owned()));
+}

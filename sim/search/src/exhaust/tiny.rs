@@ -1,0 +1,527 @@
+//! A tiny world: a node, its clients, their judge, and one action after another.
+//!
+//! Nothing in it waits: a call is submitted, committed, applied and answered within its step.
+//! Whatever can come between two of these steps is a step of its own.
+
+mod border;
+#[cfg(test)]
+mod pretend;
+
+use chat_core::{Address, Hub, Item, Node, Response, Seq, Ticket, TimerKind, UserId};
+use chat_types::{Span, Time};
+
+use super::client::{Client, Unanswered};
+use super::print::{Base, Reader, print, print_shown};
+use sim_judge::{Judge, Judgement};
+use sim_model::history::{Observer as _, Path, Record, Retry, What, WorldRecord};
+use sim_model::outcome::{Action, Ask};
+use sim_model::plan::{Outage, Plan};
+use sim_model::protocol::{Agent, Answer, CallId, Op, Outcome, ReadBy, Saw, StickChange, User};
+use sim_model::server::ServerRecord;
+use sim_user::Credential;
+use sim_world::translate::{self, judged};
+
+/// Each step takes this long, so that what came before is before by the clock too.
+const STEP: Span = Span(1);
+
+/// Asked for a batch as of this much later, the node proposes at once what reads imply.
+const SOON: Span = Span::millis(300);
+
+/// A node that goes on proposing after so many batches has run wild.
+const MOST_BATCHES: u32 = 32;
+
+/// The grain of time in which deadlines lie; see `print.rs`.
+const GRAIN: u64 = 1_000_000;
+
+/// What one call came to, and what to.
+type Told = (Ticket, Result<Response, chat_core::Reject>);
+
+/// A world at its end.
+#[derive(Debug)]
+pub(super) struct End {
+    /// What all of it comes to.
+    pub(super) judgement: Judgement,
+    /// Where the numbers that only grow stand.
+    base: Base,
+    /// The clients, who know all by now.
+    clients: Vec<Client>,
+}
+
+/// The world.
+#[derive(Clone, Debug)]
+pub(super) struct Tiny {
+    node: Node,
+    judge: Judge,
+    clients: Vec<Client>,
+    now: Time,
+    tickets: u64,
+    /// Calls whose order among different clients a judge may compare: waits that go on, and
+    /// blocks; the first first.
+    order: Vec<(u8, Ask)>,
+    /// Where the numbers that only grow stand, as far as any client knows.
+    highest: Base,
+    /// How many things went wrong so far.
+    faults: u8,
+    answers: Vec<Told>,
+    /// Who reads, of the call in hand.
+    reader: Option<UserId>,
+}
+
+impl Tiny {
+    /// Nobody is there yet.
+    pub(super) fn new(plan: &Plan, users: u8) -> Self {
+        let mut tiny = Self {
+            node: Node::start(plan.server.clone(), plan.seed),
+            judge: Judge::new(plan),
+            clients: (0..users).map(Client::new).collect(),
+            now: Time(GRAIN),
+            tickets: 0,
+            order: Vec::new(),
+            highest: Base::default(),
+            faults: 0,
+            answers: Vec::new(),
+            reader: None,
+        };
+        // The clock begins where no span is cut short.
+        let (at, by) = (tiny.now, Span(GRAIN));
+        tiny.show(&ServerRecord::ClockJumped { at, by });
+        tiny.settle();
+        tiny
+    }
+
+    /// Whether a property is known to be violated.
+    pub(super) fn violated(&self) -> bool {
+        self.judge.violated()
+    }
+
+    /// What the future of this world follows from, as one word. `end` is this world at its end.
+    pub(super) fn key(&self, end: &End) -> u64 {
+        let base = &end.base;
+        let readers: Vec<Reader> = self.clients.iter().filter_map(Client::reader).collect();
+        let hub = self.node.hub();
+        let mut state = print(hub, base, &readers);
+        let now = hub.now().0 / GRAIN;
+        for (at, kind, whose) in hub.deadlines() {
+            let left = (at.0 / GRAIN).saturating_sub(now);
+            let whose = match kind {
+                TimerKind::Lease => base.room_behind(whose),
+                TimerKind::Presence | TimerKind::Patience => whose,
+            };
+            state = print_shown(state, format_args!("{left} {kind:?} {whose}"));
+        }
+        for client in &self.clients {
+            state = client.print(state, base);
+            let user = client.user.unwrap_or_default();
+            let unread = hub.unread(UserId(user.0), Seq(client.cursor));
+            state = print_shown(
+                state,
+                format_args!("{:?}", unread.map(|unread| unread.min(2))),
+            );
+        }
+        for client in &end.clients {
+            state = client.print(state, base);
+        }
+        print_shown(state, format_args!("{:?}", self.order))
+    }
+
+    /// How many things went wrong on the way here.
+    pub(super) const fn faults(&self) -> u8 {
+        self.faults
+    }
+
+    /// Whether time could pass until something is due.
+    pub(super) fn has_deadline(&self) -> bool {
+        !self.node.hub().deadlines().is_empty()
+    }
+
+    pub(super) fn clients(&self) -> &[Client] {
+        &self.clients
+    }
+
+    /// Does it. What the clients are told of it comes back when it was a call that is answered.
+    pub(super) fn apply(&mut self, action: Action) -> Option<Outcome> {
+        self.now += STEP;
+        self.faults += u8::from(action.is_fault());
+        let outcome = match action {
+            Action::Call(user, ask) => self.call(user, ask),
+            Action::Lost(user, ask) => {
+                self.call_unanswered(user, ask);
+                None
+            }
+            Action::Retry(user) => self.retry(user),
+            Action::Disconnect(user) => {
+                self.disconnect(user);
+                None
+            }
+            Action::Reconnect(user) => {
+                self.reconnect(user);
+                None
+            }
+            Action::Deadline => {
+                self.pass_time();
+                None
+            }
+            Action::Crash => {
+                self.crash();
+                None
+            }
+        };
+        self.keep_order(action);
+        outcome
+    }
+
+    /// A call that registers or sets the world up, before anything is counted.
+    pub(super) fn set_up(&mut self, user: u8, ask: Ask) {
+        self.apply(Action::Call(user, ask));
+    }
+
+    fn call(&mut self, user: u8, ask: Ask) -> Option<Outcome> {
+        let (call, op) = self.begin(user, ask, false);
+        let called_at = self.now;
+        let response = self.request(user, None, &op)?;
+        Some(self.answered(user, (call, called_at), &op, response))
+    }
+
+    fn call_unanswered(&mut self, user: u8, ask: Ask) {
+        let (call, op) = self.begin(user, ask, true);
+        let called_at = self.now;
+        self.request(user, Some(call), &op);
+        self.clients[usize::from(user)].unanswered = Some(Unanswered {
+            call,
+            op,
+            called_at,
+        });
+    }
+
+    fn retry(&mut self, user: u8) -> Option<Outcome> {
+        let Unanswered {
+            call,
+            op,
+            called_at,
+        } = self.clients[usize::from(user)].unanswered.take()?;
+        self.record(
+            user,
+            What::Retried {
+                call,
+                why: Retry::Silence,
+            },
+        );
+        let response = self.request(user, Some(call), &op)?;
+        Some(self.answered(user, (call, called_at), &op, response))
+    }
+
+    /// A call's first attempt leaves.
+    fn begin(&mut self, user: u8, ask: Ask, keyed: bool) -> (CallId, Op) {
+        let next = (usize::from(user) + 1) % self.clients.len();
+        let other = self.clients[next].user;
+        let client = &mut self.clients[usize::from(user)];
+        let (op, call) = (client.op(ask, other), client.next_call());
+        let intended = self.now;
+        self.record(
+            user,
+            What::Called {
+                call,
+                op: &op,
+                intended,
+                keyed,
+            },
+        );
+        (call, op)
+    }
+
+    /// Hands a request to the server and takes what it answers, if it does.
+    fn request(
+        &mut self,
+        user: u8,
+        key: Option<CallId>,
+        op: &Op,
+    ) -> Option<Result<Response, chat_core::Reject>> {
+        let client = &self.clients[usize::from(user)];
+        let secret = client.secret();
+        let who = match client.user {
+            Some(_) => Credential::Handle { secret },
+            None => Credential::New { secret },
+        };
+        let key = key.map(|call| u128::from(secret) << 32 | u128::from(call.0));
+        let ticket = self.ticket();
+        let from = Address(u64::from(user));
+        self.submit(user, ticket, translate::call(who, from, key, op));
+        let place = self.answers.iter().position(|told| told.0 == ticket)?;
+        Some(self.answers.swap_remove(place).1)
+    }
+
+    fn answered(
+        &mut self,
+        user: u8,
+        (call, called_at): (CallId, Time),
+        op: &Op,
+        response: Result<Response, chat_core::Reject>,
+    ) -> Outcome {
+        if let Ok(Response::Read(chat_core::Answer::Page { page, .. })) = &response {
+            self.deliver(user, page, Path::Check);
+        }
+        let outcome = translate::response(&response);
+        let client = &mut self.clients[usize::from(user)];
+        client.learn(&outcome);
+        self.record(
+            user,
+            What::Answered {
+                call,
+                op,
+                called_at,
+                intended: called_at,
+                outcome: &outcome,
+            },
+        );
+        if outcome
+            .as_ref()
+            .is_err_and(|refusal| refusal.code == "unknown_handle")
+        {
+            self.forget(user);
+        }
+        outcome
+    }
+
+    /// The server does not know the client any more, who will not come again.
+    fn forget(&mut self, user: u8) {
+        self.record(user, What::Forgot);
+        let client = &mut self.clients[usize::from(user)];
+        client.user = None;
+        client.unanswered = None;
+        client.in_room = false;
+    }
+
+    fn disconnect(&mut self, user: u8) {
+        if let Some(stream) = self.clients[usize::from(user)].stream.take() {
+            self.record(user, What::StreamClosed);
+            let (at, ticket) = (self.now, judged(stream));
+            self.show(&ServerRecord::Gone { at, ticket });
+            self.node.close_stream(stream);
+            self.settle();
+        }
+    }
+
+    pub(super) fn reconnect(&mut self, user: u8) {
+        let ticket = self.ticket();
+        let client = &self.clients[usize::from(user)];
+        let secret = client.secret();
+        let (who, after) = (Credential::Handle { secret }, Some(client.cursor));
+        let call = translate::open_stream(who, ReadBy::Handle, after);
+        self.clients[usize::from(user)].stream = Some(ticket);
+        self.submit(user, ticket, call);
+        let told = self.answers.iter().position(|told| told.0 == ticket);
+        if let Some(Err(_)) = told.map(|place| self.answers.swap_remove(place).1) {
+            self.clients[usize::from(user)].stream = None;
+            self.forget(user);
+        }
+    }
+
+    /// Time passes until the next deadline; whatever is due within the same second goes with it.
+    fn pass_time(&mut self) {
+        let Some((due, ..)) = self.node.hub().deadlines().first().copied() else {
+            return;
+        };
+        let fine = self.now.0 % GRAIN;
+        let at = self.now.max(Time(due.0 / GRAIN * GRAIN + fine));
+        let by = at.since(self.now);
+        self.now = at;
+        self.show(&ServerRecord::ClockJumped { at, by });
+        self.show(&ServerRecord::Woken { at });
+        self.node.handle_timeout(at);
+        self.settle();
+    }
+
+    /// The server dies, and comes back at once from the snapshot of what was committed.
+    fn crash(&mut self) {
+        let at = self.now;
+        self.judge.observe_world(&WorldRecord::Down {
+            at,
+            how: Outage::CrashUnsynced,
+        });
+        self.show(&ServerRecord::Crashed { at });
+        let snapshot = self.node.hub().snapshot();
+        let hub = Hub::restore(&snapshot).expect("a snapshot of this very state");
+        let config = hub.config().clone();
+        self.judge.observe_server(&ServerRecord::Restarted {
+            at,
+            config: &config,
+        });
+        self.node = Node::resume(hub, config);
+        for user in 0..self.clients.len() {
+            let number = self.clients[user].number;
+            if self.clients[user].stream.take().is_some() {
+                self.record(number, What::StreamClosed);
+            }
+        }
+        self.settle();
+        self.judge.observe_world(&WorldRecord::Restarted { at });
+    }
+
+    fn ticket(&mut self) -> Ticket {
+        self.tickets += 1;
+        Ticket(self.tickets)
+    }
+
+    fn whose(&self, stream: Ticket) -> Option<u8> {
+        let holder = |client: &&Client| client.stream == Some(stream);
+        self.clients.iter().find(holder).map(|client| client.number)
+    }
+
+    /// Hands the events of a page to a client, one by one.
+    fn deliver(&mut self, user: u8, page: &chat_core::Page, path: Path) {
+        let place = usize::from(user);
+        let reader = UserId(self.clients[place].user.unwrap_or_default().0);
+        for item in page.items() {
+            match item {
+                Item::Gap(gap) => {
+                    let rooms = translate::lost_ranges(gap);
+                    let saw = translate::gap(gap, &rooms);
+                    self.received(user, (gap.to.0, self.now), &saw, path);
+                }
+                Item::Event(seq, event) => {
+                    let saw = translate::event(event, reader);
+                    self.received(user, (seq.0, event.at), &saw, path);
+                }
+            }
+        }
+    }
+
+    fn received(&mut self, user: u8, (seq, sent_at): (u64, Time), saw: &Saw<'_>, path: Path) {
+        let client = &mut self.clients[usize::from(user)];
+        let first = seq > client.cursor;
+        if first {
+            client.cursor = seq;
+            client.see(saw);
+        }
+        self.record(
+            user,
+            What::Received {
+                seq,
+                sent_at,
+                saw,
+                path,
+                first,
+            },
+        );
+    }
+
+    fn record(&mut self, user: u8, what: What<'_>) {
+        self.look_up(&what);
+        let client = &self.clients[usize::from(user)];
+        let record = Record {
+            at: self.now,
+            agent: Agent(u32::from(user)),
+            user: client.user,
+            what,
+        };
+        self.judge.observe(&record);
+    }
+
+    /// Takes note of how far numbers have grown.
+    fn look_up(&mut self, what: &What<'_>) {
+        let place = match what {
+            What::Received { saw, .. } => {
+                if let Saw::Stick {
+                    change: StickChange::Granted { epoch, .. },
+                    ..
+                } = saw
+                {
+                    self.highest.epoch = self.highest.epoch.max(*epoch);
+                }
+                saw.place()
+            }
+            What::Answered {
+                outcome: Ok(Answer::Sent { room, room_seq, .. }),
+                ..
+            } => Some((*room, *room_seq)),
+            What::Answered { .. }
+            | What::Called { .. }
+            | What::Retried { .. }
+            | What::AnsweredAgain { .. }
+            | What::Abandoned { .. }
+            | What::StreamOpened
+            | What::StreamClosed
+            | What::Forgot
+            | What::Vanished
+            | What::Finished
+            | What::Drained
+            | What::Stuck { .. } => None,
+        };
+        if let Some((room, room_seq)) = place {
+            self.highest.room = self.highest.room.max(room.0);
+            let end = self.highest.ends.entry(room.0).or_default();
+            *end = (*end).max(room_seq);
+        }
+    }
+
+    /// Keeps the order of what judges compare across clients: see the head of `exhaust.rs`.
+    fn keep_order(&mut self, action: Action) {
+        let clients = &self.clients;
+        self.order
+            .retain(|&(user, ask)| ask == Ask::Block || clients[usize::from(user)].waits);
+        if let Action::Call(user, ask) | Action::Lost(user, ask) = action {
+            let waits = self.clients[usize::from(user)].waits && ask != Ask::Block;
+            let known = |entry: &(u8, Ask)| entry.0 == user && (entry.1 == ask || waits);
+            if (waits || ask == Ask::Block) && !self.order.iter().any(known) {
+                self.order.push((user, ask));
+            }
+        }
+    }
+
+    /// Whether the world knows this client.
+    pub(super) fn is_registered(&self, user: u8) -> bool {
+        self.clients[usize::from(user)].user.is_some()
+    }
+
+    /// The end of a path: every inbox is read to its end, and all is judged.
+    pub(super) fn finish(mut self) -> End {
+        self.now += STEP;
+        let at = self.now;
+        self.judge.observe_world(&WorldRecord::Healed { at });
+        for user in 0..self.clients.len() {
+            let number = self.clients[user].number;
+            self.drain(number);
+        }
+        let sizes: Vec<_> = self.node.sizes();
+        let sizes: Vec<_> = sizes.iter().map(|s| (s.name, s.size, s.limit)).collect();
+        let at = self.now;
+        self.judge
+            .observe_world(&WorldRecord::Sizes { at, sizes: &sizes });
+        self.judge.observe_world(&WorldRecord::Ended { at });
+        End {
+            judgement: self.judge.finish(at),
+            base: self.highest,
+            clients: self.clients,
+        }
+    }
+
+    fn drain(&mut self, user: u8) {
+        // What was read shows in the next answer; the one after that finds nothing.
+        for _ in 0..MOST_BATCHES {
+            self.now += STEP;
+            let before = self.clients[usize::from(user)].cursor;
+            let outcome = self
+                .is_registered(user)
+                .then(|| self.call(user, Ask::Check));
+            match outcome.flatten() {
+                Some(Ok(Answer::Read { cursor, more, .. })) if more || cursor > before => {}
+                Some(Ok(_)) => {
+                    self.record(user, What::Drained);
+                    return;
+                }
+                Some(Err(_)) | None => return,
+            }
+        }
+        panic!("an inbox has no end");
+    }
+
+    /// What time it is.
+    pub(super) const fn now(&self) -> Time {
+        self.now
+    }
+
+    /// Who the clients are to the server.
+    pub(super) fn users(&self) -> Vec<Option<User>> {
+        self.clients.iter().map(|client| client.user).collect()
+    }
+}

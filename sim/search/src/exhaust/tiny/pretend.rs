@@ -1,0 +1,74 @@
+//! Lies for tests: what crosses the server's border although the server never said it.
+
+use chat_core::{Address, Ticket};
+use sim_model::server::{Page, ServerRecord};
+
+use super::Tiny;
+use sim_model::outcome::Ask;
+use sim_model::protocol::{Answer, Saw, Shown};
+use sim_user::Credential;
+use sim_world::translate::{self, judged};
+
+impl Tiny {
+    /// The judge sees an answer that accepts a message, of which the journal has no entry.
+    pub(in crate::exhaust) fn pretend_accepted(&mut self, user: u8) {
+        let (_, op) = self.begin(user, Ask::Send, false);
+        let client = &self.clients[usize::from(user)];
+        let (Some(room), at, secret) = (client.room, self.now, client.secret()) else {
+            return;
+        };
+        let room_seq = self.highest.ends.get(&room.0).copied().unwrap_or_default() + 1;
+        let ticket: Ticket = self.ticket();
+        let ask = translate::ask(&translate::call(
+            Credential::Handle { secret },
+            Address(0),
+            None,
+            &op,
+        ));
+        self.show(&ServerRecord::Asked {
+            at,
+            ticket: judged(ticket),
+            from: u64::from(user),
+            ask: &ask,
+        });
+        let outcome = Ok(Answer::Sent {
+            room,
+            room_seq,
+            at,
+            turns_left: None,
+        });
+        self.show(&ServerRecord::Answered {
+            at,
+            ticket: judged(ticket),
+            outcome: &outcome,
+            page: None,
+        });
+    }
+
+    /// The judge sees a message that the client has had leave once more, as its next event.
+    pub(in crate::exhaust) fn pretend_received_again(&mut self, user: u8) {
+        let client = &self.clients[usize::from(user)];
+        let (Some(room), Some(stream)) = (client.room, client.stream) else {
+            return;
+        };
+        let (at, cursor) = (self.now, client.cursor + 1);
+        let saw = Saw::Message {
+            shown: Shown::NAMELESS,
+            room,
+            room_seq: self.highest.ends[&room.0],
+            sender: self.clients[0].user.unwrap_or_default(),
+            text: "hi",
+            epoch: self.clients[0].epoch,
+        };
+        self.show(&ServerRecord::Pushed {
+            at,
+            ticket: judged(stream),
+            page: &Page {
+                gaps: Vec::new(),
+                events: vec![(cursor, at, saw)],
+                cursor,
+                more: false,
+            },
+        });
+    }
+}

@@ -1,0 +1,339 @@
+//! Many seeds over the given scenarios, with the configuration itself drawn from each seed.
+//!
+//! A *trial* is one run: a scenario, the seed that its configuration is drawn from (`vary`), and
+//! the seed of its world, which is the same one unless a search says otherwise. Trials run in
+//! parallel and are taken in their order, so that what is found depends on nothing but the seeds.
+
+mod cause;
+mod found;
+mod guided;
+mod hunt;
+mod vary;
+
+use std::num::NonZeroUsize;
+use std::ops::ControlFlow;
+
+use sim_judge::SeedOutcome;
+use sim_model::outcome::{
+    Class, Effort, ExplorationResult, FailureResult, HuntResult, Mix, PANIC, Point, Progress, Seek,
+    Tally, Trial, Violation, Worst, WorstTrial,
+};
+use sim_model::plan::Plan;
+use sim_model::recipe::Recipe;
+
+use crate::runner::{Ended, RunSeed, in_order};
+
+pub use cause::cause;
+pub use found::{Failure, Failures};
+pub use guided::{Corpus, Entry};
+pub use hunt::{Guide, Hunted};
+pub use vary::{EVERYDAY, Varied, blank, vary};
+
+/// Adds what else is wrong with a run, of which its recipe is known: rules beside the properties.
+pub type AlsoJudge<'r> = &'r (dyn Fn(&Recipe, &mut SeedOutcome) + Sync);
+
+/// What to explore.
+#[derive(Clone)]
+pub struct Explored<'a> {
+    /// The scenarios, taken in turn.
+    pub plans: &'a [Plan],
+    /// The first seed; they go on upward.
+    pub first: u64,
+    /// How many trials at most.
+    pub count: u64,
+    /// The seed that all configurations are drawn from, instead of each trial's own.
+    pub draw: Option<u64>,
+    /// Which schedules.
+    pub mix: Mix,
+    /// Trials at a time.
+    pub jobs: NonZeroUsize,
+    /// Whether the first failure ends it.
+    pub patience: Patience,
+    /// Only violations of these count (`panic` is one); none means all.
+    pub properties: &'a [String],
+    /// What to look for besides failures, and how.
+    pub seek: Option<(Seek, Guide)>,
+    /// Where every run leaves the history of its seed.
+    pub recipe: Recipe,
+    /// What is known before, if runs split where they reach something new.
+    pub guided: Option<Corpus>,
+    /// What else every run is judged by; nothing outside of tests.
+    pub also_judge: Option<AlsoJudge<'a>>,
+}
+
+/// Whether a failure ends the exploration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Patience {
+    /// It does.
+    FirstFailure,
+    /// It goes on, and tells of all failures at the end.
+    KeepGoing,
+}
+
+/// What an exploration came to.
+#[derive(Clone, Debug, Default)]
+pub struct Exploration {
+    /// Trials taken; guided, families.
+    pub tried: u64,
+    /// Runs, branches among them.
+    pub runs: u64,
+    /// Events of the virtual worlds handled.
+    pub steps: u64,
+    /// `sometimes` points reached.
+    pub tally: Tally,
+    /// What was violated.
+    pub failures: Failures,
+    /// The worst first, if a search was asked for.
+    pub hunted: Option<Hunted>,
+    /// What it cost up to the first failure, that trial or family included.
+    pub first_failure: Option<Effort>,
+    /// What was interesting, if it was guided.
+    pub guided: Option<Corpus>,
+}
+
+/// What one trial came to, as far as it is kept.
+struct Tried {
+    steps: u64,
+    trace_hash: u64,
+    violations: Vec<(Class, Violation)>,
+    tally: Tally,
+    worst: Worst,
+}
+
+/// Who is told while it goes on, and says whether it should.
+pub trait Listener {
+    /// A trial was taken.
+    fn tried(&mut self, trial: &Trial);
+    /// Now and then. `Break` ends the exploration after the trials taken so far.
+    fn tick(&mut self, so_far: &Exploration) -> ControlFlow<()>;
+}
+
+impl Explored<'_> {
+    /// The scenario of a trial, as drawn.
+    #[must_use]
+    pub fn varied(&self, trial: &Trial) -> Varied {
+        let mut varied = vary(&self.plans[trial.scenario], trial.draw, self.mix);
+        varied.plan.recipe = trial.recipe.clone();
+        varied
+    }
+
+    /// The place of the scenario of this name.
+    fn scenario(&self, name: &str) -> Option<usize> {
+        self.plans.iter().position(|plan| plan.name == name)
+    }
+
+    fn wants(&self, property: &str) -> bool {
+        self.properties.is_empty() || self.properties.iter().any(|wanted| wanted == property)
+    }
+
+    /// The trial of this number, if it is drawn like any other.
+    fn fresh(&self, index: u64) -> Trial {
+        let seed = self.first.wrapping_add(index);
+        Trial {
+            index,
+            scenario: self.scenario_of(index),
+            draw: self.draw.unwrap_or(seed),
+            seed,
+            recipe: self.recipe.clone(),
+        }
+    }
+
+    /// The scenario of a trial: one after another, and drawn flows in between.
+    fn scenario_of(&self, index: u64) -> usize {
+        let (turn, scenarios) = match self.plans.split_last() {
+            Some((last, files)) if vary::is_blank(last) && !files.is_empty() => {
+                if index % 2 == 1 {
+                    return files.len();
+                }
+                (index / 2, files.len())
+            }
+            _ => (index, self.plans.len()),
+        };
+        usize::try_from(turn % scenarios as u64).unwrap_or(0)
+    }
+
+    /// What a run violated that counts.
+    fn violations(&self, outcome: &SeedOutcome) -> Vec<(Class, Violation)> {
+        let class_of = |violation: &Violation| {
+            let property = outcome.properties.get(violation.property.as_str());
+            property.map_or(Class::Safety, |property| property.class)
+        };
+        let wanted = |violation: &&Violation| self.wants(&violation.property);
+        let violations = outcome.violations.iter().filter(wanted);
+        violations.map(|one| (class_of(one), one.clone())).collect()
+    }
+
+    fn attempt(&self, trial: &Trial, run: RunSeed<'_>, progress: &Progress) -> Tried {
+        let plan = self.varied(trial).plan;
+        let mut outcome = run(&plan, trial.seed, progress, None);
+        if let Some(also_judge) = self.also_judge {
+            also_judge(&plan.recipe, &mut outcome);
+        }
+        let seek = self.seek.map_or(Seek::QueueWait, |(seek, _)| seek);
+        Tried {
+            steps: outcome.steps,
+            trace_hash: outcome.trace_hash,
+            violations: self.violations(&outcome),
+            worst: outcome.metrics.worst(seek),
+            tally: outcome.tally,
+        }
+    }
+}
+
+/// Explores; guided, by runs that split, and else by those of `run`.
+pub fn explore(what: &Explored<'_>, run: RunSeed<'_>, listener: &mut dyn Listener) -> Exploration {
+    if let Some(corpus) = &what.guided {
+        return guided::explore(what, corpus.clone(), listener);
+    }
+    let mut all = Exploration {
+        hunted: what.seek.map(|(seek, guide)| Hunted::new(seek, guide)),
+        ..Exploration::default()
+    };
+    while all.tried < what.count {
+        // Without a search there is one round. A search looks at each round before the next.
+        let (base, left) = (all.tried, what.count - all.tried);
+        let round: Vec<Trial> = match &all.hunted {
+            None => Vec::new(),
+            Some(hunted) => hunted.round(left, base, &|index| what.fresh(index)),
+        };
+        let trial_of = |index: u64| match usize::try_from(index).ok().and_then(|i| round.get(i)) {
+            Some(trial) => trial.clone(),
+            None => what.fresh(base + index),
+        };
+        let count = if round.is_empty() {
+            left
+        } else {
+            round.len() as u64
+        };
+        let attempt =
+            |index: u64, progress: &Progress| what.attempt(&trial_of(index), run, progress);
+        let mut flow = ControlFlow::Continue(());
+        let mut take = |index: u64, ended: Ended<Tried>| {
+            let trial = trial_of(index);
+            let failed = all.take(&trial, ended, what);
+            listener.tried(&trial);
+            let enough = failed && what.patience == Patience::FirstFailure;
+            flow = if enough {
+                ControlFlow::Break(())
+            } else {
+                listener.tick(&all)
+            };
+            flow
+        };
+        in_order(count, what.jobs, &attempt, &mut take, &mut |_| {});
+        if flow.is_break() {
+            break;
+        }
+    }
+    all
+}
+
+impl Exploration {
+    /// Adds the next trial. Whether it failed.
+    fn take(&mut self, trial: &Trial, ended: Ended<Tried>, what: &Explored<'_>) -> bool {
+        self.tried += 1;
+        self.runs += 1;
+        let failed = match ended {
+            Err(words) => self.take_panic(trial, &words, what),
+            Ok(tried) => {
+                self.steps += tried.steps;
+                self.tally.add(&tried.tally);
+                if let Some(hunted) = &mut self.hunted {
+                    hunted.take(trial, tried.worst);
+                }
+                for (class, violation) in &tried.violations {
+                    let (name, detail) = (&violation.property, &violation.detail);
+                    self.failures
+                        .add(trial, Some(tried.trace_hash), *class, name, detail);
+                }
+                !tried.violations.is_empty()
+            }
+        };
+        if failed && self.first_failure.is_none() {
+            self.first_failure = Some(self.effort());
+        }
+        failed
+    }
+
+    /// Adds a run that broke off. Whether that counts.
+    fn take_panic(&mut self, trial: &Trial, words: &str, what: &Explored<'_>) -> bool {
+        let wanted = what.wants(PANIC);
+        if wanted {
+            let detail = format!("The run panicked: {words}");
+            let class = Class::Safety;
+            self.failures.add(trial, None, class, PANIC, &detail);
+        }
+        wanted
+    }
+
+    /// The `sometimes` points that no trial reached.
+    #[must_use]
+    pub fn unreached(&self) -> Vec<&'static str> {
+        let never = |point: &&Point| self.tally.count(**point) == 0;
+        let points = Point::ALL.iter().filter(never);
+        points.map(|point| point.name()).collect()
+    }
+
+    /// What it cost so far.
+    const fn effort(&self) -> Effort {
+        Effort {
+            seeds: self.tried,
+            runs: self.runs,
+            steps: self.steps,
+        }
+    }
+
+    /// What reports show of it: of this exploration of `what`.
+    #[must_use]
+    pub fn result(&self, what: &Explored<'_>) -> ExplorationResult {
+        let drew = |trial: &Trial| what.varied(trial).drew;
+        let failures = self.failures.iter().map(|failure| FailureResult {
+            property: failure.property.clone(),
+            class: failure.class,
+            cause: failure.cause.clone(),
+            detail: failure.detail.clone(),
+            trial: failure.trial.clone(),
+            drew: drew(&failure.trial),
+            trace_hash: failure.trace_hash,
+            trials: failure.trials,
+        });
+        let hunt = |hunted: &Hunted| {
+            let worst = hunted.worst().iter().map(|(trial, worst)| WorstTrial {
+                trial: trial.clone(),
+                drew: drew(trial),
+                worst: *worst,
+            });
+            HuntResult {
+                seek: hunted.seek,
+                worst: worst.collect(),
+            }
+        };
+        ExplorationResult {
+            first: what.first,
+            mix: what.mix,
+            scenarios: what.plans.iter().map(|plan| plan.name.clone()).collect(),
+            tried: self.tried,
+            runs: self.runs,
+            steps: self.steps,
+            failures: failures.collect(),
+            hunt: self.hunted.as_ref().map(hunt),
+            unreached: self.unreached(),
+            first_failure: self.first_failure,
+            covered: self.guided.as_ref().map(Corpus::covered),
+            exit_code: self.exit_code(),
+        }
+    }
+
+    /// 1 if a safety property was violated, else 3 if a liveness property was, else 0.
+    #[must_use]
+    pub fn exit_code(&self) -> u8 {
+        let any = |class| self.failures.iter().any(|failure| failure.class == class);
+        if any(Class::Safety) {
+            1
+        } else if any(Class::Liveness) {
+            3
+        } else {
+            0
+        }
+    }
+}

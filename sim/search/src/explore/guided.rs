@@ -1,0 +1,171 @@
+//! Exploring by what is new: families of runs that split where they reach it.
+//!
+//! Coverage is a bitmap of facets of the chat's state (`world::abstraction`), with a class for how
+//! often one run enters each. A family is a run and the branches that leave it where it reaches
+//! what is new or rare (`family`). What enters something new is kept as a recipe in the corpus
+//! (`corpus`): half of the families begin there, with more energy for those that found more, and
+//! the others with fresh seeds.
+//!
+//! Families go in rounds. A round is decided before it begins, and its families look at the bitmap
+//! as it was then, so that what is found does not depend on the number of threads. It is over when
+//! nothing new is entered for [`FLAT`](sim_model::outcome::FLAT) families.
+
+mod corpus;
+mod family;
+mod known;
+
+use std::ops::ControlFlow;
+
+use sim_judge::SeedOutcome;
+use sim_model::outcome::{Class, PANIC, Progress, Tally, Trial, Violation};
+use sim_model::plan::Plan;
+use sim_model::recipe::Recipe;
+
+use crate::runner::{Ended, in_order};
+
+pub use corpus::{Corpus, Entry};
+use family::{Enough, Family, News, Root};
+use known::Known;
+
+use super::{Exploration, Explored, Listener, Patience};
+
+/// Families in a round.
+const ROUND: u64 = 32;
+
+/// Numbers of branches that one family may use.
+const BRANCHES: u32 = 64;
+
+/// What is kept of one member of a family.
+struct Member {
+    trace_hash: u64,
+    violations: Vec<(Class, Violation)>,
+    tally: Tally,
+}
+
+/// Explores by families, from what the corpus has.
+pub(super) fn explore(
+    what: &Explored<'_>,
+    corpus: Corpus,
+    listener: &mut dyn Listener,
+) -> Exploration {
+    let mut all = Exploration {
+        guided: Some(corpus),
+        ..Exploration::default()
+    };
+    let mut flow = ControlFlow::Continue(());
+    while flow.is_continue() && all.tried < what.count {
+        let Some(corpus) = &mut all.guided else { break };
+        if corpus.is_flat() {
+            break;
+        }
+        let round = corpus.round(what, ROUND.min(what.count - all.tried));
+        let known = corpus.known.clone();
+        let trial_of = |index: u64| &round[usize::try_from(index).unwrap_or(0)];
+        let attempt = |index: u64, progress: &Progress| {
+            let family = what.family(trial_of(index), &known);
+            progress.advance(chat_types::Span::ZERO, 0, family.steps);
+            family
+        };
+        let mut take = |index: u64, ended: Ended<Family<Member>>| {
+            let trial = trial_of(index);
+            let failed = all.take_family(trial, ended, what);
+            listener.tried(trial);
+            let enough = failed && what.patience == Patience::FirstFailure;
+            flow = if enough {
+                ControlFlow::Break(())
+            } else {
+                listener.tick(&all)
+            };
+            flow
+        };
+        let count = round.len() as u64;
+        in_order(count, what.jobs, &attempt, &mut take, &mut |_| {});
+    }
+    all
+}
+
+impl Explored<'_> {
+    fn family(&self, trial: &Trial, known: &Known) -> Family<Member> {
+        let plan: Plan = self.varied(trial).plan;
+        let number = u32::try_from(trial.index % u64::from(u32::MAX / BRANCHES)).unwrap_or(0);
+        let root = Root {
+            plan: &plan,
+            seed: trial.seed,
+            first_branch: 1 + number * BRANCHES,
+        };
+        family::explore(root, known, &|recipe, outcome| self.keep(recipe, outcome))
+    }
+
+    fn keep(&self, recipe: &Recipe, mut outcome: SeedOutcome) -> (Member, Enough) {
+        if let Some(also_judge) = self.also_judge {
+            also_judge(recipe, &mut outcome);
+        }
+        let violations = self.violations(&outcome);
+        let enough = match (violations.is_empty(), self.patience) {
+            (false, Patience::FirstFailure) => Enough::Yes,
+            (true, _) | (false, Patience::KeepGoing) => Enough::No,
+        };
+        let member = Member {
+            trace_hash: outcome.trace_hash,
+            violations,
+            tally: outcome.tally,
+        };
+        (member, enough)
+    }
+}
+
+impl Exploration {
+    /// Adds the next family. Whether one of it failed.
+    fn take_family(
+        &mut self,
+        trial: &Trial,
+        ended: Ended<Family<Member>>,
+        what: &Explored<'_>,
+    ) -> bool {
+        self.tried += 1;
+        let family = match ended {
+            Ok(family) => family,
+            Err(words) => {
+                // Members are caught one by one; this is the exploring itself.
+                let detail = format!("The exploring of the family panicked: {words}");
+                self.failures
+                    .add(trial, None, Class::Safety, PANIC, &detail);
+                return true;
+            }
+        };
+        self.steps += family.steps;
+        let mut failed = false;
+        for (recipe, ended) in family.members {
+            self.runs += 1;
+            failed |= self.take_member(
+                &Trial {
+                    recipe,
+                    ..trial.clone()
+                },
+                ended,
+                what,
+            );
+        }
+        if failed && self.first_failure.is_none() {
+            self.first_failure = Some(self.effort());
+        }
+        if let Some(corpus) = &mut self.guided {
+            corpus.take(trial, what, family.news, &family.facets);
+        }
+        failed
+    }
+
+    fn take_member(&mut self, trial: &Trial, ended: Ended<Member>, what: &Explored<'_>) -> bool {
+        let member = match ended {
+            Ok(member) => member,
+            Err(words) => return self.take_panic(trial, &words, what),
+        };
+        self.tally.add(&member.tally);
+        for (class, violation) in &member.violations {
+            let (name, detail) = (&violation.property, &violation.detail);
+            self.failures
+                .add(trial, Some(member.trace_hash), *class, name, detail);
+        }
+        !member.violations.is_empty()
+    }
+}

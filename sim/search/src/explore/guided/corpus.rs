@@ -1,0 +1,254 @@
+//! The corpus: recipes of runs that entered what was new, and the bitmap of all that was entered.
+//! Each recipe is a small file, and the bitmap one more, so that exploring can be resumed, and
+//! corpora be put together by copying files.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use chat_types::{mix, mix_bytes};
+use serde::{Deserialize, Serialize};
+
+use sim_model::outcome::{Covered, FLAT, Mix, Trial};
+
+use super::{Explored, Known, News};
+use sim_model::recipe::Recipe;
+
+/// Recipes held at once. Those that gave least go first.
+const HELD: usize = 4_096;
+
+/// The file of the bitmap.
+const COVERAGE: &str = "coverage.txt";
+
+/// The version of the abstraction that a bitmap is of. Another one's bitmap says nothing.
+const VERSION: &str = "abstraction 2";
+
+/// A run that entered something new.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Entry {
+    /// The scenario's name.
+    pub scenario: String,
+    /// What its configuration was drawn from.
+    pub draw: u64,
+    /// Which schedules were drawn from.
+    pub schedule: Mix,
+    /// The seed of its world.
+    pub seed: u64,
+    /// Where it left the history of the seed.
+    pub recipe: String,
+    /// How many classes of facets it was the first to enter, and what came of it later.
+    pub found: u32,
+    /// How many families began with it.
+    pub begun: u32,
+}
+
+impl Entry {
+    /// What tells it from all others, and names its file.
+    fn id(&self) -> u64 {
+        let schedule = self.schedule as u64;
+        let name = format!("{}\n{}\n{}", self.scenario, self.draw, self.recipe);
+        mix_bytes(mix(self.seed, schedule), name.as_bytes())
+    }
+
+    /// What one more family of it is expected to find.
+    fn promise(&self) -> u64 {
+        u64::from(self.found) * 64 / (u64::from(self.begun) + 1)
+    }
+}
+
+/// What was interesting so far.
+#[derive(Clone, Debug)]
+pub struct Corpus {
+    pub(super) known: Known,
+    entries: BTreeMap<u64, Entry>,
+    /// How many families in a row entered nothing new, in this session.
+    idle: u64,
+}
+
+impl Default for Corpus {
+    fn default() -> Self {
+        Self {
+            known: Known::new(),
+            entries: BTreeMap::new(),
+            idle: 0,
+        }
+    }
+}
+
+impl Corpus {
+    /// Whether nothing new was entered for long.
+    #[must_use]
+    pub const fn is_flat(&self) -> bool {
+        self.idle >= FLAT
+    }
+
+    /// How many facets were entered.
+    #[must_use]
+    pub fn facets(&self) -> usize {
+        self.known.facets()
+    }
+
+    /// How many families there were, in all sessions.
+    #[must_use]
+    pub const fn families(&self) -> u64 {
+        self.known.all_families as u64
+    }
+
+    /// Runs that entered something new.
+    #[must_use]
+    pub fn entries(&self) -> impl ExactSizeIterator<Item = &Entry> {
+        self.entries.values()
+    }
+
+    /// What was covered, in all sessions.
+    #[must_use]
+    pub fn covered(&self) -> Covered {
+        Covered {
+            families: self.families(),
+            facets: self.facets(),
+            recipes: self.entries.len(),
+            flat: self.is_flat(),
+        }
+    }
+
+    /// The next families: those of even number with fresh seeds, the others from the corpus.
+    pub(super) fn round(&mut self, what: &Explored<'_>, count: u64) -> Vec<Trial> {
+        let first = self.families();
+        let numbers = first..first + count;
+        numbers
+            .map(|index| {
+                let again = (index % 2 == 1).then(|| self.again(what, index)).flatten();
+                again.unwrap_or_else(|| what.fresh(index))
+            })
+            .collect()
+    }
+
+    /// A family that begins with the run that promises most.
+    fn again(&mut self, what: &Explored<'_>, index: u64) -> Option<Trial> {
+        let of = |entry: &Entry| {
+            let same = entry.schedule == what.mix;
+            what.scenario(&entry.scenario).filter(|_| same)
+        };
+        let promises = self.entries.iter().filter_map(|(id, entry)| {
+            let scenario = of(entry)?;
+            Some((entry.promise(), std::cmp::Reverse(*id), scenario))
+        });
+        let (_, std::cmp::Reverse(id), scenario) = promises.max()?;
+        let entry = self.entries.get_mut(&id)?;
+        entry.begun += 1;
+        Some(Trial {
+            index,
+            scenario,
+            draw: entry.draw,
+            seed: entry.seed,
+            recipe: entry.recipe.parse().ok()?,
+        })
+    }
+
+    /// Adds what a family found.
+    pub(super) fn take(
+        &mut self,
+        trial: &Trial,
+        what: &Explored<'_>,
+        news: Vec<News>,
+        facets: &[sim_world::abstraction::Facet],
+    ) {
+        self.known.add_family(facets);
+        self.idle += 1;
+        let entry_of = |recipe: &Recipe, found| Entry {
+            scenario: what.plans[trial.scenario].name.clone(),
+            draw: trial.draw,
+            schedule: what.mix,
+            seed: trial.seed,
+            recipe: recipe.to_string(),
+            found,
+            begun: 0,
+        };
+        let mut all = 0;
+        for one in news {
+            // Families of one round do not see what the others found.
+            let new = one.entered.into_iter().filter(|e| self.known.add(*e));
+            let found = u32::try_from(new.count()).unwrap_or(u32::MAX);
+            if found == 0 {
+                continue;
+            }
+            self.idle = 0;
+            all += found;
+            self.keep(entry_of(&one.recipe, found));
+        }
+        if let Some(begun) = self.entries.get_mut(&entry_of(&trial.recipe, 0).id()) {
+            begun.found = begun.found.saturating_add(all);
+        }
+    }
+
+    fn keep(&mut self, entry: Entry) {
+        if self.entries.len() >= HELD {
+            let least = self.entries.iter().min_by_key(|(_, entry)| entry.promise());
+            if let Some(least) = least.map(|(id, _)| *id) {
+                self.entries.remove(&least);
+            }
+        }
+        self.entries.entry(entry.id()).or_insert(entry);
+    }
+
+    /// Reads a corpus; a folder that is not there is an empty one.
+    ///
+    /// # Errors
+    /// When a file cannot be read, or is not what it should be.
+    pub fn load(folder: &Path) -> io::Result<Self> {
+        let mut corpus = Self::default();
+        if !folder.exists() {
+            return Ok(corpus);
+        }
+        let wrong = |path: &Path, what: String| {
+            io::Error::new(
+                io::ErrorKind::InvalidData,
+                format!("{}: {what}", path.display()),
+            )
+        };
+        let mut files = Vec::new();
+        for file in fs::read_dir(folder)? {
+            files.push(file?.path());
+        }
+        files.sort();
+        for path in files {
+            let name = path.file_name().unwrap_or_default();
+            if name == COVERAGE {
+                let text = fs::read_to_string(&path)?;
+                let read = Self::read_coverage(&text);
+                corpus.known =
+                    read.ok_or_else(|| wrong(&path, format!("not a bitmap of {VERSION}")))?;
+            } else if path.extension().is_some_and(|end| end == "json") {
+                let text = fs::read_to_string(&path)?;
+                let entry: Entry = serde_json::from_str(&text)
+                    .map_err(|problem| wrong(&path, problem.to_string()))?;
+                corpus.entries.insert(entry.id(), entry);
+            }
+        }
+        Ok(corpus)
+    }
+
+    fn read_coverage(text: &str) -> Option<Known> {
+        let (head, rest) = text.split_once('\n')?;
+        (head == VERSION).then(|| Known::from_text(rest)).flatten()
+    }
+
+    /// Writes the corpus: what is new of it, and the bitmap.
+    ///
+    /// # Errors
+    /// When a file cannot be written.
+    pub fn save(&self, folder: &Path) -> io::Result<()> {
+        fs::create_dir_all(folder)?;
+        for (id, entry) in &self.entries {
+            let text = serde_json::to_string_pretty(entry)?;
+            fs::write(folder.join(format!("{id:016x}.json")), text + "\n")?;
+        }
+        let text = format!("{VERSION}\n{}", self.known.to_text());
+        // Renamed, so that a bitmap is whole whenever the writing ends.
+        let whole = folder.join("coverage.new");
+        fs::write(&whole, text)?;
+        fs::rename(whole, folder.join(COVERAGE))
+    }
+}

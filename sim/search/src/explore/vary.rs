@@ -1,0 +1,118 @@
+//! Draws a configuration from a seed: what a scenario is, and what it might as well have been.
+//!
+//! Each seed switches a random subset of features wholly off and others up, which finds more than
+//! having everything on in the same measure: features that mask one another get their runs alone.
+//! (Groce, Zhang, Eide, Chen, Regehr: "Swarm Testing", ISSTA 2012.) Limits are drawn so small that
+//! they are met, as are the lengths of time that races are about. One seed in sixteen runs the
+//! scenario in its own form.
+
+mod dice;
+mod everyday;
+mod faults;
+mod flows;
+mod limits;
+mod people;
+mod rambler;
+mod said;
+mod surroundings;
+mod visits;
+
+use chat_types::Span;
+
+pub(super) use self::everyday::is_blank;
+pub use self::everyday::{EVERYDAY, blank};
+
+use self::dice::Dice;
+use sim_model::outcome::Mix;
+
+use sim_model::plan::{Plan, Race, Schedule, Workload};
+
+/// Users of a scenario that is explored in its own form, at most.
+const OWN_USERS: u32 = 120;
+
+/// A scenario as drawn.
+#[derive(Clone, Debug)]
+pub struct Varied {
+    /// The scenario.
+    pub plan: Plan,
+    /// What was drawn, a few words each.
+    pub drew: Vec<String>,
+}
+
+impl Varied {
+    /// What was drawn, on one line.
+    #[must_use]
+    pub fn drew(&self) -> String {
+        self.drew.join(" · ")
+    }
+}
+
+/// Draws a configuration: the same one for the same plan, seed and mix, on every machine. Its
+/// thresholds and expectations are gone, for they were made for the plan as it was.
+#[must_use]
+pub fn vary(plan: &Plan, seed: u64, mix: Mix) -> Varied {
+    let mut dice = Dice::new(seed);
+    let mut plan = Plan {
+        thresholds: Vec::new(),
+        expect_sometimes: Vec::new(),
+        ..plan.clone()
+    };
+    // Drawn first, so that the same seed under another mix differs in nothing else.
+    schedule(&mut plan, mix, &mut dice);
+    if matches!(plan.workload, Workload::Steps { .. }) {
+        dice.say("own steps");
+        surroundings::network(&mut plan, &mut dice);
+    } else if everyday::is_blank(&plan) {
+        everyday::draw(&mut plan, &mut dice);
+        let arrivals = people::arrivals_end(&plan);
+        plan.duration = arrivals + Span::secs(u64::from(dice.pick(&[4_u32, 10, 30])));
+        if dice.one_in(3) {
+            plan.faults.clear();
+        } else {
+            faults::draw(&mut plan, &mut dice);
+        }
+    } else if dice.one_in(16) {
+        dice.say("own form");
+        people::cap_arrivals(&mut plan, OWN_USERS);
+    } else {
+        people::draw(&mut plan, &mut dice);
+        limits::draw(&mut plan.server, &mut dice);
+        if flows::has_breaks(&plan) {
+            limits::bosses(&mut plan.server, &mut dice);
+        }
+        flows::draw(&mut plan, &mut dice);
+        surroundings::network(&mut plan, &mut dice);
+        surroundings::draw(&mut plan, &mut dice);
+        let arrivals = people::arrivals_end(&plan);
+        plan.duration = arrivals + Span::secs(u64::from(dice.pick(&[2_u32, 4, 8])));
+        faults::draw(&mut plan, &mut dice);
+        plan.liveness = plan.liveness.max(Span::secs(120));
+    }
+    Varied {
+        plan,
+        drew: dice.into_drew(),
+    }
+}
+
+fn schedule(plan: &mut Plan, mix: Mix, dice: &mut Dice) {
+    let race = Race {
+        depth: dice.between(1, 6),
+        hug: dice.pick(&[
+            dice::ratio(0, 1),
+            dice::ratio(1, 20),
+            dice::ratio(1, 6),
+            dice::ratio(1, 2),
+        ]),
+    };
+    let coin = dice.coin();
+    plan.schedule = match mix {
+        Mix::Plain => Schedule::Plain,
+        Mix::Race => Schedule::Race(race),
+        Mix::Mixed if coin => Schedule::Race(race),
+        Mix::Mixed => Schedule::Plain,
+    };
+    match plan.schedule {
+        Schedule::Plain => dice.say("plain"),
+        Schedule::Race(Race { depth, hug }) => dice.say(format!("race depth {depth} hug {hug}")),
+    }
+}

@@ -1,0 +1,108 @@
+//! What variations are drawn with: chance, and the words that say what it drew.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use chat_types::Span;
+
+use sim_model::draw::{Actor, Draw, Quantiles, Ratio, Shape};
+
+/// Chance and its minutes.
+pub(super) struct Dice {
+    draw: Draw,
+    drew: Vec<String>,
+}
+
+impl Dice {
+    pub(super) fn new(seed: u64) -> Self {
+        Self {
+            draw: Draw::new(seed, Actor::Vary),
+            drew: Vec::new(),
+        }
+    }
+
+    /// One time in `n`.
+    pub(super) fn one_in(&mut self, n: u64) -> bool {
+        self.draw.below(n) == 0
+    }
+
+    /// As often as not.
+    pub(super) fn coin(&mut self) -> bool {
+        self.one_in(2)
+    }
+
+    /// From `low` to `high`, both possible.
+    pub(super) fn between(&mut self, low: u32, high: u32) -> u32 {
+        let width = u64::from(high.saturating_sub(low)) + 1;
+        low + u32::try_from(self.draw.below(width)).unwrap_or(0)
+    }
+
+    /// One of these, each as likely.
+    pub(super) fn pick<T: Clone>(&mut self, those: &[T]) -> T {
+        those[self.index(those.len())].clone()
+    }
+
+    /// An index below `length`, which must not be 0.
+    pub(super) fn index(&mut self, length: usize) -> usize {
+        usize::try_from(self.draw.below(length as u64)).unwrap_or(0)
+    }
+
+    /// One of these lengths of time, or a little more or less than it: races lie at the edges.
+    pub(super) fn around(&mut self, those: &[Span]) -> Span {
+        let about = self.pick(those).0;
+        let off = self.draw.below(about / 8 + 2_000);
+        let near = if self.coin() {
+            about.saturating_add(off)
+        } else {
+            about.saturating_sub(off)
+        };
+        // Scenarios are written in milliseconds and more.
+        Span(match self.draw.below(3) {
+            0 => about,
+            1 => near,
+            _ => self.draw.below(about * 2),
+        })
+        .max(Span::millis(1))
+    }
+
+    /// Anything below `end`.
+    pub(super) fn before(&mut self, end: Span) -> Span {
+        Span(self.draw.below(end.0))
+    }
+
+    /// Notes what was drawn.
+    pub(super) fn say(&mut self, what: impl Into<String>) {
+        self.drew.push(what.into());
+    }
+
+    /// All that was noted, in order.
+    pub(super) fn into_drew(self) -> Vec<String> {
+        self.drew
+    }
+}
+
+/// `over` times in `under`.
+pub(super) fn ratio(over: u32, under: u32) -> Ratio {
+    Ratio::new(over, under).unwrap_or_default()
+}
+
+/// The distribution of this shape. Making a table takes longer than many a run, so each is made
+/// once; variations only draw from a short list of shapes.
+pub(super) fn table(shape: Shape) -> Arc<Quantiles> {
+    static TABLES: Mutex<BTreeMap<(u64, u64), Arc<Quantiles>>> = Mutex::new(BTreeMap::new());
+    let Shape::Lognormal { p50, p99 } = shape else {
+        return Arc::new(Quantiles::new(shape));
+    };
+    let mut tables = TABLES.lock().unwrap_or_else(PoisonError::into_inner);
+    let table = tables.entry((p50, p99));
+    Arc::clone(table.or_insert_with(|| Arc::new(Quantiles::new(shape))))
+}
+
+/// How people write a distribution.
+pub(super) fn written(shape: Shape) -> String {
+    match shape {
+        Shape::Fixed(value) => Span(value).to_string(),
+        Shape::Uniform(low, high) => format!("{}–{}", Span(low), Span(high)),
+        Shape::Lognormal { p50, p99 } => format!("{}/{}", Span(p50), Span(p99)),
+    }
+}

@@ -1,0 +1,182 @@
+//! Everyday flows, drawn whole: what people do on any day, in an order that can work.
+//!
+//! A persona makes a few visits, one after another: to a named room, to the line and a partner, or
+//! for a break (`visits`), with names and words of its own (`said`). What is everyday differs from
+//! person to person: a stream, two or none, a read with every step or none for long, leaving a room
+//! and coming back to it at once.
+
+use std::sync::Arc;
+
+use chat_types::{Config, Span};
+
+use super::dice::{Dice, ratio};
+use super::rambler::rambler;
+use super::visits::{self, Theme};
+use super::{faults, flows, limits, people, surroundings};
+use sim_model::draw::Ratio;
+use sim_model::names::PROPERTIES;
+use sim_model::plan::{
+    Arrivals, Habits, Manner, Naming, Persona, Phase, Plan, Reads, Schedule, USUAL_CLIENT,
+    Workload, usual_capacity, usual_network,
+};
+use sim_model::protocol::ReadBy;
+use sim_model::recipe::Recipe;
+
+/// The name of the scenario that is nothing but drawn flows.
+pub const EVERYDAY: &str = "everyday";
+
+/// The plan that flows are drawn into: nobody comes, and all else is as by default.
+#[must_use]
+pub fn blank() -> Plan {
+    Plan {
+        name: EVERYDAY.to_owned(),
+        about: "Everyday flows, drawn from the seed.".to_owned(),
+        seed: 1,
+        duration: Span::secs(30),
+        liveness: Span::secs(120),
+        server: Config::default(),
+        capacity: usual_capacity(),
+        client: USUAL_CLIENT,
+        workload: Workload::Phases {
+            phases: Vec::new(),
+            personas: Vec::new(),
+        },
+        network: usual_network(),
+        schedule: Schedule::Plain,
+        recipe: Recipe::default(),
+        faults: Vec::new(),
+        properties: PROPERTIES.to_vec(),
+        expect_sometimes: Vec::new(),
+        thresholds: Vec::new(),
+        // Of an odd number of users, one waits for a partner that never comes.
+        allow_stuck: Ratio::new(1, 1).unwrap_or_default(),
+    }
+}
+
+/// Whether flows are to be drawn into this plan. No scenario file is without personas.
+pub(in crate::explore) fn is_blank(plan: &Plan) -> bool {
+    matches!(&plan.workload, Workload::Phases { personas, .. } if personas.is_empty())
+}
+
+/// Draws who comes and what they do, the server's configuration and the network.
+pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
+    let theme = Theme::draw(dice);
+    let users = match theme {
+        Theme::Anything | Theme::Rest => dice.pick(&[2, 2, 2, 3, 3, 4, 5, 6, 8]),
+        Theme::Line(_) | Theme::Absent(_) | Theme::Grudges(_) => dice.between(3, 8),
+    };
+    if dice.one_in(3) {
+        dice.say("default server");
+    } else {
+        limits::draw(&mut plan.server, dice);
+        limits::tighten(&mut plan.server, users, dice);
+    }
+    match theme {
+        Theme::Anything => {}
+        Theme::Line(_) | Theme::Grudges(_) => limits::line(&mut plan.server, dice),
+        Theme::Absent(_) => limits::absent(&mut plan.server, dice),
+        Theme::Rest => {
+            plan.faults = faults::of_breaks();
+            limits::rest(&mut plan.server, dice);
+        }
+    }
+    let within = dice.pick(&[Span::millis(1), Span::millis(300), Span::secs(1)]);
+    dice.say(format!("{users} users in {within}"));
+    if dice.one_in(6) {
+        dice.say("busy operators");
+        plan.faults = faults::of_operators(dice);
+    }
+    let phases = vec![Phase {
+        name: "all".to_owned(),
+        duration: within,
+        arrivals: Arrivals::Count(users),
+        max_users: None,
+    }];
+    let kinds = dice.between(1, 3);
+    let mut personas: Vec<_> = (0..kinds)
+        .map(|kind| Arc::new(persona(kind, theme, &plan.server, dice)))
+        .collect();
+    if dice.one_in(3) {
+        dice.say("rambler");
+        if dice.coin() {
+            personas.clear();
+        }
+        personas.push(Arc::new(rambler(&plan.server, dice)));
+    }
+    plan.workload = Workload::Phases { phases, personas };
+    if flows::has_breaks(plan) {
+        limits::bosses(&mut plan.server, dice);
+    }
+    if dice.coin() {
+        dice.say("clean network");
+        surroundings::snapshots(&mut plan.capacity, dice);
+    } else {
+        surroundings::network(plan, dice);
+        surroundings::draw(plan, dice);
+    }
+    if dice.one_in(10) {
+        surroundings::narrow_journal(plan, dice);
+        plan.faults.extend(faults::of_journal());
+    }
+}
+
+fn persona(kind: u32, theme: Theme, server: &Config, dice: &mut Dice) -> Persona {
+    let mut persona = Persona {
+        name: format!("person{kind}"),
+        weight: dice.between(1, 3),
+        habits: Habits::default(),
+        stream: matches!(theme, Theme::Absent(_)) || !dice.one_in(3),
+        manner: Manner::default(),
+        flow: visits::some(theme, server, dice).into(),
+    };
+    if dice.one_in(3) {
+        people::habits(&mut persona, dice);
+    }
+    if dice.one_in(6) {
+        persona.habits.stray = dice.pick(&[ratio(1, 4), ratio(1, 1)]);
+        dice.say(format!("{}: stray {}", persona.name, persona.habits.stray));
+    }
+    manner(&mut persona, dice);
+    persona
+}
+
+/// How it reads and what it calls itself. Only who has a stream can live by it, or hold two.
+fn manner(persona: &mut Persona, dice: &mut Dice) {
+    persona.manner.names = dice.pick(&[
+        Naming::Given,
+        Naming::Given,
+        Naming::Given,
+        Naming::Scripts,
+        Naming::Alike,
+        Naming::Odd,
+        Naming::Unnamed,
+    ]);
+    if persona.manner.names == Naming::Odd && dice.coin() {
+        persona.habits.parallel = ratio(1, 2);
+    }
+    let mut said = match persona.manner.names {
+        Naming::Given => vec![],
+        Naming::Scripts => vec!["names of all scripts"],
+        Naming::Alike => vec!["names alike"],
+        Naming::Odd => vec!["odd names and cursors"],
+        Naming::Unnamed => vec!["no name in the queue"],
+    };
+    if persona.stream {
+        said.push("a stream");
+        if dice.one_in(3) {
+            persona.manner.stream_by = ReadBy::ReaderId;
+            said.push("by its reader id");
+        }
+        if dice.one_in(3) {
+            persona.manner.reads = Reads::ByStream;
+            said.push("and nothing else");
+        }
+        if dice.one_in(5) {
+            persona.habits.second_stream = dice.pick(&[ratio(1, 3), ratio(1, 1)]);
+            said.push("and a second");
+        }
+    } else {
+        said.push("no stream");
+    }
+    dice.say(format!("{}: {}", persona.name, said.join(" ")));
+}

@@ -1,0 +1,296 @@
+//! What goes wrong, and when.
+
+use chat_types::{Config, Span};
+
+use sim_model::names::{STICK_MOVES, TIMERS};
+
+use super::dice::{Dice, ratio};
+use super::limits;
+use sim_model::outcome::Point;
+use sim_model::plan::{
+    Fault, FaultKind, Milestone, Need, OperatorAct, OperatorVerb, Outage, Plan, Reached, Victims,
+};
+
+/// Draws the faults: some of the scenario's own, at other moments, and some more. All of them end
+/// within the plan's duration.
+pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
+    let own = std::mem::take(&mut plan.faults);
+    if dice.one_in(3) {
+        dice.say("no faults");
+        return;
+    }
+    let end = plan.duration;
+    for kind in kinds(own, &plan.server, end, dice) {
+        // Most of what happens happens early.
+        let within = if dice.coin() { end } else { Span(end.0 / 4) };
+        // In whole milliseconds, so that at least one of them is left.
+        let at = Span::millis(dice.before(within).as_millis());
+        let kind = within_time(kind, Span(end.0 - at.0));
+        let milestone = dice.one_in(4).then(|| milestone(dice));
+        let (at, kind) = match (milestone, kind) {
+            // Answers get lost at milestones alone: by chance, the network loses them.
+            (Some(milestone), kind) => {
+                let kind = if dice.one_in(3) {
+                    FaultKind::LoseReplies
+                } else {
+                    kind
+                };
+                dice.say(format!("at {milestone} {}", words(&kind)));
+                (Span::ZERO, kind)
+            }
+            (None, kind) => {
+                dice.say(format!("{at} {}", words(&kind)));
+                (at, kind)
+            }
+        };
+        plan.faults.push(Fault {
+            at,
+            milestone,
+            kind,
+            need: Need::Required,
+        });
+    }
+    plan.faults.sort_by_key(|fault| fault.at);
+    // What is forgotten sooner than a packet takes is done twice: so it is by a clock that jumps.
+    let jumps = plan.faults.iter().map(|fault| match fault.kind {
+        FaultKind::ClockJump { by } => by,
+        FaultKind::Down { .. }
+        | FaultKind::Configure(_)
+        | FaultKind::Partition { .. }
+        | FaultKind::SlowReaders { .. }
+        | FaultKind::FailDisk { .. }
+        | FaultKind::SlowDisk { .. }
+        | FaultKind::Suspend { .. }
+        | FaultKind::LoseReplies
+        | FaultKind::Operator(_) => Span::ZERO,
+    });
+    let ahead = jumps.fold(Span::ZERO, |sum, by| sum + by);
+    let forget_after = &mut plan.server.forget_after;
+    *forget_after = (*forget_after).max(ahead + Span::secs(5));
+}
+
+/// What users on breaks meet most: a server that comes back, and a journal that cannot be written.
+pub(super) fn of_breaks() -> Vec<Fault> {
+    let duration = Span::secs(1);
+    let down = |how| FaultKind::Down {
+        down_for: duration,
+        how,
+    };
+    let disk = FaultKind::FailDisk {
+        duration,
+        unknown: false,
+    };
+    [down(Outage::Stop), down(Outage::Crash), disk]
+        .map(at_any_time)
+        .into()
+}
+
+/// A journal that fails for a moment, again and again.
+pub(super) fn of_journal() -> Vec<Fault> {
+    let kind = FaultKind::FailDisk {
+        duration: Span::millis(300),
+        unknown: false,
+    };
+    vec![at_any_time(kind); 6]
+}
+
+/// Operators who act again and again, of which a third is kept: what they do is undone at times.
+pub(super) fn of_operators(dice: &mut Dice) -> Vec<Fault> {
+    let mut acts = Vec::new();
+    for _ in 0..12 {
+        let kind = FaultKind::Operator(act(dice));
+        acts.extend(undone(&kind).filter(|_| dice.coin()));
+        acts.push(kind);
+    }
+    acts.into_iter().map(at_any_time).collect()
+}
+
+const fn at_any_time(kind: FaultKind) -> Fault {
+    Fault {
+        at: Span::ZERO,
+        milestone: None,
+        kind,
+        need: Need::Required,
+    }
+}
+
+/// What goes wrong: some of the scenario's own faults, and some more.
+fn kinds(own: Vec<Fault>, server: &Config, end: Span, dice: &mut Dice) -> Vec<FaultKind> {
+    let mut faults = Vec::new();
+    for fault in own {
+        if dice.one_in(3) {
+            faults.push(fault.kind);
+        }
+    }
+    let edges = [
+        Span::millis(200),
+        server.reconnect_grace.min(end),
+        server.stick_lease.min(end),
+        server.idle_timeout.min(end),
+    ];
+    for _ in 0..dice.between(0, 3) {
+        let kind = fault(&edges, dice);
+        // What goes wrong again meets what the first time left behind.
+        for _ in 0..dice.pick(&[0, 0, 0, 1, 3]) {
+            faults.push(kind.clone());
+        }
+        faults.extend(undone(&kind).filter(|_| dice.coin()));
+        faults.push(kind);
+    }
+    if goes_down(&faults) && !dice.one_in(4) {
+        let config = reconfigured(server, dice);
+        faults.push(FaultKind::Configure(Box::new(config)));
+    }
+    faults
+}
+
+/// What lifts the act of an operator again.
+fn undone(kind: &FaultKind) -> Option<FaultKind> {
+    let FaultKind::Operator(act) = kind else {
+        return None;
+    };
+    let verb = match act.verb {
+        OperatorVerb::Mute => OperatorVerb::Unmute,
+        OperatorVerb::Ban => OperatorVerb::Unban,
+        OperatorVerb::MuteAddress | OperatorVerb::BanAddress => OperatorVerb::UnbanAddress,
+        OperatorVerb::Unmute
+        | OperatorVerb::Kick
+        | OperatorVerb::Close
+        | OperatorVerb::Unban
+        | OperatorVerb::UnbanAddress => return None,
+    };
+    Some(FaultKind::Operator(OperatorAct { verb, ..*act }))
+}
+
+fn goes_down(faults: &[FaultKind]) -> bool {
+    let is_down = |kind: &FaultKind| matches!(kind, FaultKind::Down { .. });
+    faults.iter().any(is_down)
+}
+
+/// Another configuration for the same users.
+fn reconfigured(server: &Config, dice: &mut Dice) -> Config {
+    let mut config = server.clone();
+    limits::draw(&mut config, dice);
+    limits::bosses(&mut config, dice);
+    // What is forgotten sooner than a packet takes is done twice.
+    config.forget_after = config.forget_after.max(server.forget_after);
+    config
+}
+
+/// What a fault waits for: something that most races begin with.
+fn milestone(dice: &mut Dice) -> Milestone {
+    const POINTS: [Point; 12] = [
+        Point::Match,
+        Point::MatchAfterWait,
+        Point::QueueLeft,
+        Point::StickWaited,
+        Point::StickExpired,
+        Point::PartnerAway,
+        Point::ReconnectInGrace,
+        Point::Away,
+        Point::Back,
+        Point::CheckWoken,
+        Point::RetryDeduplicated,
+        Point::Crash,
+    ];
+    let reached = match dice.between(0, 5) {
+        0..=2 => Reached::Sometimes(dice.pick(&POINTS).name()),
+        3 | 4 => Reached::Stick(dice.pick(&STICK_MOVES)),
+        _ => Reached::Timer(dice.pick(&TIMERS)),
+    };
+    let count = dice.pick(&[1, 1, 2, 3, 5]);
+    Milestone { reached, count }
+}
+
+fn fault(edges: &[Span], dice: &mut Dice) -> FaultKind {
+    let duration = dice.around(edges);
+    let share = dice.pick(&[ratio(1, 8), ratio(1, 3), ratio(2, 3), ratio(1, 1)]);
+    let victims = Victims::Share(share);
+    match dice.between(0, 10) {
+        0 | 1 => FaultKind::Down {
+            down_for: duration,
+            how: dice.pick(&[Outage::Stop, Outage::Crash, Outage::CrashUnsynced]),
+        },
+        2 | 3 => FaultKind::Partition { victims, duration },
+        4 => FaultKind::SlowReaders { victims, duration },
+        5 => FaultKind::Suspend { victims, duration },
+        6 => FaultKind::SlowDisk {
+            factor: dice.pick(&[5, 50, 500]),
+            duration,
+        },
+        7 if dice.coin() => FaultKind::FailDisk {
+            duration,
+            unknown: dice.coin(),
+        },
+        7 => FaultKind::ClockJump { by: duration },
+        _ => FaultKind::Operator(act(dice)),
+    }
+}
+
+fn act(dice: &mut Dice) -> OperatorAct {
+    let verb = dice.pick(OperatorVerb::ALL);
+    OperatorAct { verb, user: None }
+}
+
+/// The fault, over before so much time is.
+fn within_time(kind: FaultKind, most: Span) -> FaultKind {
+    let fit = |span: Span| span.min(most);
+    match kind {
+        FaultKind::Down { down_for, how } => FaultKind::Down {
+            down_for: fit(down_for),
+            how,
+        },
+        FaultKind::Partition { victims, duration } => FaultKind::Partition {
+            victims,
+            duration: fit(duration),
+        },
+        FaultKind::SlowReaders { victims, duration } => FaultKind::SlowReaders {
+            victims,
+            duration: fit(duration),
+        },
+        FaultKind::Suspend { victims, duration } => FaultKind::Suspend {
+            victims,
+            duration: fit(duration),
+        },
+        FaultKind::SlowDisk { factor, duration } => FaultKind::SlowDisk {
+            factor,
+            duration: fit(duration),
+        },
+        FaultKind::FailDisk { duration, unknown } => FaultKind::FailDisk {
+            duration: fit(duration),
+            unknown,
+        },
+        FaultKind::ClockJump { .. }
+        | FaultKind::Configure(_)
+        | FaultKind::LoseReplies
+        | FaultKind::Operator(_) => kind,
+    }
+}
+
+fn words(kind: &FaultKind) -> String {
+    let whom = |victims: &Victims| match victims {
+        Victims::Share(share) => share.to_string(),
+        Victims::Users(users) => format!("{} users", users.len()),
+    };
+    match kind {
+        FaultKind::Down { down_for, how } => format!("{} for {down_for}", how.words()),
+        FaultKind::Configure(_) => "configure".to_owned(),
+        FaultKind::Partition { victims, duration } => {
+            format!("partition {} for {duration}", whom(victims))
+        }
+        FaultKind::SlowReaders { victims, duration } => {
+            format!("slow readers {} for {duration}", whom(victims))
+        }
+        FaultKind::Suspend { victims, duration } => {
+            format!("suspend {} for {duration}", whom(victims))
+        }
+        FaultKind::SlowDisk { factor, duration } => format!("slow disk ×{factor} for {duration}"),
+        FaultKind::FailDisk { duration, unknown } => {
+            let fate = if *unknown { ", fate unknown" } else { "" };
+            format!("disk fails for {duration}{fate}")
+        }
+        FaultKind::ClockJump { by } => format!("clock jumps {by}"),
+        FaultKind::LoseReplies => "answers lost".to_owned(),
+        FaultKind::Operator(act) => act.verb.name().to_owned(),
+    }
+}

@@ -1,0 +1,265 @@
+//! What users do: whole classes of operations left out, other paces, other words.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use chat_types::Span;
+
+use super::dice::{Dice, table, written};
+use sim_model::draw::Shape;
+use sim_model::plan::{Choice, Plan, Step, Text, Verb, Workload};
+
+/// Classes of operations that a seed may leave out. What a flow begins with is not among them.
+const CLASSES: [&str; 12] = [
+    "check",
+    "disconnect",
+    "typing",
+    "undo",
+    "reset",
+    "leave_queue",
+    "leave_chat",
+    "block",
+    "report",
+    "append",
+    "await",
+    "think",
+];
+
+/// Topics that are few enough for users to share some.
+const TOPICS: [&str; 3] = ["rust", "chess", "music"];
+
+/// How flows are rewritten.
+struct Rewrite {
+    without: BTreeSet<&'static str>,
+    think: Option<Shape>,
+    words: Words,
+    topics: Option<u32>,
+    rooms: Option<u32>,
+    rounds: u32,
+    max_wait: Span,
+}
+
+/// What is said.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Words {
+    /// What the scenario says.
+    Own,
+    /// All say the same: what was sent twice must not be taken for what was doubled.
+    Alike,
+    /// A few characters, down to one.
+    Short,
+    /// As long as a message or a draft may be, and a little more.
+    AtLimit(u32),
+}
+
+/// Draws how the flows are rewritten, and rewrites them.
+pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
+    let server = &plan.server;
+    let lengths = [server.max_message, server.max_draft, server.max_append];
+    let rewrite = Rewrite {
+        without: without(dice),
+        think: think(server.stick_lease, dice),
+        words: words(lengths, dice),
+        topics: dice.one_in(3).then(|| dice.between(0, 2)),
+        rooms: dice.one_in(3).then(|| dice.between(1, 3)),
+        rounds: dice.pick(&[1, 3, 6, 20]),
+        max_wait: server.max_wait,
+    };
+    if let Some(rooms) = rewrite.rooms {
+        dice.say(format!("{rooms} to a room name"));
+    }
+    let Workload::Phases { personas, .. } = &mut plan.workload else {
+        return;
+    };
+    for persona in personas {
+        let steps = rewrite.steps(&persona.flow, dice);
+        if !steps.is_empty() {
+            Arc::make_mut(persona).flow = steps;
+        }
+    }
+}
+
+/// Whether anybody of the plan takes breaks. Where nobody does, nothing is drawn about them.
+pub(super) fn has_breaks(plan: &Plan) -> bool {
+    fn among(steps: &[Step]) -> bool {
+        steps.iter().any(|step| match step {
+            Step::Call(verb) => matches!(verb, Verb::Break { .. }),
+            Step::Loop { steps, .. } => among(steps),
+            Step::Choose(choices) => choices.iter().any(|choice| among(&choice.steps)),
+            Step::Await { .. } | Step::Think(_) | Step::Disconnect(_) => false,
+        })
+    }
+    match &plan.workload {
+        Workload::Phases { personas, .. } => personas.iter().any(|p| among(&p.flow)),
+        Workload::Steps { .. } => false,
+    }
+}
+
+fn without(dice: &mut Dice) -> BTreeSet<&'static str> {
+    if dice.coin() {
+        return BTreeSet::new();
+    }
+    let without: BTreeSet<_> = CLASSES.into_iter().filter(|_| dice.one_in(5)).collect();
+    for class in &without {
+        dice.say(format!("no {class}"));
+    }
+    without
+}
+
+fn think(lease: Span, dice: &mut Dice) -> Option<Shape> {
+    let shape = match dice.between(0, 6) {
+        0 | 1 => return None,
+        2 => Shape::Fixed(0),
+        3 => Shape::Uniform(0, Span::millis(20).0),
+        4 => Shape::Uniform(0, Span::millis(300).0),
+        5 => Shape::Uniform(0, Span::secs(2).0),
+        // A turn that lasts as long as the lease, or nearly.
+        _ => Shape::Uniform(lease.0 / 2, lease.0 + lease.0 / 4),
+    };
+    dice.say(format!("think {}", written(shape)));
+    Some(shape)
+}
+
+fn words(lengths: [u32; 3], dice: &mut Dice) -> Words {
+    match dice.between(0, 6) {
+        0 => {
+            dice.say("all say hello");
+            Words::Alike
+        }
+        1 => {
+            dice.say("few words");
+            Words::Short
+        }
+        2 => {
+            // Beyond a few hundred characters a run only gets slower.
+            let limit = dice.pick(&lengths).min(400);
+            dice.say(format!("texts about {limit} long"));
+            Words::AtLimit(limit)
+        }
+        _ => Words::Own,
+    }
+}
+
+impl Rewrite {
+    fn steps(&self, steps: &[Step], dice: &mut Dice) -> Arc<[Step]> {
+        steps
+            .iter()
+            .filter(|step| !self.without.contains(class(step)))
+            .map(|step| self.step(step, dice))
+            .collect()
+    }
+
+    fn step(&self, step: &Step, dice: &mut Dice) -> Step {
+        match step {
+            Step::Call(verb) => Step::Call(self.verb(verb, dice)),
+            Step::Think(own) => {
+                let shape = self.think;
+                Step::Think(shape.map_or_else(|| Arc::clone(own), table))
+            }
+            Step::Loop { count, steps } => Step::Loop {
+                count: (*count).min(self.rounds),
+                steps: self.steps(steps, dice),
+            },
+            Step::Choose(choices) => {
+                let rewritten = choices.iter().map(|choice| Choice {
+                    weight: choice.weight,
+                    steps: self.steps(&choice.steps, dice),
+                });
+                Step::Choose(rewritten.collect())
+            }
+            Step::Await { .. } | Step::Disconnect(_) => step.clone(),
+        }
+    }
+
+    fn verb(&self, verb: &Verb, dice: &mut Dice) -> Verb {
+        match verb {
+            Verb::EnterQueue {
+                name,
+                user_id,
+                interests,
+            } => Verb::EnterQueue {
+                name: name.clone(),
+                user_id: user_id.clone(),
+                interests: match self.topics {
+                    None => Arc::clone(interests),
+                    Some(most) => topics(most, dice),
+                },
+            },
+            Verb::Login { room, rooms, name } => Verb::Login {
+                name: name.clone(),
+                room: Arc::clone(room),
+                rooms: self.rooms.unwrap_or((*rooms).min(3)),
+            },
+            Verb::Send(text) => Verb::Send(self.text(text, dice)),
+            Verb::Append(text) => Verb::Append(self.text(text, dice)),
+            Verb::Check { wait, by } => Verb::Check {
+                wait: (*wait).min(self.max_wait),
+                by: *by,
+            },
+            Verb::LeaveQueue
+            | Verb::TalkingStick(_)
+            | Verb::Undo(_)
+            | Verb::Reset(_)
+            | Verb::Push
+            | Verb::LeaveChat
+            | Verb::Typing
+            | Verb::Block
+            | Verb::Unblock
+            | Verb::Report { .. }
+            | Verb::Break { .. }
+            | Verb::History { .. }
+            | Verb::ListUsers
+            | Verb::Unregister
+            | Verb::Mood => verb.clone(),
+        }
+    }
+
+    fn text(&self, own: &Text, dice: &mut Dice) -> Text {
+        match self.words {
+            Words::Own => own.clone(),
+            Words::Alike => Text::Words("hello".into()),
+            Words::Short => Text::Length(table(Shape::Uniform(1, 3))),
+            Words::AtLimit(limit) => {
+                let limit = u64::from(limit.max(2));
+                let about = [(1, limit), (limit - 1, limit + 1), (limit, limit)];
+                let (low, high) = dice.pick(&about);
+                Text::Length(table(Shape::Uniform(low, high)))
+            }
+        }
+    }
+}
+
+fn topics(most: u32, dice: &mut Dice) -> Arc<[Arc<str>]> {
+    let some = dice.between(0, most);
+    (0..some).map(|_| dice.pick(&TOPICS).into()).collect()
+}
+
+fn class(step: &Step) -> &'static str {
+    match step {
+        Step::Await { .. } => "await",
+        Step::Think(_) => "think",
+        Step::Disconnect(_) => "disconnect",
+        Step::Loop { .. } | Step::Choose(_) => "",
+        Step::Call(verb) => match verb {
+            Verb::Check { .. } => "check",
+            Verb::Typing => "typing",
+            Verb::Undo(_) => "undo",
+            Verb::Reset(_) => "reset",
+            Verb::LeaveQueue => "leave_queue",
+            Verb::LeaveChat => "leave_chat",
+            Verb::Block | Verb::Unblock => "block",
+            Verb::Report { .. } => "report",
+            Verb::Append(_) => "append",
+            Verb::History { .. } => "history",
+            Verb::ListUsers => "list_users",
+            Verb::Unregister => "unregister",
+            Verb::EnterQueue { .. }
+            | Verb::Login { .. }
+            | Verb::Send(_)
+            | Verb::TalkingStick(_)
+            | Verb::Push
+            | Verb::Break { .. }
+            | Verb::Mood => "",
+        },
+    }
+}

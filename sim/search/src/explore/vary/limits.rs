@@ -1,0 +1,275 @@
+//! The server's limits and lengths of time: small enough to be met.
+
+use chat_types::config::{Bucket, Limit, Matching, RateLimit, StickRule};
+use chat_types::{Config, Span};
+
+use super::dice::Dice;
+
+/// Draws the server's configuration.
+pub(super) fn draw(server: &mut Config, dice: &mut Dice) {
+    matching(server, dice);
+    times(server, dice);
+    if dice.coin() {
+        rooms(server, dice);
+        words(server, dice);
+        memory(server, dice);
+        load(server, dice);
+    }
+}
+
+/// Draws some of it so small that two or three users meet it, or so large that nobody does.
+pub(super) fn tighten(server: &mut Config, users: u32, dice: &mut Dice) {
+    let few = [
+        (&mut server.max_participants, "max_participants", (1, users)),
+        (&mut server.max_per_address, "max_per_address", (1, 3)),
+        (&mut server.max_rooms, "max_rooms", (1, 3)),
+        (&mut server.max_rooms_each, "max_rooms_each", (1, 2)),
+        (&mut server.max_members, "max_members", (2, 3)),
+        (&mut server.max_queue, "max_queue", (1, 2)),
+        (&mut server.inbox_limit, "inbox_limit", (2, 5)),
+        (&mut server.max_answer, "max_answer", (1, 4)),
+        (&mut server.max_answer_bytes, "max_answer_bytes", (1, 9)),
+        (&mut server.max_pending, "max_pending", (1, 3)),
+        (&mut server.max_message, "max_message", (1, 5)),
+        (&mut server.max_append, "max_append", (1, 5)),
+        (&mut server.max_draft, "max_draft", (1, 9)),
+    ];
+    for (value, name, (low, high)) in few {
+        if dice.one_in(12) {
+            *value = dice.between(low, high);
+            dice.say(format!("{name} {value}"));
+        }
+    }
+    let (ms, hour) = (Span::millis, Span::secs(3_600));
+    let times = [
+        (
+            &mut server.interest_patience,
+            "patience",
+            [ms(0), ms(1), ms(50), ms(5_000), hour],
+        ),
+        (
+            &mut server.idle_timeout,
+            "idle",
+            [ms(100), ms(200), ms(400), ms(10_000), hour],
+        ),
+        (
+            &mut server.reconnect_grace,
+            "grace",
+            [ms(1), ms(10), ms(100), ms(10_000), hour],
+        ),
+        (
+            &mut server.stick_lease,
+            "lease",
+            [ms(10), ms(50), ms(5_000), ms(20_000), hour],
+        ),
+        (
+            &mut server.unused_timeout,
+            "unused",
+            [ms(10), ms(50), ms(100), ms(10_000), hour],
+        ),
+    ];
+    for (value, name, those) in times {
+        if dice.one_in(6) {
+            *value = dice.pick(&those);
+            dice.say(format!("{name} {value}"));
+        }
+    }
+}
+
+/// How partners are found where all look for some.
+pub(super) fn line(server: &mut Config, dice: &mut Dice) {
+    let interests = Matching::Interests;
+    server.matching = dice.pick(&[Matching::Fifo, Matching::Random, interests, interests]);
+    let (ms, hour) = (Span::millis, Span::secs(3_600));
+    server.interest_patience = dice.pick(&[ms(50), ms(300), ms(1_000), ms(3_000), hour]);
+    let matching = format!("{:?}", server.matching).to_lowercase();
+    dice.say(format!(
+        "{matching} matching, patience {}",
+        server.interest_patience
+    ));
+}
+
+/// The same, where all wait without a stream: patience ends while they may still come back.
+pub(super) fn absent(server: &mut Config, dice: &mut Dice) {
+    server.matching = Matching::Interests;
+    let ms = Span::millis;
+    server.interest_patience = dice.pick(&[ms(50), ms(300), ms(1_000)]);
+    server.reconnect_grace = dice.pick(&[ms(2_000), ms(5_000)]);
+    dice.say(format!(
+        "patience {}, grace {}",
+        server.interest_patience, server.reconnect_grace
+    ));
+}
+
+/// How many answers to breaks may be held back where all take some, and how many calls may wait for
+/// the journal: a repeated break joins the first one only where it would be refused.
+pub(super) fn rest(server: &mut Config, dice: &mut Dice) {
+    server.max_held = dice.pick(&[1, 2, server.max_held, server.max_held]);
+    server.max_pending = dice.pick(&[1, 2, server.max_pending, server.max_pending]);
+    dice.say(format!(
+        "max_held {}, max_pending {}",
+        server.max_held, server.max_pending
+    ));
+}
+
+/// What bosses are like: now and then such as see all, or nothing.
+pub(super) fn bosses(server: &mut Config, dice: &mut Dice) {
+    server.boss_alertness = dice.pick(&[server.boss_alertness, 0, 50, 80, 100, 100]);
+    let cooldown = server.boss_alertness_cooldown;
+    let secs = Span::secs;
+    server.boss_alertness_cooldown = dice.pick(&[cooldown, cooldown, secs(0), secs(3), secs(15)]);
+    dice.say(format!(
+        "boss {} %, calms in {}",
+        server.boss_alertness, server.boss_alertness_cooldown
+    ));
+    limit(&mut server.max_held, "max_held", (1, 4), dice);
+    limit(&mut server.max_excuse, "max_excuse", (1, 20), dice);
+}
+
+fn matching(server: &mut Config, dice: &mut Dice) {
+    server.matching = dice.pick(&[
+        server.matching,
+        server.matching,
+        Matching::Fifo,
+        Matching::Random,
+        Matching::Interests,
+    ]);
+    match server.matching {
+        Matching::Fifo => {}
+        Matching::Random => dice.say("random matching"),
+        Matching::Interests => {
+            let none = Span::ZERO;
+            server.interest_patience = dice.pick(&[none, Span::millis(300), Span::secs(1)]);
+            dice.say(format!("interests, patience {}", server.interest_patience));
+        }
+    }
+    server.stick = dice.pick(&[
+        server.stick,
+        server.stick,
+        StickRule::Required,
+        StickRule::Optional,
+    ]);
+    if server.stick == StickRule::Optional {
+        dice.say("stick optional");
+    }
+}
+
+/// The lengths of time that races are about.
+fn times(server: &mut Config, dice: &mut Dice) {
+    let ms = Span::millis;
+    server.stick_lease = dice.pick(&[server.stick_lease, ms(100), ms(300), ms(1_000), ms(2_000)]);
+    server.reconnect_grace = dice.pick(&[
+        server.reconnect_grace,
+        ms(50),
+        ms(200),
+        ms(1_000),
+        ms(2_000),
+    ]);
+    server.idle_timeout = dice.pick(&[
+        server.idle_timeout,
+        ms(500),
+        ms(1_000),
+        ms(2_000),
+        ms(5_000),
+    ]);
+    server.unused_timeout = dice.pick(&[server.unused_timeout, ms(200), ms(1_000), ms(5_000)]);
+    dice.say(format!(
+        "lease {} · grace {} · idle {} · unused {}",
+        server.stick_lease, server.reconnect_grace, server.idle_timeout, server.unused_timeout
+    ));
+    if dice.one_in(6) {
+        // Longer than a packet takes: a late copy of a forgotten mint would mint somebody else.
+        server.forget_after = dice.pick(&[ms(5_000), ms(15_000)]);
+        dice.say(format!("forget after {}", server.forget_after));
+    }
+}
+
+/// Draws a limit one time in four, and says so.
+fn limit(value: &mut u32, name: &str, (low, high): (u32, u32), dice: &mut Dice) {
+    if dice.one_in(4) {
+        *value = dice.between(low, high);
+        dice.say(format!("{name} {value}"));
+    }
+}
+
+fn rooms(server: &mut Config, dice: &mut Dice) {
+    if dice.one_in(3) {
+        let turns = dice.between(1, 6);
+        server.turn_limit = dice.pick(&[Limit::None, Limit::At(1), Limit::At(turns)]);
+        dice.say(format!("turn_limit {}", server.turn_limit));
+    }
+    limit(
+        &mut server.max_participants,
+        "max_participants",
+        (3, 30),
+        dice,
+    );
+    limit(&mut server.max_per_address, "max_per_address", (1, 6), dice);
+    limit(&mut server.max_rooms, "max_rooms", (1, 10), dice);
+    limit(&mut server.max_queue, "max_queue", (1, 4), dice);
+    limit(&mut server.max_members, "max_members", (2, 6), dice);
+    limit(&mut server.max_rooms_each, "max_rooms_each", (1, 3), dice);
+    limit(&mut server.max_ended_rooms, "max_ended_rooms", (1, 2), dice);
+}
+
+fn words(server: &mut Config, dice: &mut Dice) {
+    limit(&mut server.max_message, "max_message", (1, 40), dice);
+    limit(&mut server.max_draft, "max_draft", (1, 60), dice);
+    limit(&mut server.max_append, "max_append", (1, 40), dice);
+    limit(&mut server.max_interests, "max_interests", (1, 2), dice);
+}
+
+fn memory(server: &mut Config, dice: &mut Dice) {
+    limit(&mut server.inbox_limit, "inbox_limit", (2, 30), dice);
+    limit(&mut server.history_limit, "history_limit", (1, 5), dice);
+    // Fewer would take a user behind a slow link longer to drain than is promised.
+    limit(&mut server.max_answer, "max_answer", (10, 20), dice);
+    // Fewer would be too few for what a slow network delivers late: a retry must be known as one.
+    limit(
+        &mut server.remembered_keys,
+        "remembered_keys",
+        (32, 64),
+        dice,
+    );
+    limit(&mut server.max_blocks, "max_blocks", (1, 2), dice);
+    limit(&mut server.max_reports, "max_reports", (1, 2), dice);
+    limit(
+        &mut server.max_reports_per_address,
+        "max_reports_per_address",
+        (1, 2),
+        dice,
+    );
+    limit(&mut server.max_bans, "max_bans", (1, 2), dice);
+    limit(&mut server.max_streams, "max_streams", (1, 2), dice);
+    if dice.one_in(4) {
+        server.max_wait = dice.pick(&[Span::ZERO, Span::millis(300), Span::secs(2)]);
+        dice.say(format!("max_wait {}", server.max_wait));
+    }
+}
+
+fn load(server: &mut Config, dice: &mut Dice) {
+    limit(&mut server.max_pending, "max_pending", (4, 16), dice);
+    limit(&mut server.max_batch, "max_batch", (1, 4), dice);
+    if dice.one_in(4) {
+        server.rate_limit = RateLimit::Bucket(Bucket {
+            per_second: dice.pick(&[5, 10, 20]),
+            burst: dice.between(1, 8),
+        });
+        dice.say(format!("rate_limit {}", server.rate_limit));
+    }
+    if dice.one_in(8) {
+        server.address_rate_limit = RateLimit::Bucket(Bucket {
+            per_second: dice.pick(&[5, 10, 20]),
+            burst: dice.between(1, 8),
+        });
+        dice.say(format!("address_rate_limit {}", server.address_rate_limit));
+    }
+    if dice.one_in(8) {
+        server.registration_rate_limit = RateLimit::Bucket(Bucket {
+            per_second: dice.pick(&[1, 5, 10]),
+            burst: dice.between(1, 4),
+        });
+        let limit = server.registration_rate_limit;
+        dice.say(format!("registration_rate_limit {limit}"));
+    }
+}

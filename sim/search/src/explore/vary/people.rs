@@ -1,0 +1,177 @@
+//! Who comes, when, and with what habits.
+
+use std::sync::Arc;
+
+use chat_types::{Config, Span};
+
+use super::dice::{Dice, ratio};
+use super::rambler::rambler;
+use sim_model::draw::Ratio;
+use sim_model::plan::{Arrivals, Habits, Persona, Phase, Plan, Reads, Workload};
+
+/// Within how long all come.
+const WITHIN: [Span; 3] = [Span::millis(1), Span::millis(200), Span::secs(1)];
+
+/// How many come. Most races need two or three; a few need a crowd.
+const USERS: [u32; 10] = [2, 3, 4, 5, 6, 8, 10, 14, 20, 32];
+
+/// Draws who comes, and when.
+pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
+    let Workload::Phases { phases, personas } = &mut plan.workload else {
+        return;
+    };
+    let users = dice.pick(&USERS);
+    let within = dice.pick(&WITHIN);
+    *phases = vec![phase("first", within, Arrivals::Count(users))];
+    dice.say(format!("{users} users in {within}"));
+    if dice.one_in(3) {
+        let later = dice.between(1, users.min(8));
+        let pause = dice.pick(&[Span::millis(500), Span::secs(2)]);
+        phases.push(phase("pause", pause, Arrivals::Pause));
+        phases.push(phase("later", Span::millis(500), Arrivals::Count(later)));
+        dice.say(format!("{later} more after {pause}"));
+    }
+    choose(personas, &plan.server, dice);
+    for persona in personas {
+        habits(Arc::make_mut(persona), dice);
+    }
+}
+
+fn phase(name: &str, duration: Span, arrivals: Arrivals) -> Phase {
+    Phase {
+        name: name.to_owned(),
+        duration,
+        arrivals,
+        max_users: None,
+    }
+}
+
+/// Keeps some of the personas, with other weights; now and then one comes who does anything.
+fn choose(personas: &mut Vec<Arc<Persona>>, server: &Config, dice: &mut Dice) {
+    let certain = dice.index(personas.len());
+    let mut index = 0;
+    personas.retain(|_| {
+        let stays = index == certain || dice.coin();
+        index += 1;
+        stays
+    });
+    for persona in &mut *personas {
+        Arc::make_mut(persona).weight = dice.between(1, 5);
+    }
+    let taken = |persona: &Arc<Persona>| persona.name == "rambler";
+    if dice.one_in(3) && !personas.iter().any(taken) {
+        if dice.one_in(3) {
+            personas.clear();
+        }
+        personas.push(Arc::new(rambler(server, dice)));
+    }
+    let names: Vec<&str> = personas.iter().map(|persona| &*persona.name).collect();
+    dice.say(names.join(", "));
+}
+
+pub(super) fn habits(persona: &mut Persona, dice: &mut Dice) {
+    let streams = persona.stream;
+    if dice.one_in(5) {
+        persona.stream = !persona.stream;
+    }
+    if !persona.stream {
+        // There is none to live by.
+        persona.manner.reads = Reads::Exactly;
+    }
+    if persona.stream != streams {
+        let word = if persona.stream { "with" } else { "without" };
+        dice.say(format!("{} {word} stream", persona.name));
+    }
+    if dice.coin() {
+        persona.habits = Habits::default();
+        return;
+    }
+    let before = persona.habits;
+    persona.habits = Habits {
+        second_stream: before.second_stream,
+        bare_check: habit(before.bare_check, &[(1, 2), (1, 1)], dice),
+        forget_handle: habit(before.forget_handle, &[(1, 30), (1, 8)], dice),
+        abandon: habit(before.abandon, &[(1, 10), (1, 3)], dice),
+        parallel: habit(before.parallel, &[(1, 10), (1, 2)], dice),
+        no_key: habit(before.no_key, &[(1, 2), (1, 1)], dice),
+        stray: habit(before.stray, &[(1, 8), (1, 2)], dice),
+    };
+    let all = [
+        ("bare_check", persona.habits.bare_check),
+        ("forget_handle", persona.habits.forget_handle),
+        ("abandon", persona.habits.abandon),
+        ("parallel", persona.habits.parallel),
+        ("no_key", persona.habits.no_key),
+        ("stray", persona.habits.stray),
+    ];
+    let words: Vec<String> = all
+        .into_iter()
+        .filter(|(_, ratio)| ratio.is_possible())
+        .map(|(name, ratio)| format!("{name} {ratio}"))
+        .collect();
+    if !words.is_empty() {
+        dice.say(format!("{}: {}", persona.name, words.join(" ")));
+    }
+}
+
+fn habit(own: Ratio, those: &[(u32, u32)], dice: &mut Dice) -> Ratio {
+    match dice.between(0, 4) {
+        0 => own,
+        1 => {
+            let (over, under) = dice.pick(those);
+            ratio(over, under)
+        }
+        _ => Ratio::NEVER,
+    }
+}
+
+/// When the last phase is over.
+pub(super) fn arrivals_end(plan: &Plan) -> Span {
+    let Workload::Phases { phases, .. } = &plan.workload else {
+        return Span::ZERO;
+    };
+    phases
+        .iter()
+        .fold(Span::ZERO, |end, phase| end + phase.duration)
+}
+
+/// How many come at fixed numbers.
+pub(super) fn arriving(plan: &Plan) -> u32 {
+    let Workload::Phases { phases, .. } = &plan.workload else {
+        return 0;
+    };
+    let count = |phase: &Phase| match phase.arrivals {
+        Arrivals::Count(users) => users,
+        Arrivals::Pause | Arrivals::Rate { .. } => 0,
+    };
+    phases.iter().map(count).sum()
+}
+
+/// Lets at most about so many come, each phase losing the same share.
+pub(super) fn cap_arrivals(plan: &mut Plan, most: u32) {
+    let Workload::Phases { phases, .. } = &mut plan.workload else {
+        return;
+    };
+    let coming = |phase: &Phase| {
+        let users = match phase.arrivals {
+            Arrivals::Pause => 0,
+            Arrivals::Count(users) => u64::from(users),
+            Arrivals::Rate {
+                from_milli,
+                to_milli,
+                ..
+            } => (from_milli + to_milli) * phase.duration.as_millis() / 2_000_000,
+        };
+        phase
+            .max_users
+            .map_or(users, |most| users.min(u64::from(most)))
+    };
+    let all: u64 = phases.iter().map(coming).sum();
+    if all <= u64::from(most) {
+        return;
+    }
+    for phase in phases {
+        let share = coming(phase) * u64::from(most) / all;
+        phase.max_users = Some(u32::try_from(share).unwrap_or(most).max(1));
+    }
+}

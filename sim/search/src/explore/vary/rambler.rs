@@ -1,0 +1,167 @@
+//! A persona who does anything, in any order: races that no story would have thought of.
+
+use chat_types::{Config, Span};
+
+use super::dice::{Dice, table};
+use super::said;
+use sim_model::draw::Shape;
+use sim_model::plan::{
+    Alphabet, Choice, Grant, Habits, Manner, Naming, Persona, Reads, Step, Text, Verb,
+};
+use sim_model::protocol::ReadBy;
+
+/// The persona, for a server that is configured so.
+pub(super) fn rambler(server: &Config, dice: &mut Dice) -> Persona {
+    let pause = || Step::Think(table(Shape::Uniform(0, Span::millis(200).0)));
+    let mut choices: Vec<Choice> = Vec::new();
+    for steps in talking(server, dice)
+        .into_iter()
+        .chain(roaming(server, dice))
+        .chain(looking(server, dice))
+    {
+        // Swarm again: a third of all is left out.
+        if !dice.one_in(3) {
+            let weight = dice.between(1, 4);
+            let steps = steps.into();
+            choices.push(Choice { weight, steps });
+        }
+    }
+    choices.push(Choice {
+        weight: 2,
+        steps: [Step::Call(Verb::Send(say())), pause()].into(),
+    });
+    let first = if dice.coin() {
+        queue(server, dice)
+    } else {
+        lobby()
+    };
+    let enters = |step: &Step| matches!(step, Step::Call(Verb::EnterQueue { .. }));
+    let leaves = |step: &Step| matches!(step, Step::Call(Verb::LeaveQueue));
+    if !enters(&first) && !choices.iter().any(|one| one.steps.iter().any(enters)) {
+        // A scenario may not leave a line that nobody of it stands in.
+        choices.retain(|one| !one.steps.iter().any(leaves));
+    }
+    let ramble = Step::Loop {
+        count: dice.pick(&[10, 30]),
+        steps: [Step::Choose(choices.into()), pause()].into(),
+    };
+    let stream = !dice.one_in(4);
+    Persona {
+        name: "rambler".to_owned(),
+        weight: dice.between(1, 5),
+        habits: Habits::default(),
+        stream,
+        manner: Manner {
+            stream_by: dice.pick(&[ReadBy::Handle, ReadBy::Handle, ReadBy::ReaderId]),
+            reads: if stream && dice.one_in(5) {
+                Reads::ByStream
+            } else {
+                Reads::Exactly
+            },
+            names: dice.pick(&[Naming::Given, Naming::Given, Naming::Scripts, Naming::Alike]),
+        },
+        flow: [first, ramble].into(),
+    }
+}
+
+fn queue(server: &Config, dice: &mut Dice) -> Step {
+    Step::Call(Verb::EnterQueue {
+        name: said::name(4, dice),
+        user_id: said::public_id(4, dice),
+        interests: said::interests(&said::INTERESTS, server.max_interests, dice),
+    })
+}
+
+/// A room under one of its spellings, and a name that is kept, taken, or no name.
+fn room(dice: &mut Dice) -> Step {
+    Step::Call(Verb::Login {
+        room: said::room(dice),
+        rooms: 1,
+        name: said::name(2, dice),
+    })
+}
+
+fn lobby() -> Step {
+    Step::Call(Verb::Login {
+        room: "lobby".into(),
+        rooms: 1,
+        name: None,
+    })
+}
+
+fn say() -> Text {
+    Text::Length(table(Shape::Uniform(1, 60)))
+}
+
+fn talking(server: &Config, dice: &mut Dice) -> Vec<Vec<Step>> {
+    let one = |verb| vec![Step::Call(verb)];
+    let words = Text::Letters(Alphabet::Words, table(Shape::Uniform(1, 60)));
+    vec![
+        one(Verb::Send(say())),
+        one(Verb::Send(words)),
+        one(Verb::Send(said::text(server.max_message, dice))),
+        one(Verb::Append(said::text(server.max_append, dice))),
+        vec![Step::Call(Verb::Send(say())), Step::Call(Verb::Send(say()))],
+        one(Verb::TalkingStick(Grant::Unnamed)),
+        one(Verb::TalkingStick(Grant::Latest)),
+        one(Verb::Append(say())),
+        one(Verb::Push),
+        one(Verb::Undo(Grant::Unnamed)),
+        one(Verb::Undo(Grant::Latest)),
+        one(Verb::Reset(Grant::Unnamed)),
+        one(Verb::Reset(Grant::Latest)),
+        one(Verb::Typing),
+    ]
+}
+
+fn roaming(server: &Config, dice: &mut Dice) -> Vec<Vec<Step>> {
+    let hall = Step::Call(Verb::Login {
+        room: "hall".into(),
+        rooms: 1,
+        name: None,
+    });
+    let away = Step::Disconnect(Some(dice.pick(&[Span::millis(100), Span::millis(700)])));
+    // Whoever unregisters comes back at once: of a flow without a handle nothing would be left.
+    let anew = vec![Step::Call(Verb::Unregister), lobby()];
+    vec![
+        vec![queue(server, dice)],
+        vec![queue(server, dice)],
+        vec![room(dice)],
+        vec![room(dice)],
+        vec![Step::Call(Verb::LeaveQueue)],
+        vec![lobby()],
+        vec![hall],
+        vec![Step::Call(Verb::LeaveChat)],
+        vec![Step::Call(Verb::Block)],
+        vec![Step::Call(Verb::Report {
+            reason: "spam".into(),
+        })],
+        anew,
+        vec![away],
+    ]
+}
+
+fn looking(server: &Config, dice: &mut Dice) -> Vec<Vec<Step>> {
+    let check = |wait: Span, by| {
+        let wait = wait.min(server.max_wait);
+        vec![Step::Call(Verb::Check { wait, by })]
+    };
+    vec![
+        check(Span::ZERO, ReadBy::Handle),
+        check(Span::millis(400), ReadBy::Handle),
+        check(Span::millis(100), ReadBy::ReaderId),
+        // Long enough for the rooms to hear that it waits.
+        check(Span::secs(12), ReadBy::Handle),
+        vec![Step::Call(Verb::ListUsers)],
+        vec![Step::Call(Verb::History {
+            before: dice.coin().then(|| u64::from(dice.between(1, 12))),
+            limit: dice.pick(&[1, 2, 50]),
+        })],
+        vec![Step::Call(Verb::Break {
+            kind: None,
+            excuse: said::excuse(server.max_excuse, dice),
+        })],
+        vec![Step::Call(Verb::Mood)],
+        vec![Step::Think(table(Shape::Uniform(0, Span::secs(1).0)))],
+    ]
+}

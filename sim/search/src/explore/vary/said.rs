@@ -1,0 +1,186 @@
+//! What people say and call themselves, their rooms and their interests: of many alphabets, at the
+//! limits, and one word in several spellings.
+
+use std::sync::Arc;
+
+use super::dice::{Dice, table};
+use sim_model::draw::Shape;
+use sim_model::plan::{Alphabet, Text};
+
+/// Words that some or all say alike; some of them say nothing.
+const WORDS: [&str; 10] = [
+    "hello",
+    "hello",
+    "héllo",
+    "he\u{301}llo",
+    "🦀👩\u{200d}🚀",
+    "a\nb",
+    "\u{200b}x",
+    " ",
+    "\u{200b}",
+    "",
+];
+
+/// Interests, some of them one in lower case, others only to the eye.
+pub(super) const INTERESTS: [&str; 14] = [
+    "chess",
+    "chess",
+    "Chess",
+    "CHESS",
+    "ch\u{435}ss",
+    "café",
+    "CAFÉ",
+    "cafe\u{301}",
+    "Straße",
+    "STRASSE",
+    "İstanbul",
+    "istanbul",
+    "ΣΊΣΥΦΟΣ",
+    "σίσυφος",
+];
+
+/// Interests that all of a run choose among.
+pub(super) const CIRCLES: [&[&str]; 4] = [
+    &["go", "tea", "rust"],
+    &["café", "CAFÉ", "Café", "tea"],
+    &["chess", "Chess", "ch\u{435}ss", "go"],
+    &["ΣΊΣΥΦΟΣ", "σίσυφος", "σίσυφοσ", "Straße", "STRASSE"],
+];
+
+/// Names of rooms: most are the lobby, and some of those that look otherwise are, too.
+const ROOMS: [&str; 16] = [
+    "lobby",
+    "lobby",
+    "lobby",
+    "lobby",
+    "lobby",
+    "hall",
+    "hall",
+    "Lobby",
+    "1obby",
+    "lоbby",
+    "Ｌｏｂｂｙ",
+    "l obby",
+    "héll",
+    "he\u{301}ll",
+    "user_1",
+    " lobby",
+];
+
+/// Display names: look-alikes, reserved ones, and such as are no names.
+const NAMES: [&str; 32] = [
+    "Ann",
+    "ANN",
+    "Аnn",
+    "Ann Lee",
+    "Annlee",
+    "Zoë",
+    "Zoe\u{308}",
+    "Tom",
+    "Torn",
+    "Alice",
+    "AIice",
+    "ALlCE",
+    "bob",
+    "ВОВ",
+    "Вob",
+    "Ꭱita",
+    "Ann 🦀",
+    "🦀",
+    "ﬁne",
+    "user_2",
+    "USER_1",
+    "User_2",
+    "ＵＳＥＲ_3",
+    "Ｓｙｓｔｅｍ",
+    "SYSТEМ",
+    "Server:",
+    "my ser-ver",
+    "you there",
+    "ADMlN",
+    "Servant",
+    "Ann ",
+    "",
+];
+
+/// Public ids, the last of which are none.
+const IDS: [&str; 14] = [
+    "ann",
+    "ann",
+    "Ann",
+    "alice",
+    "AIice",
+    "b0b",
+    "ann.1",
+    "ann.l",
+    "a-b_c",
+    "admin",
+    "the-server",
+    "user_1",
+    "USER_l",
+    "é",
+];
+
+/// Beyond so many characters a run only gets slower.
+const LONG: u32 = 400;
+
+/// A text of a few characters, one that others say as well, or one of `most` characters: exactly,
+/// or one more.
+pub(super) fn text(most: u32, dice: &mut Dice) -> Text {
+    match dice.between(0, 9) {
+        0 | 1 => Text::Words(dice.pick(&WORDS).into()),
+        2 | 3 if most <= LONG || dice.one_in(8) => {
+            let most = u64::from(most);
+            let (low, high) = dice.pick(&[(most, most), (most, most + 1), (most + 1, most + 1)]);
+            letters(Shape::Uniform(low, high), dice)
+        }
+        _ => letters(Shape::Uniform(1, 20), dice),
+    }
+}
+
+fn letters(length: Shape, dice: &mut Dice) -> Text {
+    let length = table(length);
+    match dice.between(0, 4) {
+        0 => Text::Letters(Alphabet::Words, length),
+        1 => Text::Letters(Alphabet::Unicode, length),
+        _ => Text::Length(length),
+    }
+}
+
+/// No interests, a few, or one more than are allowed.
+pub(super) fn interests(those: &[&'static str], most: u32, dice: &mut Dice) -> Arc<[Arc<str>]> {
+    let some = match dice.between(0, 7) {
+        0..=3 => 0,
+        4 | 5 => 1,
+        6 => dice.between(2, 3),
+        _ => most.min(16) + 1,
+    };
+    (0..some).map(|_| dice.pick(those).into()).collect()
+}
+
+/// The name of a room.
+pub(super) fn room(dice: &mut Dice) -> Arc<str> {
+    dice.pick(&ROOMS).into()
+}
+
+/// A chosen name, one time in so many.
+pub(super) fn name(one_in: u64, dice: &mut Dice) -> Option<Arc<str>> {
+    dice.one_in(one_in).then(|| dice.pick(&NAMES).into())
+}
+
+/// A chosen public id, one time in so many.
+pub(super) fn public_id(one_in: u64, dice: &mut Dice) -> Option<Arc<str>> {
+    dice.one_in(one_in).then(|| dice.pick(&IDS).into())
+}
+
+/// What is said of a break, now and then: as long as may be, too long, or nothing.
+pub(super) fn excuse(most: u32, dice: &mut Dice) -> Option<Arc<str>> {
+    let times = |length: u32| "é".repeat(usize::try_from(length).unwrap_or(0)).into();
+    match dice.between(0, 7) {
+        0 => Some("the chicken was getting cold".into()),
+        1 => Some(times(most.min(LONG))),
+        2 => Some(times(most.min(LONG) + 1)),
+        3 => Some(dice.pick(&WORDS).into()),
+        _ => None,
+    }
+}

@@ -1,0 +1,363 @@
+//! Visits: what people do on any day, each in an order that can work.
+//!
+//! A visit begins with a call that registers. Nobody speaks before it is in a room, or without the
+//! stick where that is needed; in between people look things up, rest, and name grants that are
+//! over.
+
+use std::sync::Arc;
+
+use chat_types::config::StickRule;
+use chat_types::{BreakKind, Config, Span};
+
+use super::dice::{Dice, table};
+use super::said;
+use sim_model::draw::Shape;
+use sim_model::plan::{Choice, Grant, Step, Verb};
+use sim_model::protocol::ReadBy;
+
+/// How long users wait for a partner or a stick before they give up. Where it takes longer, their
+/// flow ends there.
+const WITHIN: Span = Span::secs(20);
+
+/// The most breaks in a row: they alarm a boss who notices each of them.
+const BREAKS: u32 = 7;
+
+/// What most visits of one run are about. Some races need all users to do the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Theme {
+    /// Visits of every kind.
+    Anything,
+    /// Partners, one after another, of whom many share such interests.
+    Line(&'static [&'static str]),
+    /// The same, and all of them wait without a stream.
+    Absent(&'static [&'static str]),
+    /// Partners, half of whom are blocked: the line holds many who cannot meet each other.
+    Grudges(&'static [&'static str]),
+    /// Mostly breaks.
+    Rest,
+}
+
+impl Theme {
+    pub(super) fn draw(dice: &mut Dice) -> Self {
+        match dice.between(0, 7) {
+            0 => {
+                dice.say("all at the line");
+                Self::Line(dice.pick(&said::CIRCLES))
+            }
+            1 => {
+                dice.say("all at the line, without a stream");
+                Self::Absent(dice.pick(&said::CIRCLES))
+            }
+            2 => {
+                dice.say("all on breaks");
+                Self::Rest
+            }
+            3 => {
+                dice.say("all at the line, with grudges");
+                Self::Grudges(dice.pick(&said::CIRCLES))
+            }
+            _ => Self::Anything,
+        }
+    }
+}
+
+/// Some visits one after another.
+pub(super) fn some(theme: Theme, server: &Config, dice: &mut Dice) -> Vec<Step> {
+    let mut flow = Vec::new();
+    let visits = match theme {
+        Theme::Anything => dice.pick(&[1, 1, 2, 2, 3, 4]),
+        Theme::Line(_) | Theme::Absent(_) | Theme::Grudges(_) => dice.between(2, 16),
+        Theme::Rest => dice.between(2, 7),
+    };
+    for nth in 0..visits {
+        let kind = match theme {
+            Theme::Anything => dice.between(0, 11),
+            Theme::Line(_) | Theme::Absent(_) | Theme::Grudges(_) => dice.between(5, 9),
+            Theme::Rest => dice.pick(&[0, 5, 10, 10, 10]),
+        };
+        match kind {
+            0..=4 => room(server, nth, dice, &mut flow),
+            5..=8 => partner(theme, server, nth, dice, &mut flow),
+            9 => line(theme, server, nth, dice, &mut flow),
+            _ => rest(server, dice, &mut flow),
+        }
+        if dice.one_in(12) {
+            flow.push(Step::Call(Verb::Unregister));
+        }
+    }
+    if dice.one_in(16) {
+        flow.push(Step::Disconnect(None));
+    }
+    flow
+}
+
+/// Most of those who choose a name do so when they come. A chosen name is kept for good.
+fn chooses(nth: u32) -> u64 {
+    if nth == 0 { 4 } else { 24 }
+}
+
+/// A visit to a named room, and at times another one to it, or to another, at once.
+fn room(server: &Config, nth: u32, dice: &mut Dice, steps: &mut Vec<Step>) {
+    let room = said::room(dice);
+    let rooms = dice.pick(&[1, 1, 1, 1, 1, 1, 2]);
+    for again in 0..dice.pick(&[1, 1, 2]) {
+        steps.push(Step::Call(Verb::Login {
+            room: Arc::clone(&room),
+            rooms,
+            name: said::name(chooses(nth + again), dice),
+        }));
+        if dice.one_in(8) {
+            steps.push(Step::Call(Verb::Login {
+                room: said::room(dice),
+                rooms: 1,
+                name: None,
+            }));
+        }
+        for _ in 0..dice.between(0, 3) {
+            maybe_read(steps, server, dice);
+            match server.stick {
+                StickRule::Required => turn(steps, server, dice),
+                StickRule::Optional if dice.one_in(3) => turn(steps, server, dice),
+                StickRule::Optional => steps.push(say(server, dice)),
+            }
+            maybe_look_up(steps, dice);
+            pause(steps, dice);
+        }
+        maybe_read(steps, server, dice);
+        maybe_end(steps, dice);
+    }
+}
+
+/// The room is left, mostly; or whoever spoke is blocked or reported first.
+fn maybe_end(steps: &mut Vec<Step>, dice: &mut Dice) {
+    match dice.between(0, 15) {
+        0 => {
+            steps.push(Step::Call(Verb::Block));
+            if dice.coin() {
+                steps.extend([think(dice), Step::Call(Verb::Unblock)]);
+                return;
+            }
+        }
+        1 => steps.push(report(dice)),
+        2 | 3 => return,
+        _ => {}
+    }
+    steps.push(Step::Call(Verb::LeaveChat));
+}
+
+/// A turn with the stick: a draft, changed or thrown away at times, and at times a turn given up.
+fn turn(steps: &mut Vec<Step>, server: &Config, dice: &mut Dice) {
+    if dice.one_in(4) {
+        // A draft may begin before the stick comes.
+        steps.push(append(server, dice));
+    }
+    steps.push(Step::Call(Verb::TalkingStick(grant(12, dice))));
+    if dice.one_in(6) {
+        steps.extend([think(dice), Step::Call(Verb::Reset(grant(2, dice)))]);
+        return;
+    }
+    steps.push(Step::Await {
+        event: "stick.granted",
+        within: WITHIN,
+    });
+    steps.push(append(server, dice));
+    if dice.one_in(3) {
+        steps.push(append(server, dice));
+    }
+    if dice.one_in(4) {
+        let undo = Step::Call(Verb::Undo(grant(2, dice)));
+        steps.extend([undo, append(server, dice)]);
+    }
+    match dice.between(0, 7) {
+        0 | 1 => steps.push(think(dice)),
+        2 => steps.push(say(server, dice)),
+        3 => steps.push(Step::Call(Verb::TalkingStick(grant(2, dice)))),
+        _ => {}
+    }
+    steps.push(Step::Call(match dice.between(0, 7) {
+        0 => Verb::Reset(grant(2, dice)),
+        // The stick is kept until its lease ends, or the room is left.
+        1 => Verb::ListUsers,
+        _ => Verb::Push,
+    }));
+    if dice.one_in(10) {
+        // Without a draft, or with none any more.
+        steps.push(Step::Call(Verb::Push));
+    }
+}
+
+/// The grant that a call names one time in so many: who was granted the stick before, and lost it,
+/// names one that is over.
+fn grant(one_in: u64, dice: &mut Dice) -> Grant {
+    if dice.one_in(one_in) {
+        Grant::Latest
+    } else {
+        Grant::Unnamed
+    }
+}
+
+/// A partner from the line, a few words, and one of several ends.
+fn partner(theme: Theme, server: &Config, nth: u32, dice: &mut Dice, steps: &mut Vec<Step>) {
+    steps.push(enter(theme, server, nth, dice));
+    let is_absent = match theme {
+        Theme::Anything | Theme::Rest => false,
+        Theme::Line(_) => dice.one_in(4),
+        Theme::Grudges(_) => dice.one_in(8),
+        Theme::Absent(_) => true,
+    };
+    if is_absent {
+        // It waits on without a stream.
+        let away = dice.pick(&[Span::millis(100), Span::millis(800), Span::secs(3)]);
+        steps.push(Step::Disconnect(Some(away)));
+    }
+    steps.push(Step::Await {
+        event: "chatroom.found",
+        within: WITHIN,
+    });
+    if dice.one_in(10) {
+        // In two rooms at once, a call without a room is ambiguous.
+        steps.push(Step::Call(Verb::Login {
+            room: said::room(dice),
+            rooms: 1,
+            name: None,
+        }));
+    }
+    let words = match theme {
+        Theme::Anything | Theme::Rest => dice.between(0, 4),
+        Theme::Line(_) | Theme::Absent(_) | Theme::Grudges(_) => dice.between(0, 1),
+    };
+    for _ in 0..words {
+        if dice.one_in(5) {
+            steps.extend([append(server, dice), append(server, dice)]);
+            if dice.coin() {
+                steps.push(Step::Call(Verb::Undo(grant(2, dice))));
+            }
+            steps.push(Step::Call(Verb::Push));
+        } else {
+            steps.push(say(server, dice));
+        }
+        maybe_read(steps, server, dice);
+        pause(steps, dice);
+        maybe_look_up(steps, dice);
+    }
+    let is_grudge = matches!(theme, Theme::Grudges(_)) && dice.coin();
+    let end = match dice.between(0, 9) {
+        _ if is_grudge => vec![Step::Call(Verb::Block)],
+        0 => vec![Step::Call(Verb::Block)],
+        1 => vec![report(dice), Step::Call(Verb::LeaveChat)],
+        // The next partner is asked for while this one is still there: refused, or in line.
+        2 => vec![think(dice)],
+        3 => vec![Step::Call(Verb::Block), Step::Call(Verb::Block)],
+        4 => vec![Step::Call(Verb::Block), Step::Call(Verb::Unblock)],
+        _ => vec![Step::Call(Verb::LeaveChat)],
+    };
+    steps.extend(end);
+}
+
+/// A wait in line that is given up.
+fn line(theme: Theme, server: &Config, nth: u32, dice: &mut Dice, steps: &mut Vec<Step>) {
+    steps.push(enter(theme, server, nth, dice));
+    if dice.one_in(4) {
+        // Waiting already, or chatting.
+        steps.push(enter(theme, server, nth + 1, dice));
+    }
+    steps.push(think(dice));
+    maybe_read(steps, server, dice);
+    let leave = |verb| Choice {
+        weight: 1,
+        steps: [Step::Call(verb)].into(),
+    };
+    // Who was matched meanwhile leaves the chat.
+    steps.push(Step::Choose(
+        [leave(Verb::LeaveQueue), leave(Verb::LeaveChat)].into(),
+    ));
+}
+
+/// Breaks: one or a few, or so many that the boss is alarmed.
+fn rest(server: &Config, dice: &mut Dice, steps: &mut Vec<Step>) {
+    for _ in 0..dice.pick(&[1, 1, 2, 3]) {
+        let kind = dice.coin().then(|| dice.pick(BreakKind::ALL));
+        let excuse = said::excuse(server.max_excuse, dice);
+        let rest = Step::Call(Verb::Break { kind, excuse });
+        if dice.one_in(4) {
+            let steps_of_round = [rest, Step::Call(Verb::Mood)];
+            steps.push(Step::Loop {
+                count: dice.between(2, BREAKS),
+                steps: steps_of_round.into(),
+            });
+        } else {
+            steps.push(rest);
+        }
+        steps.push(think(dice));
+        maybe_read(steps, server, dice);
+    }
+}
+
+fn enter(theme: Theme, server: &Config, nth: u32, dice: &mut Dice) -> Step {
+    let (one_in, circle) = match theme {
+        Theme::Anything | Theme::Rest => (chooses(nth), said::INTERESTS.as_slice()),
+        Theme::Line(circle) | Theme::Absent(circle) | Theme::Grudges(circle) => (8, circle),
+    };
+    Step::Call(Verb::EnterQueue {
+        name: said::name(one_in, dice),
+        user_id: said::public_id(one_in, dice),
+        interests: said::interests(circle, server.max_interests, dice),
+    })
+}
+
+fn say(server: &Config, dice: &mut Dice) -> Step {
+    Step::Call(Verb::Send(said::text(server.max_message, dice)))
+}
+
+fn append(server: &Config, dice: &mut Dice) -> Step {
+    let most = dice.pick(&[server.max_append, server.max_append, server.max_draft]);
+    Step::Call(Verb::Append(said::text(most, dice)))
+}
+
+fn report(dice: &mut Dice) -> Step {
+    let reason = dice.pick(&["spam", "spam", "unfreundlich 🦀", " spam", ""]);
+    Step::Call(Verb::Report {
+        reason: reason.into(),
+    })
+}
+
+fn think(dice: &mut Dice) -> Step {
+    let most = dice.pick(&[20, 300, 1_500]);
+    Step::Think(table(Shape::Uniform(0, Span::millis(most).0)))
+}
+
+/// The room's past or its members, a word in passing, or one's own stress.
+fn maybe_look_up(steps: &mut Vec<Step>, dice: &mut Dice) {
+    let verb = match dice.between(0, 15) {
+        0 | 1 => Verb::History {
+            before: dice.coin().then(|| u64::from(dice.between(1, 12))),
+            limit: dice.pick(&[1, 2, 50, 500]),
+        },
+        2 => Verb::ListUsers,
+        3 | 4 => Verb::Typing,
+        5 => Verb::Mood,
+        _ => return,
+    };
+    steps.push(Step::Call(verb));
+}
+
+fn maybe_read(steps: &mut Vec<Step>, server: &Config, dice: &mut Dice) {
+    if dice.coin() {
+        let wait = dice.pick(&[Span::ZERO, Span::ZERO, Span::millis(500), Span::secs(5)]);
+        let wait = wait.min(server.max_wait);
+        let by = dice.pick(&[ReadBy::Handle, ReadBy::Handle, ReadBy::ReaderId]);
+        steps.push(Step::Call(Verb::Check { wait, by }));
+    }
+}
+
+/// A while without a call, or without any connection.
+fn pause(steps: &mut Vec<Step>, dice: &mut Dice) {
+    match dice.between(0, 7) {
+        0 => {
+            let away = dice.pick(&[Span::millis(100), Span::millis(800), Span::secs(3)]);
+            steps.push(Step::Disconnect(Some(away)));
+        }
+        1..=3 => steps.push(think(dice)),
+        _ => {}
+    }
+}

@@ -1,0 +1,9 @@
+//! Runs of the virtual world, judged: one seed or many, explored, shrunk, and every interleaving of
+//! a tiny world.
+
+pub mod caught;
+pub mod exhaust;
+pub mod explore;
+pub mod runner;
+pub mod seed;
+pub mod shrink;

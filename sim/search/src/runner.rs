@@ -1,0 +1,67 @@
+//! Runs the seeds of one scenario over several threads, and merges what they come to in the order
+//! of the seeds, so that nothing but the time it takes depends on the number of threads.
+
+mod in_order;
+mod merged;
+mod rest;
+
+use std::num::{NonZeroU64, NonZeroUsize};
+use std::ops::ControlFlow;
+
+use sim_judge::SeedOutcome;
+use sim_model::history::Observer;
+use sim_model::outcome::Progress;
+use sim_model::plan::Plan;
+
+pub(crate) use in_order::{Ended, in_order};
+pub use merged::Merged;
+
+/// Runs one seed of a plan to its end, and tells the observer of everything if there is one. It
+/// computes the same with or without one.
+pub type RunSeed<'r> =
+    &'r (dyn Fn(&Plan, u64, &Progress, Option<&mut (dyn Observer + '_)>) -> SeedOutcome + Sync);
+
+/// Which seeds to run, and how many at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seeds {
+    /// The first.
+    pub first: u64,
+    /// How many, upward from the first. Past the largest number they go on from 0.
+    pub count: NonZeroU64,
+    /// At a time.
+    pub jobs: NonZeroUsize,
+}
+
+/// Runs all seeds and merges their outcomes in order.
+///
+/// A seed whose run panics (the core does on a broken invariant) counts as a safety violation.
+/// `tick` is called now and then on the calling thread.
+pub fn run_seeds(
+    seeds: Seeds,
+    run: &(dyn Fn(u64, &Progress) -> SeedOutcome + Sync),
+    tick: &mut dyn FnMut(&Progress),
+) -> Merged {
+    let mut merged = Merged::new(seeds);
+    let run_one = |index: u64, progress: &Progress| run(seeds.first.wrapping_add(index), progress);
+    let mut take = |index: u64, ended| {
+        merged.add(seeds.first.wrapping_add(index), ended);
+        ControlFlow::Continue(())
+    };
+    in_order(seeds.count.get(), seeds.jobs, &run_one, &mut take, tick);
+    merged
+}
+
+/// What one seed came to, as if it had been run here: of worlds that are run elsewhere.
+pub fn of_one_seed(outcome: SeedOutcome) -> Merged {
+    let seed = outcome.seed;
+    let mut merged = Merged::new(Seeds {
+        first: seed,
+        count: NonZeroU64::MIN,
+        jobs: NonZeroUsize::MIN,
+    });
+    merged.add(seed, Ok(outcome));
+    merged
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,330 @@
+//! What several seeds come to together.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use chat_types::Span;
+use sim_judge::SeedOutcome;
+use sim_judge::metrics::{Metrics, judged_by_thresholds};
+use sim_model::outcome::{
+    Counts, Evidence, FailingSeed, PANIC, Point, PropertyResult, RunResult, Stuck, Summary, Tally,
+    ThresholdResult, Timeline, Violation, is_silent, judge, unreached,
+};
+use sim_model::plan::Plan;
+
+use super::Seeds;
+use super::in_order::Ended;
+use super::rest::Rest;
+
+/// Violations and stuck users that a result lists; it counts the others.
+const LIST_LIMIT: usize = 1_000;
+
+/// The outcomes of seeds, added one by one in order.
+#[derive(Clone, Debug)]
+pub struct Merged {
+    seeds: Seeds,
+    hash: u64,
+    virtual_span: Span,
+    users: u64,
+    by_persona: Vec<u64>,
+    steps: u64,
+    properties: BTreeMap<String, PropertyResult>,
+    violations: Listed<Violation>,
+    failing: Listed<FailingSeed>,
+    counts: Counts,
+    metrics: Option<Metrics>,
+    /// By threshold: the first seed that crossed it, or else the first that measured it.
+    thresholds: Vec<ThresholdResult>,
+    tally: Tally,
+    stuck: Listed<Stuck>,
+    rest: Rest,
+    timeline: Timeline,
+}
+
+/// A list that stays short, and counts what it left out.
+#[derive(Clone, Debug)]
+struct Listed<T> {
+    items: Vec<T>,
+    left_out: u64,
+}
+
+impl<T> Default for Listed<T> {
+    fn default() -> Self {
+        Self {
+            items: Vec::new(),
+            left_out: 0,
+        }
+    }
+}
+
+impl<T> Listed<T> {
+    fn push(&mut self, item: T) {
+        if self.items.len() < LIST_LIMIT {
+            self.items.push(item);
+        } else {
+            self.left_out += 1;
+        }
+    }
+
+    fn count(&self) -> u64 {
+        self.items.len() as u64 + self.left_out
+    }
+}
+
+impl Merged {
+    pub(super) fn new(seeds: Seeds) -> Self {
+        Self {
+            seeds,
+            hash: HASH_OFFSET,
+            virtual_span: Span::ZERO,
+            users: 0,
+            by_persona: Vec::new(),
+            steps: 0,
+            properties: BTreeMap::new(),
+            violations: Listed::default(),
+            failing: Listed::default(),
+            counts: Counts::default(),
+            metrics: None,
+            thresholds: Vec::new(),
+            tally: Tally::default(),
+            stuck: Listed::default(),
+            rest: Rest::default(),
+            timeline: Timeline::default(),
+        }
+    }
+
+    /// Adds the next seed.
+    pub(super) fn add(&mut self, seed: u64, ended: Ended<SeedOutcome>) {
+        match ended {
+            Ok(outcome) => self.add_outcome(seed, outcome),
+            Err(words) => {
+                self.add_hash(0);
+                self.failing.push(FailingSeed {
+                    seed,
+                    trace_hash: None,
+                });
+                self.violations.push(Violation {
+                    property: PANIC.to_owned(),
+                    at_ms: 0.0,
+                    users: Vec::new(),
+                    detail: format!("The run panicked: {words}"),
+                    seed,
+                });
+            }
+        }
+    }
+
+    fn add_outcome(&mut self, seed: u64, outcome: SeedOutcome) {
+        self.add_hash(outcome.trace_hash);
+        self.virtual_span = self.virtual_span + outcome.virtual_span;
+        self.users += outcome.users;
+        self.steps += outcome.steps;
+        let personas = self.by_persona.len().max(outcome.by_persona.len());
+        self.by_persona.resize(personas, 0);
+        for (mine, theirs) in self.by_persona.iter_mut().zip(&outcome.by_persona) {
+            *mine += theirs;
+        }
+        for (name, property) in outcome.properties {
+            self.properties
+                .entry(name.to_owned())
+                .and_modify(|mine| *mine = both(*mine, property))
+                .or_insert(property);
+        }
+        if !outcome.violations.is_empty() {
+            self.failing.push(FailingSeed {
+                seed,
+                trace_hash: Some(outcome.trace_hash),
+            });
+        }
+        for violation in outcome.violations {
+            self.violations.push(Violation { seed, ..violation });
+        }
+        self.rest
+            .add(seed, outcome.stuck.len() as u64, outcome.users);
+        for stuck in outcome.stuck {
+            self.stuck.push(Stuck { seed, ..stuck });
+        }
+        self.add_thresholds(seed, outcome.thresholds);
+        add_counts(&mut self.counts, &outcome.counts);
+        match &mut self.metrics {
+            None => self.metrics = Some(outcome.metrics),
+            Some(metrics) => metrics.merge(&outcome.metrics),
+        }
+        self.tally.add(&outcome.tally);
+        self.timeline.merge(outcome.timeline);
+    }
+
+    /// A threshold holds in each seed by itself: one that crosses it counts.
+    fn add_thresholds(&mut self, seed: u64, thresholds: Vec<ThresholdResult>) {
+        let several = self.seeds.count.get() > 1;
+        self.thresholds
+            .resize_with(thresholds.len(), || ThresholdResult {
+                metric: String::new(),
+                expression: String::new(),
+                measured: None,
+                met: None,
+                seed: None,
+            });
+        for (mine, theirs) in self.thresholds.iter_mut().zip(thresholds) {
+            let crossed = theirs.met == Some(false);
+            let graver = crossed && mine.met != Some(false);
+            if mine.metric.is_empty() || mine.met.is_none() || graver {
+                *mine = ThresholdResult {
+                    seed: (crossed && several).then_some(seed),
+                    ..theirs
+                };
+            }
+        }
+    }
+
+    /// The thresholds over all seeds. One that every seed met shows the figure of all together,
+    /// where that says the same.
+    fn judged_thresholds(&mut self, plan: &Plan) -> Vec<ThresholdResult> {
+        let together = match &self.metrics {
+            Some(metrics) => metrics.thresholds(plan, &self.counts, self.stuck.count()),
+            None => Vec::new(),
+        };
+        let mut judged = std::mem::take(&mut self.thresholds);
+        for (each, all) in judged.iter_mut().zip(together) {
+            if each.met == Some(true) && all.met == Some(true) {
+                each.measured = all.measured;
+            }
+        }
+        judged
+    }
+
+    /// One seed's hash is the run's; of several, the run's is FNV-1a over theirs in order.
+    fn add_hash(&mut self, hash: u64) {
+        if self.seeds.count.get() == 1 {
+            self.hash = hash;
+            return;
+        }
+        for byte in hash.to_le_bytes() {
+            self.hash = (self.hash ^ u64::from(byte)).wrapping_mul(HASH_PRIME);
+        }
+    }
+
+    /// The metrics of the seeds so far; none if every one of them broke off.
+    #[must_use]
+    pub const fn metrics(&self) -> Option<&Metrics> {
+        self.metrics.as_ref()
+    }
+
+    /// The whole of it, judged. How to run it again is for the caller to say, who knows the file.
+    #[must_use]
+    pub fn finish(mut self, plan: &Plan, wall: Duration) -> Summary {
+        let sometimes: BTreeMap<String, u64> = Point::ALL
+            .iter()
+            .map(|point| (point.name().to_owned(), self.tally.count(*point)))
+            .collect();
+        let thresholds = self.judged_thresholds(plan);
+        let mut properties = self.properties;
+        for (name, property) in judged_by_thresholds(plan, &thresholds) {
+            properties.insert(name.to_owned(), property);
+        }
+        let rest = self.rest.result(plan.allow_stuck, self.seeds.count.get());
+        let verdict = judge(&Evidence {
+            rest: &rest,
+            properties: &properties,
+            violations: &self.violations.items,
+            thresholds: &thresholds,
+            unreached: &unreached(plan, &sometimes),
+            silent: is_silent(plan, &self.counts),
+        });
+        let (metrics, fairness) = self
+            .metrics
+            .as_ref()
+            .map(Metrics::results)
+            .unwrap_or_default();
+        let result = RunResult {
+            scenario: plan.name.clone(),
+            seed: self.seeds.first,
+            seeds: self.seeds.count.get(),
+            verdict,
+            exit_code: verdict.exit_code(),
+            trace_hash: format!("{:016x}", self.hash),
+            virtual_ms: self.virtual_span.0 as f64 / 1_000.0,
+            wall_ms: wall.as_secs_f64() * 1_000.0,
+            users: self.users,
+            steps: self.steps,
+            counts: self.counts,
+            properties,
+            sometimes,
+            metrics,
+            fairness,
+            thresholds,
+            coverage: self.tally.coverage().clone(),
+            refusals: self
+                .metrics
+                .as_ref()
+                .map(Metrics::refusals)
+                .unwrap_or_default(),
+            rest,
+            stuck: self.stuck.items,
+            stuck_left_out: self.stuck.left_out,
+            violations: self.violations.items,
+            violations_left_out: self.violations.left_out,
+            repro: None,
+            shrunk: None,
+            live: None,
+        };
+        Summary {
+            result,
+            by_persona: self.by_persona,
+            timeline: self.timeline,
+            failing: self.failing.items,
+            charts: self
+                .metrics
+                .as_ref()
+                .map(Metrics::charts)
+                .unwrap_or_default(),
+        }
+    }
+}
+
+/// FNV-1a, 64 bits (draft-eastlake-fnv).
+const HASH_OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
+const HASH_PRIME: u64 = 0x0100_0000_01b3;
+
+/// A property over two seeds: one violation breaks it, one check exercises it.
+fn both(one: PropertyResult, other: PropertyResult) -> PropertyResult {
+    let held = match (one.held, other.held) {
+        (Some(false), _) | (_, Some(false)) => Some(false),
+        (Some(true), _) | (_, Some(true)) => Some(true),
+        (None, None) => None,
+    };
+    PropertyResult {
+        held,
+        checks: one.checks + other.checks,
+        unjudged: one.unjudged + other.unjudged,
+        class: one.class,
+    }
+}
+
+fn add_counts(mine: &mut Counts, theirs: &Counts) {
+    // Taken apart so that a count added to the struct is not forgotten here.
+    let Counts {
+        attempted,
+        accepted,
+        refused,
+        unanswered,
+        delivered,
+        lost,
+        gapped,
+        duplicated,
+        reordered,
+        phantom,
+        left_out,
+    } = *theirs;
+    mine.attempted += attempted;
+    mine.accepted += accepted;
+    mine.refused += refused;
+    mine.unanswered += unanswered;
+    mine.delivered += delivered;
+    mine.lost += lost;
+    mine.gapped += gapped;
+    mine.duplicated += duplicated;
+    mine.reordered += reordered;
+    mine.phantom += phantom;
+    mine.left_out += left_out;
+}

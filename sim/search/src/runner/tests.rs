@@ -1,0 +1,236 @@
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use chat_types::Span;
+use sim_judge::metrics::Metrics;
+use sim_model::history::{Observer as _, Record, What};
+use sim_model::outcome::{
+    Class, Counts, Point, PropertyResult, START, Summary, Tally, ThresholdResult, Timeline,
+    Verdict, Violation,
+};
+use sim_model::protocol::{Agent, CallId, Op};
+
+use super::*;
+use sim_scenario::parse;
+
+/// The metrics of a run whose only user waits in line from the start to the end.
+fn metrics(seed: u64) -> Metrics {
+    let mut metrics = Metrics::new();
+    let op = Op::EnterQueue {
+        user_id: None,
+        display_name: None,
+        interests: Arc::from([]),
+    };
+    metrics.observe(&Record {
+        at: START,
+        agent: Agent(0),
+        user: None,
+        what: What::Called {
+            call: CallId(0),
+            op: &op,
+            intended: START,
+            keyed: true,
+        },
+    });
+    metrics.keep_waits(seed, START + Span::secs(1), &[], &|_| "a#0".to_owned());
+    metrics
+}
+
+/// The seeds whose users waited, in the order in which they were merged: all waited equally long.
+fn merged_seeds(merged: &Merged) -> Vec<u64> {
+    let charts = merged.metrics().map(Metrics::charts).unwrap_or_default();
+    charts.queue.worst.iter().map(|wait| wait.seed).collect()
+}
+
+fn outcome(seed: u64) -> SeedOutcome {
+    let mut tally = Tally::default();
+    tally.reach(if seed.is_multiple_of(2) {
+        Point::Match
+    } else {
+        Point::Gap
+    });
+    let property = PropertyResult {
+        held: (seed > 10).then_some(seed != 17),
+        checks: seed,
+        unjudged: 0,
+        class: Class::Safety,
+    };
+    let violation = |detail: &str| Violation {
+        property: "room_order".to_owned(),
+        at_ms: 1.5,
+        users: vec!["user_1".to_owned()],
+        detail: detail.to_owned(),
+        seed: 0,
+    };
+    SeedOutcome {
+        thresholds: Vec::new(),
+        seed,
+        trace_hash: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15),
+        virtual_span: Span::secs(1),
+        users: 2,
+        by_persona: vec![1, 1],
+        steps: 10,
+        properties: BTreeMap::from([("room_order", property)]),
+        violations: if seed == 17 {
+            vec![violation("one"), violation("two")]
+        } else {
+            Vec::new()
+        },
+        counts: Counts {
+            attempted: 3,
+            ..Counts::default()
+        },
+        metrics: metrics(seed),
+        tally,
+        stuck: Vec::new(),
+        timeline: Timeline::new(Span::secs(1)),
+    }
+}
+
+fn seeds(first: u64, count: u64, jobs: usize) -> Seeds {
+    Seeds {
+        first,
+        count: NonZeroU64::new(count).unwrap(),
+        jobs: NonZeroUsize::new(jobs).unwrap(),
+    }
+}
+
+fn summary(merged: Merged) -> Summary {
+    let least = "phases: [{ duration: 1s, arrival_rate: 1 }]\nscenarios: [{ name: a, flow: [{ login: { room: hall } }] }]\n";
+    merged.finish(&parse("burst.yaml", least).unwrap(), Duration::ZERO)
+}
+
+#[test]
+fn nothing_depends_on_the_number_of_threads() {
+    let run = |seed: u64, _: &Progress| {
+        // Later seeds end first, as far as the threads allow.
+        for _ in 0..(40 - seed.min(40)) * 50 {
+            std::thread::yield_now();
+        }
+        outcome(seed)
+    };
+    let with = |jobs| summary(run_seeds(seeds(10, 25, jobs), &run, &mut |_| {}));
+    let one = with(1);
+    for jobs in [2, 3, 8, 100] {
+        let many = with(jobs);
+        assert_eq!(
+            serde_json::to_string(&many.result).unwrap(),
+            serde_json::to_string(&one.result).unwrap()
+        );
+        assert_eq!(
+            (many.failing, many.timeline),
+            (one.failing.clone(), one.timeline.clone())
+        );
+    }
+    assert_eq!(one.result.verdict, Verdict::Safety);
+    assert_eq!(
+        (one.result.users, one.result.steps, one.result.virtual_ms),
+        (50, 250, 25_000.0)
+    );
+    assert_eq!(one.by_persona, [25, 25]);
+    assert_eq!(
+        (one.result.sometimes["match"], one.result.sometimes["gap"]),
+        (13, 12)
+    );
+    assert_eq!(
+        one.result.properties["room_order"].checks,
+        (10..35).sum::<u64>()
+    );
+    let told: Vec<(u64, &str)> = one
+        .result
+        .violations
+        .iter()
+        .map(|v| (v.seed, v.detail.as_str()))
+        .collect();
+    assert_eq!(told, [(17, "one"), (17, "two")]);
+}
+
+#[test]
+fn metrics_merge_in_the_order_of_the_seeds() {
+    let run = |seed: u64, _: &Progress| outcome(seed);
+    let merged = run_seeds(seeds(0, 50, 4), &run, &mut |_| {});
+    assert_eq!(merged_seeds(&merged), (0..50).collect::<Vec<u64>>());
+}
+
+#[test]
+fn one_seeds_hash_is_its_own_and_several_fold() {
+    let run = |seed: u64, _: &Progress| outcome(seed);
+    let hash = |first, count| {
+        summary(run_seeds(seeds(first, count, 2), &run, &mut |_| {}))
+            .result
+            .trace_hash
+    };
+    assert_eq!(hash(3, 1), format!("{:016x}", outcome(3).trace_hash));
+    assert_eq!(hash(3, 2), "f5bd4c6182630f91");
+    assert_ne!(hash(3, 2), hash(4, 2));
+    assert_ne!(hash(3, 2), hash(3, 3));
+}
+
+#[test]
+fn few_outcomes_are_held_at_once() {
+    static STARTED: AtomicU64 = AtomicU64::new(0);
+    let run = |seed: u64, _: &Progress| {
+        STARTED.fetch_add(1, Ordering::SeqCst);
+        if seed == 0 {
+            // The first seed is slow: it waits until nobody may run ahead any further.
+            while STARTED.load(Ordering::SeqCst) < 4 {
+                std::thread::yield_now();
+            }
+            for _ in 0..10_000 {
+                std::thread::yield_now();
+            }
+            assert_eq!(STARTED.load(Ordering::SeqCst), 4);
+        }
+        outcome(seed)
+    };
+    let done = summary(run_seeds(seeds(0, 30, 2), &run, &mut |_| {})).result;
+    assert_eq!((done.users, done.violations.len()), (60, 2));
+}
+
+#[test]
+fn a_panic_is_a_violation_and_the_other_seeds_go_on() {
+    let run = |seed: u64, _: &Progress| {
+        assert!(seed != 4, "the line is broken");
+        outcome(seed)
+    };
+    let done = summary(run_seeds(seeds(3, 3, 2), &run, &mut |_| {}));
+    assert_eq!(done.result.exit_code, 1);
+    assert_eq!(done.result.users, 4);
+    let panic = &done.result.violations[0];
+    assert_eq!((panic.property.as_str(), panic.seed), ("panic", 4));
+    assert_eq!(panic.detail, "The run panicked: the line is broken");
+}
+
+#[test]
+fn the_last_seed_of_all_is_followed_by_the_first() {
+    let run = |seed: u64, _: &Progress| outcome(seed);
+    let merged = run_seeds(seeds(u64::MAX, 2, 1), &run, &mut |_| {});
+    assert_eq!(merged_seeds(&merged), [u64::MAX, 0]);
+}
+
+#[test]
+fn a_threshold_that_one_seed_crosses_counts() {
+    let measured = |met| ThresholdResult {
+        metric: "stuck".to_owned(),
+        expression: "count<=1".to_owned(),
+        measured: Some(if met { 1.0 } else { 2.0 }),
+        met: Some(met),
+        seed: None,
+    };
+    let run = |seed: u64, _: &Progress| SeedOutcome {
+        thresholds: vec![measured(seed != 3)],
+        ..outcome(seed)
+    };
+    let thresholds = summary(run_seeds(seeds(1, 5, 2), &run, &mut |_| {}))
+        .result
+        .thresholds;
+    assert_eq!(
+        thresholds,
+        [ThresholdResult {
+            seed: Some(3),
+            ..measured(false)
+        }]
+    );
+}

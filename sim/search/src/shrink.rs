@@ -1,0 +1,190 @@
+//! From a run that violates a property to the smallest that a person can read: the fewest users,
+//! steps and faults, the shortest times, and everything else as usual.
+//!
+//! First the run is written down as steps (`record`): what each client asked for and when, and
+//! what the network did. From there on everything is a change to a plan in the steps form, which
+//! is kept if a run of it still violates the same property (`lab`): things are taken away
+//! (`fewer`, by delta debugging, `ddmin`), made simpler (`simpler`), and moved closer together
+//! (`sooner`), until nothing helps any more or the time is up. The same seed, plan and number of
+//! runs always end in the same plan.
+
+mod ddmin;
+mod fewer;
+mod lab;
+mod notes;
+mod record;
+mod simpler;
+mod sooner;
+mod ways;
+
+use sim_model::outcome::{START, Shrunk, Size};
+use std::sync::Arc;
+
+use crate::caught::caught;
+use crate::runner::RunSeed;
+use lab::{Lab, Seen};
+use record::Scribe;
+use sim_model::draw::{Quantiles, Shape};
+use sim_model::outcome::{PANIC, Progress};
+use sim_model::plan::{Plan, Workload};
+use ways::TrueTo;
+
+/// How often everything is tried again at most; the second time mostly finds nothing.
+const ROUNDS: usize = 4;
+
+/// Why nothing was shrunk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unshrunk {
+    /// There is nothing to shrink.
+    #[error("the run does not violate it")]
+    Holds,
+    /// Written down as steps, the run does not violate the property any more.
+    #[error("the run could not be repeated step by step")]
+    NotInSteps,
+}
+
+/// What to shrink.
+#[derive(Clone, Copy, Debug)]
+pub struct Failure<'a> {
+    /// The plan that fails.
+    pub plan: &'a Plan,
+    /// With this seed.
+    pub seed: u64,
+    /// The property that it violates; `panic` if its run breaks off.
+    pub property: &'a str,
+}
+
+/// What shrinking needs of its surroundings.
+pub struct Means<'a> {
+    /// Runs one seed.
+    pub run: RunSeed<'a>,
+    /// Whether there is time for more.
+    pub time_left: &'a dyn Fn() -> bool,
+    /// Told how many candidates were run, and how many steps the smallest plan has.
+    pub tell: &'a mut dyn FnMut(u64, usize),
+}
+
+/// Shrinks a failure.
+///
+/// # Errors
+/// When there is nothing to shrink, or it cannot be written down as steps.
+pub fn shrink(failure: &Failure<'_>, means: Means<'_>) -> Result<Shrunk, Unshrunk> {
+    let Failure {
+        plan,
+        seed,
+        property,
+    } = *failure;
+    let (run, time_left) = (means.run, means.time_left);
+    let mut lab = Lab::new(run, seed, property, time_left, means.tell);
+    let seen = lab.look(plan).ok_or(Unshrunk::Holds)?;
+    let before = size(plan, &seen);
+    let mut in_steps_of = |property| {
+        lab.property = property;
+        in_steps(plan, &mut lab)
+    };
+    // In a short script the core's invariants are asked so often that they may speak first.
+    let mut smallest = in_steps_of(property)
+        .or_else(|| in_steps_of(PANIC))
+        .ok_or(Unshrunk::NotInSteps)?;
+    lab.cut_off(&mut smallest);
+    lab.rough_cut(&mut smallest);
+    for _ in 0..ROUNDS {
+        let so_far = format!("{smallest:?}");
+        lab.fewer(&mut smallest);
+        lab.looser(&mut smallest);
+        lab.simpler(&mut smallest);
+        lab.sooner(&mut smallest);
+        lab.lower_limits(&mut smallest);
+        if format!("{smallest:?}") == so_far || !time_left() {
+            break;
+        }
+    }
+    rename(&mut smallest, failure, lab.seed);
+    let seen = lab.look(&smallest).ok_or(Unshrunk::NotInSteps)?;
+    let runs = lab.runs;
+    let stop = if seen.violation.detail.ends_with('.') {
+        ""
+    } else {
+        "."
+    };
+    smallest.about = format!(
+        "{}{stop} Shrunk from {}, seed {seed}.",
+        seen.violation.detail, plan.name
+    );
+    Ok(Shrunk {
+        notes: notes::of(&smallest, &seen.violation, run),
+        before,
+        after: size(&smallest, &seen),
+        violation: seen.violation,
+        trace_hash: seen.trace_hash,
+        plan: smallest,
+        runs,
+        cut_short: !time_left(),
+    })
+}
+
+fn size(plan: &Plan, seen: &Seen) -> Size {
+    let (users, steps) = match &plan.workload {
+        Workload::Steps { users, steps } => (users.len() as u64, steps.len() as u64),
+        Workload::Phases { .. } => (seen.users, seen.steps),
+    };
+    Size {
+        users,
+        steps,
+        faults: plan.faults.len() as u64,
+    }
+}
+
+/// A way to write a run down, and what is changed of the plan that it gives.
+type Variant<'a> = (TrueTo, &'a dyn Fn(&mut Plan));
+
+/// The failing run as steps; none if, written so, it does not fail.
+fn in_steps(plan: &Plan, lab: &mut Lab<'_>) -> Option<Plan> {
+    if matches!(plan.workload, Workload::Steps { .. }) {
+        return Some(plan.clone());
+    }
+    let mut scribe = Scribe::new(START);
+    let (run, seed) = (lab.run, lab.seed);
+    // A run that breaks off has been written down as far as it came, and that is enough.
+    let _ = caught(|| run(plan, seed, &Progress::default(), Some(&mut scribe)));
+    let quick = Arc::new(Quantiles::new(Shape::Fixed(1_000)));
+    // Packets that nothing is written of take as long as usual, or as little as may be.
+    let variants: [Variant<'_>; 5] = [
+        (TrueTo::Packets, &|_| {}),
+        (TrueTo::Packets, &|steps| {
+            steps.network.latency = Arc::clone(&quick);
+        }),
+        (TrueTo::Packets, &|steps| {
+            steps.network.latency = Arc::clone(&plan.network.latency);
+        }),
+        (TrueTo::Service, &|steps| {
+            steps.network.latency = Arc::clone(&quick);
+        }),
+        (TrueTo::Service, &|_| {}),
+    ];
+    variants.into_iter().find_map(|(to, change)| {
+        let mut steps = scribe.clone().into_plan(plan, to);
+        change(&mut steps);
+        lab.look(&steps).map(|_| steps)
+    })
+}
+
+/// Short names, in order; and the seed to run it with.
+fn rename(plan: &mut Plan, failure: &Failure<'_>, seed: u64) {
+    plan.name = format!("{}_{}", failure.property, failure.seed);
+    plan.seed = seed;
+    if let Workload::Steps { users, .. } = &mut plan.workload {
+        for (index, user) in users.iter_mut().enumerate() {
+            user.name = short_name(index);
+        }
+    }
+}
+
+/// a, b, … z, a1, b1, …
+fn short_name(index: usize) -> String {
+    let letter = char::from(b'a' + u8::try_from(index % 26).unwrap_or(0));
+    match index / 26 {
+        0 => letter.to_string(),
+        round => format!("{letter}{round}"),
+    }
+}

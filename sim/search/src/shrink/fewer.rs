@@ -1,0 +1,271 @@
+//! Fewer users, steps and faults.
+
+use std::collections::BTreeSet;
+
+use chat_types::config::Matching;
+
+use super::ddmin::{ddmin, ddmin_by, without_pairs};
+use super::lab::{Lab, steps};
+use super::sooner::{earlier_from, long_pauses};
+use super::ways::at_once;
+use sim_model::plan::{Fault, FaultKind, Plan, ScriptStep, Step, Verb, Victims, Workload};
+
+/// Up to so many steps, pairs of them are tried too.
+const PAIRS: usize = 24;
+
+/// So many users are few.
+const FEW_USERS: usize = 8;
+
+/// How many of the last steps are tried under other seeds.
+const LAST: [usize; 4] = [2, 4, 8, 16];
+
+/// How many other seeds are tried.
+const OTHER_SEEDS: u64 = 128;
+
+/// How much of a run may be early, the most first.
+const EARLY: [(usize, usize); 6] = [(15, 16), (7, 8), (3, 4), (1, 2), (1, 4), (1, 8)];
+
+impl Lab<'_> {
+    /// Takes away whatever is not needed, until nothing more can be.
+    pub(super) fn fewer(&mut self, plan: &mut Plan) {
+        self.fewer_users(plan);
+        self.fewer_faults(plan);
+        self.fewer_steps(plan);
+        self.fewer_users(plan);
+        self.fewer_in_line(plan);
+        self.fewer_faults(plan);
+    }
+
+    /// Without a claim that others wait for: what comes after a long pause then comes a turn earlier.
+    /// Without that, a line of many who each hold the stick for a while could not be shortened.
+    fn fewer_in_line(&mut self, plan: &mut Plan) {
+        let lease = plan.server.stick_lease;
+        for index in (0..steps(plan)).rev() {
+            let Workload::Steps { steps: all, .. } = &plan.workload else {
+                return;
+            };
+            let is_claim =
+                |step: &ScriptStep| matches!(step.what, Step::Call(Verb::TalkingStick(_)));
+            if !all.get(index).is_some_and(is_claim) || all.len() == 1 {
+                continue;
+            }
+            let mut without = all.clone();
+            let claimed_at = without.remove(index).at;
+            let without = with_steps(plan, without);
+            let sooner = long_pauses(&without, claimed_at, lease)
+                .into_iter()
+                .map(|moment| earlier_from(&without, moment, lease))
+                .find(|sooner| self.is_better(sooner));
+            *plan = sooner.unwrap_or_else(|| plan.clone());
+        }
+    }
+
+    /// A rough and quick cut at the beginning: only a few of many users, where the others do not
+    /// matter; and else only what comes late.
+    pub(super) fn rough_cut(&mut self, plan: &mut Plan) {
+        // Else one request less changes how long all later ones take.
+        self.attempt(plan, |plan| plan.capacity = at_once(&plan.capacity));
+        // Else one entry less changes how the dice fall for all later ones.
+        if (1..100).contains(&plan.server.boss_alertness) {
+            self.attempt(plan, |plan| plan.server.boss_alertness = 100);
+        }
+        if hangs_on_dice(plan) && self.other_dice(plan) {
+            return;
+        }
+        let Workload::Steps { users, .. } = &plan.workload else {
+            return;
+        };
+        let mut few = plan.clone();
+        self.users_less(&mut few, users.len().div_ceil(8));
+        match &few.workload {
+            Workload::Steps { users, .. } if users.len() <= FEW_USERS => *plan = few,
+            // A chain of many who each had their part, which is hard to cut once it has holes.
+            Workload::Steps { .. } | Workload::Phases { .. } => {}
+        }
+        self.late_start(plan);
+    }
+
+    /// Only the last few steps, each user's first one, and the seed under which the server's dice fall so that they are
+    /// enough. Under its own seed, what happens once in a hundred throws takes a hundred steps.
+    fn other_dice(&mut self, plan: &mut Plan) -> bool {
+        let own = self.seed;
+        let Workload::Steps { steps: whole, .. } = &plan.workload else {
+            return false;
+        };
+        for last in LAST.into_iter().filter(|last| *last < whole.len()) {
+            let cut = whole.len() - last;
+            let those = whole[cut..].iter().map(|step| step.user);
+            let those: Vec<u32> = those.collect::<BTreeSet<u32>>().into_iter().collect();
+            let few = only_users(&with_steps(plan, from(whole, cut)), &those);
+            for seed in 0..OTHER_SEEDS {
+                self.seed = own.wrapping_add(seed);
+                if self.is_better(&few) {
+                    *plan = few;
+                    return true;
+                }
+            }
+        }
+        self.seed = own;
+        false
+    }
+
+    /// Of all that comes early no more than each user's first step, by which it is there at all. In
+    /// a long run most of what was said and done has nothing to do with what happens at its end.
+    fn late_start(&mut self, plan: &mut Plan) {
+        while let Workload::Steps { steps: written, .. } = &plan.workload {
+            let whole = written.clone();
+            let cuts = EARLY.iter().map(|(over, under)| whole.len() * over / under);
+            let later = cuts
+                .map(|cut| with_steps(plan, from(&whole, cut)))
+                .find(|later| steps(later) < whole.len() && self.is_better(later));
+            match later {
+                Some(later) => *plan = later,
+                None => return,
+            }
+        }
+    }
+
+    fn fewer_users(&mut self, plan: &mut Plan) {
+        self.users_less(plan, 1);
+    }
+
+    /// Takes users away, so many at once at least.
+    fn users_less(&mut self, plan: &mut Plan, least: usize) {
+        let Workload::Steps { users, .. } = &plan.workload else {
+            return;
+        };
+        let all: Vec<u32> = (0..).take(users.len()).collect();
+        let whole = plan.clone();
+        let kept = ddmin_by(least, &all, &mut |some| {
+            !some.is_empty() && self.is_better(&only_users(&whole, some))
+        });
+        if kept.len() < all.len() && !kept.is_empty() {
+            *plan = only_users(&whole, &kept);
+        }
+    }
+
+    fn fewer_faults(&mut self, plan: &mut Plan) {
+        let whole = plan.clone();
+        let with = |faults: &[Fault]| Plan {
+            faults: faults.to_vec(),
+            ..whole.clone()
+        };
+        let kept = ddmin(&whole.faults, &mut |some| self.is_better(&with(some)));
+        *plan = with(&kept);
+    }
+
+    pub(super) fn fewer_steps(&mut self, plan: &mut Plan) {
+        let Workload::Steps { steps, .. } = &plan.workload else {
+            return;
+        };
+        let all = steps.clone();
+        let whole = plan.clone();
+        let mut shows = |some: &[ScriptStep]| {
+            !some.is_empty() && self.is_better(&with_steps(&whole, some.to_vec()))
+        };
+        let mut kept = ddmin(&all, &mut shows);
+        if kept.len() <= PAIRS {
+            kept = without_pairs(&kept, &mut shows);
+        }
+        if !kept.is_empty() {
+            *plan = with_steps(&whole, kept);
+        }
+    }
+
+    /// Whether any eighth of the steps is not needed.
+    pub(super) fn can_lose_a_part(&mut self, plan: &Plan) -> bool {
+        let Workload::Steps { steps: all, .. } = &plan.workload else {
+            return false;
+        };
+        let part = all.len().div_ceil(8).max(1);
+        (0..all.len()).step_by(part).any(|from| {
+            let (before, rest) = all.split_at(from);
+            let after = rest.iter().skip(part);
+            let without: Vec<ScriptStep> = before.iter().chain(after).cloned().collect();
+            !without.is_empty() && self.shows(&with_steps(plan, without))
+        })
+    }
+
+    /// Whether the smaller plan shows the same; if so, that is how far it is.
+    fn is_better(&mut self, plan: &Plan) -> bool {
+        let better = self.shows(plan);
+        if better {
+            (self.tell)(self.runs, steps(plan));
+        }
+        better
+    }
+}
+
+/// The steps from this one on, and before it each user's first.
+fn from(steps: &[ScriptStep], cut: usize) -> Vec<ScriptStep> {
+    let mut there = BTreeSet::new();
+    let kept = steps.iter().enumerate().filter(|(index, step)| {
+        let first = there.insert(step.user);
+        first || *index >= cut
+    });
+    kept.map(|(_, step)| step.clone()).collect()
+}
+
+pub(super) fn with_steps(plan: &Plan, steps: Vec<ScriptStep>) -> Plan {
+    let mut smaller = plan.clone();
+    if let Workload::Steps { steps: those, .. } = &mut smaller.workload {
+        *those = steps;
+    }
+    smaller
+}
+
+/// Whether the server throws dice for anything in the plan.
+fn hangs_on_dice(plan: &Plan) -> bool {
+    let Workload::Steps { steps, .. } = &plan.workload else {
+        return false;
+    };
+    plan.server.matching == Matching::Random
+        || steps
+            .iter()
+            .any(|step| matches!(step.what, Step::Call(Verb::Break { .. })))
+}
+
+/// The plan with only these users in it, and what concerns them.
+fn only_users(plan: &Plan, kept: &[u32]) -> Plan {
+    let mut smaller = plan.clone();
+    let place = |user: u32| {
+        let at = kept.iter().position(|those| *those == user)?;
+        u32::try_from(at).ok()
+    };
+    let Workload::Steps { users, steps } = &mut smaller.workload else {
+        return smaller;
+    };
+    *users = kept
+        .iter()
+        .filter_map(|user| users.get(*user as usize).cloned())
+        .collect();
+    steps.retain_mut(|step| {
+        let Some(user) = place(step.user) else {
+            return false;
+        };
+        step.user = user;
+        step.net.push.retain_mut(|(to, _)| {
+            let there = place(*to);
+            *to = there.unwrap_or(*to);
+            there.is_some()
+        });
+        true
+    });
+    smaller.faults.retain_mut(|fault| keep_fault(fault, &place));
+    smaller
+}
+
+/// Whether there is anybody left whom the fault strikes.
+fn keep_fault(fault: &mut Fault, place: &dyn Fn(u32) -> Option<u32>) -> bool {
+    if let Some(Victims::Users(those)) = fault.kind.victims_mut() {
+        *those = those.iter().filter_map(|user| place(*user)).collect();
+        return !those.is_empty();
+    }
+    let FaultKind::Operator(act) = &mut fault.kind else {
+        return true;
+    };
+    let user = &mut act.user;
+    let named = user.is_some();
+    *user = user.and_then(place);
+    user.is_some() || !named
+}

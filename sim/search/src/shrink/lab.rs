@@ -1,0 +1,124 @@
+//! Where candidates are tried: does this plan still violate the same property?
+
+use chat_types::Span;
+
+use crate::caught::caught;
+use crate::runner::RunSeed;
+use sim_model::outcome::{PANIC, Progress, Violation};
+use sim_model::plan::{Plan, Workload};
+
+/// What a run of a candidate showed.
+#[derive(Clone, Debug)]
+pub(super) struct Seen {
+    /// The first violation of the property that is looked for.
+    pub(super) violation: Violation,
+    /// The run's hash; none if it broke off.
+    pub(super) trace_hash: Option<u64>,
+    /// Users who came, and events of the virtual world.
+    pub(super) users: u64,
+    pub(super) steps: u64,
+}
+
+/// Tries candidates until the time is up.
+pub(super) struct Lab<'a> {
+    pub(super) run: RunSeed<'a>,
+    pub(super) seed: u64,
+    /// The property that must be violated.
+    pub(super) property: &'a str,
+    /// For a panic, what it said, without figures: another panic is another bug.
+    panic: Option<String>,
+    /// Whether there is time for more.
+    pub(super) time_left: &'a dyn Fn() -> bool,
+    /// Told now and then how far it is: runs so far, and steps of the smallest plan.
+    pub(super) tell: &'a mut dyn FnMut(u64, usize),
+    pub(super) runs: u64,
+}
+
+impl<'a> Lab<'a> {
+    pub(super) fn new(
+        run: RunSeed<'a>,
+        seed: u64,
+        property: &'a str,
+        time_left: &'a dyn Fn() -> bool,
+        tell: &'a mut dyn FnMut(u64, usize),
+    ) -> Self {
+        Self {
+            run,
+            seed,
+            property,
+            panic: None,
+            time_left,
+            tell,
+            runs: 0,
+        }
+    }
+
+    /// Runs a plan once: what it shows of the property.
+    pub(super) fn look(&mut self, plan: &Plan) -> Option<Seen> {
+        self.runs += 1;
+        let (run, seed) = (self.run, self.seed);
+        match caught(|| run(plan, seed, &Progress::default(), None)) {
+            Ok(outcome) => {
+                let is_it = |violation: &Violation| violation.property == self.property;
+                let violation = outcome.violations.into_iter().find(is_it)?;
+                Some(Seen {
+                    violation,
+                    trace_hash: Some(outcome.trace_hash),
+                    users: outcome.users,
+                    steps: outcome.steps,
+                })
+            }
+            Err(words) if self.property == PANIC => {
+                let kind = without_figures(&words);
+                let same = self.panic.get_or_insert_with(|| kind.clone()) == &kind;
+                same.then(|| Seen {
+                    violation: panicked(&words),
+                    trace_hash: None,
+                    users: 0,
+                    steps: 0,
+                })
+            }
+            Err(_) => None,
+        }
+    }
+
+    /// Whether a candidate still violates the property. Not asked any more once the time is up.
+    pub(super) fn shows(&mut self, plan: &Plan) -> bool {
+        (self.time_left)() && plan.server.check().is_ok() && self.look(plan).is_some()
+    }
+
+    /// Changes the plan, and keeps the change if the property is still violated.
+    pub(super) fn attempt(&mut self, plan: &mut Plan, change: impl FnOnce(&mut Plan)) -> bool {
+        let mut changed = plan.clone();
+        change(&mut changed);
+        let better = self.shows(&changed);
+        if better {
+            *plan = changed;
+            (self.tell)(self.runs, steps(plan));
+        }
+        better
+    }
+}
+
+/// How many steps a plan in the steps form has.
+pub(super) fn steps(plan: &Plan) -> usize {
+    match &plan.workload {
+        Workload::Steps { steps, .. } => steps.len(),
+        Workload::Phases { .. } => 0,
+    }
+}
+
+fn panicked(words: &str) -> Violation {
+    Violation {
+        property: PANIC.to_owned(),
+        at_ms: Span::ZERO.as_millis() as f64,
+        users: Vec::new(),
+        detail: format!("The run panicked: {words}"),
+        seed: 0,
+    }
+}
+
+/// What a panic said, without the figures in it.
+fn without_figures(words: &str) -> String {
+    words.chars().filter(|c| !c.is_ascii_digit()).collect()
+}

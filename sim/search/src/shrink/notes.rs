@@ -1,0 +1,114 @@
+//! What the file of a shrunk scenario says beside its steps: how each call was answered, and what
+//! goes wrong.
+
+use crate::caught::caught;
+use crate::runner::RunSeed;
+use sim_model::history::{Observer, Record, What, WorldRecord};
+use sim_model::outcome::{Notes, Progress, START, Violation};
+use sim_model::plan::{Plan, ScriptStep, Workload};
+use sim_model::protocol::{Agent, CallId};
+use sim_model::words::answered;
+
+/// How long after its step a violation shows.
+const SOON_MS: f64 = 500.0;
+
+/// The notes to a plan, from a run of it.
+pub(super) fn of(plan: &Plan, violation: &Violation, run: RunSeed<'_>) -> Notes {
+    let Workload::Steps { steps, .. } = &plan.workload else {
+        return Notes::default();
+    };
+    let mut reader = Reader {
+        steps,
+        calls: Vec::new(),
+        answers: vec![None; steps.len()],
+    };
+    let _ = caught(|| run(plan, plan.seed, &Progress::default(), Some(&mut reader)));
+    let mut notes: Vec<String> = reader
+        .answers
+        .into_iter()
+        .zip(steps)
+        .map(|(answer, step)| answer.unwrap_or_else(|| unanswered(step)))
+        .collect();
+    // It shows soon after what caused it, or else no step is to blame.
+    let ago = |step: &ScriptStep| violation.at_ms - step.at.as_millis() as f64;
+    let shown = steps
+        .iter()
+        .rposition(|step| (0.0..=SOON_MS).contains(&ago(step)));
+    if let Some(note) = shown.and_then(|index| notes.get_mut(index)) {
+        let dash = if note.is_empty() { "" } else { " " };
+        note.push_str(&format!("{dash}← {}", violation.property));
+    }
+    Notes {
+        head: vec![
+            format!("{}: {}", violation.property, violation.detail),
+            "Shrunk from a longer run; the network's decisions are spelled out.".to_owned(),
+        ],
+        steps: notes,
+        faults: Vec::new(),
+    }
+}
+
+fn unanswered(step: &ScriptStep) -> String {
+    match step.what {
+        sim_model::plan::Step::Call(_) => "no answer".to_owned(),
+        sim_model::plan::Step::Await { .. }
+        | sim_model::plan::Step::Think(_)
+        | sim_model::plan::Step::Loop { .. }
+        | sim_model::plan::Step::Choose(_)
+        | sim_model::plan::Step::Disconnect(_) => String::new(),
+    }
+}
+
+/// Reads how each step was answered.
+struct Reader<'a> {
+    steps: &'a [ScriptStep],
+    /// Which step began which call.
+    calls: Vec<(Agent, CallId, usize)>,
+    answers: Vec<Option<String>>,
+}
+
+impl Observer for Reader<'_> {
+    fn observe(&mut self, record: &Record<'_>) {
+        match record.what {
+            What::Called { call, op, .. } => {
+                let taken = |index: &usize| self.calls.iter().any(|(_, _, of)| of == index);
+                let step = (0..self.steps.len()).find(|index| {
+                    let step = &self.steps[*index];
+                    let now = START + step.at == record.at && step.user == record.agent.0;
+                    let same = matches!(&step.what, sim_model::plan::Step::Call(_)) && now;
+                    same && !taken(index)
+                });
+                if let Some(step) = step {
+                    self.calls.push((record.agent, call, step));
+                    // A read is answered by what it brings.
+                    if op.verb() == "check" {
+                        self.answers[step] = Some(String::new());
+                    }
+                }
+            }
+            What::Answered {
+                call, op, outcome, ..
+            } => {
+                let of = |(agent, id, _): &&(Agent, CallId, usize)| {
+                    (*agent, *id) == (record.agent, call)
+                };
+                if let Some((_, _, step)) = self.calls.iter().find(of) {
+                    self.answers[*step] = Some(answered(op, outcome).unwrap_or_default());
+                }
+            }
+            What::Retried { .. }
+            | What::AnsweredAgain { .. }
+            | What::Abandoned { .. }
+            | What::Received { .. }
+            | What::StreamOpened
+            | What::StreamClosed
+            | What::Forgot
+            | What::Vanished
+            | What::Finished
+            | What::Drained
+            | What::Stuck { .. } => {}
+        }
+    }
+
+    fn observe_world(&mut self, _: &WorldRecord<'_>) {}
+}

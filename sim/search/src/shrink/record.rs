@@ -1,0 +1,534 @@
+//! A run as it happened, written down as steps: who called what and when, and what the network
+//! did to each request, its answer and the pushes after it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use chat_types::{Span, Time};
+
+use super::ways::{TrueTo, Way, at_once};
+use sim_model::draw::{Quantiles, Ratio, Shape};
+use sim_model::history::{Observer, Record, What, Wire, WorldRecord};
+use sim_model::plan::{
+    Argument, Delivery, Fault, FaultKind, Grant, Net, Network, OperatorAct, Plan, Schedule,
+    ScriptStep, ScriptUser, Step, Text, Verb, Victims, Workload,
+};
+use sim_model::protocol::{Agent, CallId, Op, ReadBy};
+use sim_model::recipe::Recipe;
+
+/// How long a packet takes that is not spelled out: the median of the scenario's network.
+fn usual_latency(latency: &Quantiles) -> u64 {
+    match latency.shape() {
+        Shape::Fixed(value) => value,
+        Shape::Uniform(low, high) => u64::midpoint(low, high),
+        Shape::Lognormal { p50, .. } => p50,
+    }
+}
+
+/// An observer who writes a run down.
+#[derive(Clone, Debug)]
+pub(super) struct Scribe {
+    start: Time,
+    users: Vec<ScriptUser>,
+    clients: Vec<Client>,
+    steps: Vec<ScriptStep>,
+    /// What the network did to each attempt of each step.
+    ways: BTreeMap<(usize, u32), Way>,
+    /// Which step began a call.
+    calls: BTreeMap<(Agent, CallId), usize>,
+    /// The step whose request the server took up last.
+    served: Option<usize>,
+    /// Faults that the plan does not have.
+    mishaps: Vec<Fault>,
+    /// Whom each fault struck.
+    struck: BTreeMap<usize, Vec<u32>>,
+    /// Texts said, and the first step that said each.
+    said: BTreeMap<Arc<str>, usize>,
+}
+
+/// One virtual user. It may be several users one after another, when it forgets who it was.
+#[derive(Clone, Copy, Debug)]
+struct Client {
+    user: u32,
+    /// It only drains its inbox from here on.
+    finished: bool,
+    /// When its asking for a stream reaches the server, while it waits for that to open.
+    opening: Option<Time>,
+}
+
+impl Scribe {
+    pub(super) fn new(start: Time) -> Self {
+        Self {
+            start,
+            users: Vec::new(),
+            clients: Vec::new(),
+            steps: Vec::new(),
+            ways: BTreeMap::new(),
+            calls: BTreeMap::new(),
+            mishaps: Vec::new(),
+            served: None,
+            struck: BTreeMap::new(),
+            said: BTreeMap::new(),
+        }
+    }
+
+    /// The run as a plan in the steps form, as like the plan that it came from as it can be.
+    pub(super) fn into_plan(mut self, plan: &Plan, to: TrueTo) -> Plan {
+        self.write_ways(to);
+        self.steps.sort_by_key(|step| step.at);
+        let mut faults: Vec<Fault> = Vec::new();
+        let mishaps = std::mem::take(&mut self.mishaps);
+        for (index, fault) in plan.faults.iter().chain(&mishaps).enumerate() {
+            let struck = self.struck.remove(&index);
+            faults.extend(named(fault, struck).map(|fault| until_healed(fault, plan.duration)));
+        }
+        faults.sort_by_key(|fault| fault.at);
+        for step in &mut self.steps {
+            if let Step::Disconnect(Some(length)) = &mut step.what {
+                *length = (*length).min(plan.duration - step.at);
+            }
+        }
+        let last = self.steps.last().map_or(Span::ZERO, |step| step.at);
+        let latency = Shape::Fixed(usual_latency(&plan.network.latency));
+        Plan {
+            // Nobody takes a step once the rest is waited for.
+            duration: plan.duration.max(last + Span::millis(1)),
+            workload: Workload::Steps {
+                users: self.users,
+                steps: self.steps,
+            },
+            network: Network {
+                latency: Arc::new(Quantiles::new(latency)),
+                loss: Ratio::NEVER,
+                duplicate: Ratio::NEVER,
+                stream_break: Ratio::NEVER,
+                addresses: plan.network.addresses,
+            },
+            schedule: Schedule::Plain,
+            // What chance decided behind its turns is spelled out.
+            recipe: Recipe::default(),
+            capacity: match to {
+                TrueTo::Packets => plan.capacity.clone(),
+                TrueTo::Service => at_once(&plan.capacity),
+            },
+            faults,
+            expect_sometimes: Vec::new(),
+            thresholds: Vec::new(),
+            ..plan.clone()
+        }
+    }
+
+    fn client(&mut self, agent: Agent) -> &mut Client {
+        while self.clients.len() <= agent.0 as usize {
+            let user = self.add_user();
+            self.clients.push(Client {
+                user,
+                finished: false,
+                opening: None,
+            });
+        }
+        &mut self.clients[agent.0 as usize]
+    }
+
+    fn add_user(&mut self) -> u32 {
+        let index = u32::try_from(self.users.len()).expect("the plan limits users");
+        self.users.push(ScriptUser {
+            name: format!("u{index}"),
+            stream: false,
+            stream_by: ReadBy::Handle,
+            opens: Vec::new(),
+        });
+        index
+    }
+
+    fn step(&mut self, at: Time, agent: Agent, what: Step) -> usize {
+        let user = self.client(agent).user;
+        self.steps.push(ScriptStep {
+            at: at.since(self.start),
+            user,
+            what,
+            leave_out: Vec::new(),
+            net: Net::default(),
+        });
+        self.steps.len() - 1
+    }
+
+    fn called(&mut self, at: Time, agent: Agent, call: CallId, op: &Op, keyed: bool) {
+        if self.client(agent).finished {
+            return;
+        }
+        let index = self.step(at, agent, Step::Call(verb(op)));
+        let step = &mut self.steps[index];
+        step.leave_out = left_out(op);
+        if !keyed && !op.is_read() {
+            step.leave_out.push(Argument::Key);
+        }
+        self.calls.insert((agent, call), index);
+        let (Op::Send { text, .. } | Op::Append { text, .. }) = op else {
+            return;
+        };
+        // Drawn texts are all different, and their length says enough of them. What is said twice
+        // was written, and its words may matter.
+        match self.said.get(text) {
+            Some(first) => {
+                let first = *first;
+                for index in [first, index] {
+                    if let Step::Call(Verb::Send(words) | Verb::Append(words)) =
+                        &mut self.steps[index].what
+                    {
+                        *words = Text::Words(text.clone());
+                    }
+                }
+            }
+            None => {
+                self.said.insert(text.clone(), index);
+            }
+        }
+    }
+
+    /// A stream is asked for. One that was asked for before and did not open until now was given up.
+    fn opening(&mut self, at: Time, agent: Agent, fate: Delivery) {
+        self.opened(at, agent, Span::millis(1));
+        let client = self.client(agent);
+        client.opening = match fate {
+            Delivery::After(length) => Some(at + length),
+            Delivery::Lost => None,
+        };
+        let user = client.user as usize;
+        self.users[user].stream = true;
+        self.users[user].opens.push(Net {
+            request: Some(fate),
+            ..Net::default()
+        });
+    }
+
+    /// The stream that was asked for last opened now, or `later` than now.
+    fn opened(&mut self, at: Time, agent: Agent, later: Span) {
+        let client = self.client(agent);
+        let Some(asked_at) = client.opening.take() else {
+            return;
+        };
+        let user = client.user as usize;
+        if let Some(opening) = self.users[user].opens.last_mut() {
+            opening.reply = Some(Delivery::After(at.since(asked_at) + later));
+        }
+    }
+
+    /// The attempt of a call, if it is one of a step.
+    fn way(&mut self, agent: Agent, call: CallId, attempt: u32) -> Option<&mut Way> {
+        let step = *self.calls.get(&(agent, call))?;
+        self.ways.get_mut(&(step, attempt))
+    }
+
+    /// Writes what the network did into the steps.
+    fn write_ways(&mut self, to: TrueTo) {
+        // A step's attempts come in their order, and what is pushed stays with the first.
+        for ((step, attempt), way) in std::mem::take(&mut self.ways) {
+            let step = &mut self.steps[step];
+            let waits = matches!(step.what, Step::Call(Verb::Check { .. }));
+            let net = way.net(to, waits);
+            if attempt == 0 {
+                let push = match to {
+                    TrueTo::Packets => std::mem::take(&mut step.net.push),
+                    // Who is told sooner does the same, for it is written what everybody does.
+                    TrueTo::Service => {
+                        step.net.push.retain(|(_, fate)| *fate == Delivery::Lost);
+                        std::mem::take(&mut step.net.push)
+                    }
+                };
+                step.net = Net { push, ..net };
+            } else {
+                step.net.retries.push(net);
+            }
+        }
+    }
+}
+
+/// What the call asked for, as a step writes it.
+fn verb(op: &Op) -> Verb {
+    let drawn = |text: &Arc<str>| {
+        if !text.is_ascii() {
+            return Text::Words(text.clone());
+        }
+        let length = text.chars().count().max(1) as u64;
+        Text::Length(Arc::new(Quantiles::new(Shape::Fixed(length))))
+    };
+    match op {
+        Op::EnterQueue {
+            user_id,
+            display_name,
+            interests,
+        } => Verb::EnterQueue {
+            name: display_name.as_ref().and_then(telling),
+            user_id: user_id.clone(),
+            interests: interests.clone(),
+        },
+        Op::LeaveQueue => Verb::LeaveQueue,
+        Op::Login { room, username } => Verb::Login {
+            room: room.clone(),
+            rooms: 1,
+            name: telling(username),
+        },
+        Op::Send { text, .. } => Verb::Send(drawn(text)),
+        Op::LeaveChat { .. } => Verb::LeaveChat,
+        Op::TalkingStick { epoch, .. } => Verb::TalkingStick(grant(*epoch)),
+        Op::Append { text, .. } => Verb::Append(drawn(text)),
+        Op::Undo { epoch, .. } => Verb::Undo(grant(*epoch)),
+        Op::Reset { epoch, .. } => Verb::Reset(grant(*epoch)),
+        Op::Push { .. } => Verb::Push,
+        Op::Typing { .. } => Verb::Typing,
+        Op::Block { .. } => Verb::Block,
+        Op::Unblock { .. } => Verb::Unblock,
+        Op::Report { reason, .. } => Verb::Report {
+            reason: reason.clone(),
+        },
+        Op::Break { kind, excuse } => Verb::Break {
+            kind: Some(*kind),
+            excuse: excuse.clone(),
+        },
+        Op::Mood => Verb::Mood,
+        Op::Unregister => Verb::Unregister,
+        Op::Check { wait, by, .. } => Verb::Check {
+            wait: *wait,
+            by: *by,
+        },
+        Op::History { before, limit, .. } => Verb::History {
+            before: *before,
+            limit: *limit,
+        },
+        Op::ListUsers { .. } => Verb::ListUsers,
+    }
+}
+
+/// Which grant a call named.
+const fn grant(epoch: Option<u64>) -> Grant {
+    match epoch {
+        None => Grant::Unnamed,
+        Some(_) => Grant::Latest,
+    }
+}
+
+/// The name, if it may matter: not one that the world gave (`penpal#7`), nor a plain word, which
+/// is what users of the steps form are called.
+fn telling(name: &Arc<str>) -> Option<Arc<str>> {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'#' | b'-' | b'_');
+    let given = !name.is_empty() && name.bytes().all(plain);
+    (!given).then(|| name.clone())
+}
+
+/// What the call went without.
+fn left_out(op: &Op) -> Vec<Argument> {
+    let mut left_out = Vec::new();
+    let (room, epoch) = match op {
+        Op::Send { room, epoch, .. }
+        | Op::Append { room, epoch, .. }
+        | Op::Push { room, epoch } => (Some(room), Some(epoch)),
+        Op::LeaveChat { room }
+        | Op::TalkingStick { room, .. }
+        | Op::Undo { room, .. }
+        | Op::Reset { room, .. }
+        | Op::Typing { room }
+        | Op::History { room, .. }
+        | Op::ListUsers { room } => (Some(room), None),
+        Op::EnterQueue { .. }
+        | Op::LeaveQueue
+        | Op::Login { .. }
+        | Op::Block { .. }
+        | Op::Unblock { .. }
+        | Op::Report { .. }
+        | Op::Break { .. }
+        | Op::Mood
+        | Op::Unregister => (None, None),
+        Op::Check { after, .. } => {
+            if after.is_none() {
+                left_out.push(Argument::After);
+            }
+            (None, None)
+        }
+    };
+    if room.is_some_and(Option::is_none) {
+        left_out.push(Argument::Room);
+    }
+    if epoch.is_some_and(Option::is_none) {
+        left_out.push(Argument::Epoch);
+    }
+    left_out
+}
+
+/// The fault with its victims by name; none if it struck nobody.
+fn named(fault: &Fault, struck: Option<Vec<u32>>) -> Option<Fault> {
+    let of = |_: &Victims| {
+        let those = struck.clone().filter(|those| !those.is_empty());
+        those.map(Victims::Users)
+    };
+    let one = || struck.as_ref().and_then(|those| those.first().copied());
+    let kind = match &fault.kind {
+        FaultKind::Partition { victims, duration } => FaultKind::Partition {
+            victims: of(victims)?,
+            duration: *duration,
+        },
+        FaultKind::SlowReaders { victims, duration } => FaultKind::SlowReaders {
+            victims: of(victims)?,
+            duration: *duration,
+        },
+        FaultKind::Suspend { victims, duration } => FaultKind::Suspend {
+            victims: of(victims)?,
+            duration: *duration,
+        },
+        FaultKind::Operator(act) => {
+            let user = Some(one()?);
+            FaultKind::Operator(OperatorAct { user, ..*act })
+        }
+        // Each answer that got lost is spelled out.
+        FaultKind::LoseReplies => return None,
+        FaultKind::Down { .. }
+        | FaultKind::Configure(_)
+        | FaultKind::SlowDisk { .. }
+        | FaultKind::FailDisk { .. }
+        | FaultKind::ClockJump { .. } => fault.kind.clone(),
+    };
+    Some(Fault {
+        at: fault.at,
+        milestone: fault.milestone,
+        kind,
+        need: fault.need,
+    })
+}
+
+/// The fault as long as it lasted: until the heal, if that came before its end. The steps go on
+/// after that, and so does the safety phase of the steps form.
+fn until_healed(mut fault: Fault, healed: Span) -> Fault {
+    let left = healed - fault.at;
+    match &mut fault.kind {
+        FaultKind::Down {
+            down_for: length, ..
+        }
+        | FaultKind::Partition {
+            duration: length, ..
+        }
+        | FaultKind::SlowReaders {
+            duration: length, ..
+        }
+        | FaultKind::SlowDisk {
+            duration: length, ..
+        }
+        | FaultKind::FailDisk {
+            duration: length, ..
+        }
+        | FaultKind::Suspend {
+            duration: length, ..
+        } => *length = (*length).min(left),
+        FaultKind::ClockJump { .. }
+        | FaultKind::Configure(_)
+        | FaultKind::LoseReplies
+        | FaultKind::Operator(_) => {}
+    }
+    fault
+}
+
+impl Observer for Scribe {
+    fn observe(&mut self, record: &Record<'_>) {
+        let (at, agent) = (record.at, record.agent);
+        match record.what {
+            What::Called {
+                call, op, keyed, ..
+            } => self.called(at, agent, call, op, keyed),
+            What::Abandoned { call, .. } => {
+                if let Some(index) = self.calls.get(&(agent, call)) {
+                    let step = &mut self.steps[*index];
+                    if !self.ways.contains_key(&(*index, 1)) {
+                        step.leave_out.push(Argument::Retries);
+                    }
+                }
+            }
+            What::Forgot => {
+                self.step(at, agent, Step::Disconnect(None));
+                let user = self.add_user();
+                self.client(agent).user = user;
+            }
+            What::Vanished => {
+                self.step(at, agent, Step::Disconnect(None));
+            }
+            What::Finished => self.client(agent).finished = true,
+            What::StreamOpened => self.opened(at, agent, Span::ZERO),
+            What::Retried { .. }
+            | What::Answered { .. }
+            | What::AnsweredAgain { .. }
+            | What::Received { .. }
+            | What::StreamClosed
+            | What::Drained
+            | What::Stuck { .. } => {}
+        }
+    }
+
+    fn observe_world(&mut self, _: &WorldRecord<'_>) {}
+
+    fn observe_wire(&mut self, wire: &Wire<'_>) {
+        match *wire {
+            Wire::Sent {
+                at,
+                agent,
+                call,
+                attempt,
+                fate,
+                copy,
+            } => {
+                if let Some(step) = self.calls.get(&(agent, call)) {
+                    let way = Way::new(at, fate, copy);
+                    self.ways.insert((*step, attempt), way);
+                }
+            }
+            Wire::Served {
+                at,
+                agent,
+                call,
+                attempt,
+            } => {
+                if attempt == 0 {
+                    self.served = self.calls.get(&(agent, call)).copied();
+                }
+                if let Some(way) = self.way(agent, call, attempt) {
+                    way.served.push(at);
+                }
+            }
+            Wire::Replied {
+                at,
+                agent,
+                call,
+                attempt,
+                fate,
+                ..
+            } => {
+                if let Some(way) = self.way(agent, call, attempt) {
+                    way.reply(at, fate);
+                }
+            }
+            Wire::Opening { at, agent, fate } => self.opening(at, agent, fate),
+            Wire::Pushed { agent, fate, .. } => {
+                let user = self.client(agent).user;
+                if let Some(step) = self.served {
+                    let push = &mut self.steps[step].net.push;
+                    if !push.iter().any(|(to, _)| *to == user) {
+                        push.push((user, fate));
+                    }
+                }
+            }
+            Wire::Disconnected {
+                at,
+                agent,
+                length: Some(length),
+            } => {
+                self.step(at, agent, Step::Disconnect(Some(length)));
+            }
+            Wire::Mishap { fault, .. } => self.mishaps.push(fault.clone()),
+            Wire::Struck { fault, victims, .. } => {
+                let users: Vec<u32> = victims
+                    .iter()
+                    .map(|agent| self.client(Agent(*agent)).user)
+                    .collect();
+                self.struck.insert(fault, users);
+            }
+            Wire::StreamBroke { .. } | Wire::Disconnected { length: None, .. } => {}
+        }
+    }
+}

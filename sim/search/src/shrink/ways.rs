@@ -1,0 +1,161 @@
+//! What the network did to the attempts of a call, and how that is written in the steps form.
+
+use std::sync::Arc;
+
+use chat_types::{Span, Time};
+
+use sim_model::draw::{Quantiles, Shape};
+use sim_model::plan::{Capacity, Delivery, Net};
+
+/// How long the server takes for a request, and the disk for a batch, where all that they took is
+/// written as time on the way.
+const AT_ONCE: Span = Span::micros(1);
+
+/// A server and a disk that take no time.
+pub(super) fn at_once(capacity: &Capacity) -> Capacity {
+    let no_time = Arc::new(Quantiles::new(Shape::Fixed(AT_ONCE.0)));
+    Capacity {
+        service: Arc::clone(&no_time),
+        commit: no_time,
+        queue: capacity.queue,
+        snapshot_every: capacity.snapshot_every,
+    }
+}
+
+/// Which moments a run written as steps is true to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TrueTo {
+    /// When requests and answers left and arrived, under a server that takes its time as usual.
+    Packets,
+    /// When requests were served, in whatever order that was, and when their answers arrived. The
+    /// server and its disk take no time.
+    Service,
+}
+
+/// One attempt of a call on its way to the server, and the answer on its way back.
+#[derive(Clone, Debug)]
+pub(super) struct Way {
+    pub(super) sent_at: Time,
+    pub(super) fate: Delivery,
+    /// What became of the copy that the network made.
+    pub(super) copy: Option<Delivery>,
+    /// When it, and the copy, were served.
+    pub(super) served: Vec<Time>,
+    /// When the answer left that arrived first, and what became of it.
+    pub(super) replied: Option<(Time, Delivery)>,
+}
+
+impl Way {
+    pub(super) const fn new(sent_at: Time, fate: Delivery, copy: Option<Delivery>) -> Self {
+        Self {
+            sent_at,
+            fate,
+            copy,
+            served: Vec::new(),
+            replied: None,
+        }
+    }
+
+    /// An answer left, to the request or to its copy.
+    pub(super) fn reply(&mut self, left_at: Time, fate: Delivery) {
+        let arrives = |(left_at, fate): (Time, Delivery)| match fate {
+            Delivery::After(length) => left_at + length,
+            Delivery::Lost => Time::MAX,
+        };
+        let before = self.replied.map_or(Time::MAX, arrives);
+        if self.replied.is_none() || arrives((left_at, fate)) < before {
+            self.replied = Some((left_at, fate));
+        }
+    }
+
+    /// As it is written. Who `waits` is answered when something comes, whatever is written.
+    pub(super) fn net(&self, to: TrueTo, waits: bool) -> Net {
+        let copy = self.copy.filter(|copy| *copy != Delivery::Lost);
+        let reply = self.replied.map(|(_, fate)| fate);
+        let as_sent = Net {
+            request: Some(self.fate),
+            duplicate: copy,
+            reply,
+            ..Net::default()
+        };
+        let Some(&first) = self.served.first() else {
+            return as_sent;
+        };
+        if to == TrueTo::Packets {
+            return as_sent;
+        }
+        let on_its_way = |served: Time| Delivery::After(served.since(self.sent_at) - AT_ONCE);
+        let second = self.served.get(1).copied();
+        let (request, duplicate) = match (self.fate, copy) {
+            (Delivery::Lost, _) => (Delivery::Lost, Some(on_its_way(first))),
+            (Delivery::After(request), Some(Delivery::After(copy))) if copy < request => {
+                (on_its_way(second.unwrap_or(first)), Some(on_its_way(first)))
+            }
+            (Delivery::After(_), Some(_)) => (on_its_way(first), second.map(on_its_way)),
+            (Delivery::After(_), None) => (on_its_way(first), None),
+        };
+        let reply = self.replied.map(|(left_at, fate)| match fate {
+            Delivery::After(length) if !waits => {
+                Delivery::After((left_at + length).since(first) - AT_ONCE)
+            }
+            Delivery::After(_) | Delivery::Lost => fate,
+        });
+        Net {
+            request: Some(request),
+            duplicate,
+            reply,
+            ..Net::default()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn after(millis: u64) -> Delivery {
+        Delivery::After(Span::millis(millis))
+    }
+
+    fn at(millis: u64) -> Time {
+        Time(0) + Span::millis(millis)
+    }
+
+    #[test]
+    fn what_was_served_late_is_written_as_long_on_its_way() {
+        let mut way = Way::new(at(10), after(5), None);
+        way.served.push(at(40));
+        way.replied = Some((at(60), after(7)));
+        let packets = way.net(TrueTo::Packets, false);
+        assert_eq!(
+            (packets.request, packets.reply),
+            (Some(after(5)), Some(after(7)))
+        );
+        let service = way.net(TrueTo::Service, false);
+        let less = |millis| Some(Delivery::After(Span::millis(millis) - AT_ONCE));
+        assert_eq!((service.request, service.reply), (less(30), less(27)));
+        assert_eq!(way.net(TrueTo::Service, true).reply, Some(after(7)));
+    }
+
+    #[test]
+    fn a_copy_may_be_served_first_or_alone() {
+        let less = |millis| Some(Delivery::After(Span::millis(millis) - AT_ONCE));
+        let mut overtaken = Way::new(at(0), after(9), Some(after(2)));
+        overtaken.served = vec![at(3), at(10)];
+        let net = overtaken.net(TrueTo::Service, false);
+        assert_eq!((net.request, net.duplicate), (less(10), less(3)));
+        let mut alone = Way::new(at(0), Delivery::Lost, Some(after(2)));
+        alone.served = vec![at(3)];
+        let net = alone.net(TrueTo::Service, false);
+        assert_eq!(
+            (net.request, net.duplicate),
+            (Some(Delivery::Lost), less(3))
+        );
+    }
+
+    #[test]
+    fn what_was_never_served_is_written_as_it_was_sent() {
+        let net = Way::new(at(0), Delivery::Lost, None).net(TrueTo::Service, false);
+        assert_eq!((net.request, net.reply), (Some(Delivery::Lost), None));
+    }
+}

@@ -1,0 +1,204 @@
+//! What follows from an answer to a call, or from none.
+
+use chat_types::Time;
+
+use sim_model::history::{Observer, What};
+use sim_model::protocol::{Answer, CallId, Op, Outcome, Refusal, Room};
+
+use super::calls::{Call, Stage, waits};
+use super::{Action, Credential, Doing, VirtualUser};
+
+impl VirtualUser {
+    /// The call is answered for good.
+    pub(super) fn take_answer(
+        &mut self,
+        now: Time,
+        id: CallId,
+        outcome: &Outcome,
+        o: &mut impl Observer,
+    ) {
+        let Some(call) = self.calls.take(id) else {
+            return;
+        };
+        self.learn_identity(now, outcome);
+        let what = What::Answered {
+            call: id,
+            op: &call.op,
+            called_at: call.called_at,
+            intended: call.intended,
+            outcome,
+        };
+        self.record(now, what, o);
+        self.learn_rooms(&call.op, outcome);
+        match outcome {
+            Err(refusal) if refusal.code == "unknown_handle" => self.forget(now, o),
+            Err(refusal) if self.asks_under_another_name(refusal.code) => {
+                self.try_another_name(now, &call, refusal.code, o);
+            }
+            Ok(_) if call.op == Op::Unregister => self.forget(now, o),
+            Ok(_) | Err(_) => {}
+        }
+        self.after_call(now, now, &call, Some(outcome), o);
+        self.calls.remember(id, call.op);
+    }
+
+    /// The call has been due since `since`: another attempt, or none.
+    pub(super) fn expire(&mut self, now: Time, id: CallId, since: Time, o: &mut impl Observer) {
+        let client = self.client;
+        let Some(call) = self.calls.find(id) else {
+            return;
+        };
+        if call.is_given_up(now, &client) {
+            if let Some(call) = self.calls.take(id) {
+                self.abandon(now, since, &call, o);
+            }
+            return;
+        }
+        let why = call.why;
+        if call.stage == Stage::InFlight {
+            let attempt = call.attempt;
+            self.actions.push_back(Action::Cancel { call: id, attempt });
+        }
+        if let Some(call) = self.calls.change(id, |call| call.retry(now, &client)) {
+            self.actions.push_back(Action::Request {
+                call: id,
+                attempt: call.attempt,
+                who: call.who,
+                key: call.key,
+                op: call.op.clone(),
+            });
+        }
+        self.record(now, What::Retried { call: id, why }, o);
+    }
+
+    /// The client gives up a call, which is no longer among those in flight. It was meant to go
+    /// on at `meant`.
+    pub(super) fn abandon(&mut self, now: Time, meant: Time, call: &Call, o: &mut impl Observer) {
+        if call.stage == Stage::InFlight {
+            let (call, attempt) = (call.id, call.attempt);
+            self.actions.push_back(Action::Cancel { call, attempt });
+        }
+        let (id, op) = (call.id, &call.op);
+        self.record(now, What::Abandoned { call: id, op }, o);
+        let registering = matches!(call.who, Credential::New { .. });
+        if registering && self.user.is_none() && !self.calls.are_registering() {
+            // It may have happened. Whoever tries anew tries as somebody else: a handle is made
+            // from the call that asks for it.
+            self.secret = self.draw.bits();
+        }
+        self.after_call(now, meant, call, None, o);
+    }
+
+    /// Whatever waited for this call goes on.
+    fn after_call(
+        &mut self,
+        now: Time,
+        meant: Time,
+        call: &Call,
+        outcome: Option<&Outcome>,
+        o: &mut impl Observer,
+    ) {
+        let arrivals = self.inbox.arrivals();
+        match &mut self.doing {
+            Doing::Calling { call: waited } if *waited == call.id => {
+                self.doing = Doing::Ready { meant };
+            }
+            Doing::Awaiting(awaiting) if awaiting.poll.is_waiting_for(call.id) => {
+                let read = matches!(outcome, Some(Ok(_)));
+                let waited = now >= call.called_at + waits(&call.op);
+                if read && (waited || awaiting.poll.has_news(arrivals)) {
+                    awaiting.poll.go_on(now);
+                } else {
+                    awaiting.poll.rest(now, &self.client);
+                }
+            }
+            Doing::Draining(draining) if draining.poll.is_waiting_for(call.id) => {
+                self.judge_drain(now, outcome, o);
+            }
+            Doing::Idle
+            | Doing::Ready { .. }
+            | Doing::Thinking { .. }
+            | Doing::Calling { .. }
+            | Doing::Awaiting(_)
+            | Doing::Away { .. }
+            | Doing::Settling
+            | Doing::Finished
+            | Doing::Draining(_)
+            | Doing::Drained
+            | Doing::Vanished => {}
+        }
+    }
+
+    /// What an answer says of the rooms that one is in.
+    fn learn_rooms(&mut self, op: &Op, outcome: &Outcome) {
+        match outcome {
+            Ok(Answer::Waiting { .. }) => self.rooms.wait(),
+            Ok(Answer::Matched { room, partner, .. }) => {
+                self.rooms.find(*room, Some(*partner), &mut self.heard);
+            }
+            Ok(Answer::LoggedIn { room, .. }) => self.rooms.join(*room),
+            Ok(Answer::LeftChat) => self.leave(op),
+            Ok(Answer::Stick {
+                room,
+                place: 0,
+                epoch,
+                ..
+            }) => self.rooms.hold(*room, *epoch, &mut self.heard),
+            Ok(
+                Answer::LeftQueue { .. }
+                | Answer::Sent { .. }
+                | Answer::Stick { .. }
+                | Answer::Draft { .. }
+                | Answer::OnBreak { .. }
+                | Answer::Mood { .. }
+                | Answer::Arrived { .. }
+                | Answer::Done
+                | Answer::Read { .. }
+                | Answer::History { .. }
+                | Answer::Members { .. },
+            ) => {}
+            Err(Refusal { code, .. }) => {
+                if matches!(*code, "chat_ended" | "room_not_found" | "not_in_room") {
+                    self.leave(op);
+                }
+                if matches!(op, Op::TalkingStick { .. }) {
+                    self.rooms.refuse_claim();
+                }
+            }
+        }
+    }
+
+    /// One is not in the room that the call was about.
+    fn leave(&mut self, op: &Op) {
+        if let Some(room) = room_of(op) {
+            self.rooms.end(room);
+        }
+    }
+}
+
+/// The room that a call was made in, if it is one that is made in a room; inside, none when it
+/// left the room to the server.
+fn room_of(op: &Op) -> Option<Option<Room>> {
+    match op {
+        Op::Send { room, .. }
+        | Op::LeaveChat { room }
+        | Op::TalkingStick { room, .. }
+        | Op::Append { room, .. }
+        | Op::Undo { room, .. }
+        | Op::Reset { room, .. }
+        | Op::Push { room, .. }
+        | Op::Typing { room }
+        | Op::History { room, .. }
+        | Op::ListUsers { room } => Some(*room),
+        Op::EnterQueue { .. }
+        | Op::LeaveQueue
+        | Op::Login { .. }
+        | Op::Block { .. }
+        | Op::Unblock { .. }
+        | Op::Report { .. }
+        | Op::Break { .. }
+        | Op::Mood
+        | Op::Unregister
+        | Op::Check { .. } => None,
+    }
+}

@@ -1,0 +1,264 @@
+//! Calls in flight: their attempts, their deadlines, and the ones just answered.
+
+use chat_types::{Span, Time};
+
+use sim_model::history::Retry;
+use sim_model::plan::Client;
+use sim_model::protocol::{CallId, Op, Outcome};
+
+use super::Credential;
+use super::backoff::pause;
+
+/// Answered calls whose operation is kept, to tell of a second answer. Second answers come within
+/// seconds; one that comes after so many other answers is passed over.
+const REMEMBERED: usize = 4;
+
+/// What a call is waiting for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// For the answer to its latest attempt; given up at `due`.
+    InFlight,
+    /// For the time of its next attempt, `due`.
+    Pausing,
+}
+
+/// One call in flight.
+#[derive(Clone, Debug)]
+pub(super) struct Call {
+    pub(super) id: CallId,
+    /// The latest attempt, from 0.
+    pub(super) attempt: u32,
+    pub(super) stage: Stage,
+    pub(super) who: Credential,
+    pub(super) key: Option<u128>,
+    pub(super) op: Op,
+    pub(super) called_at: Time,
+    pub(super) intended: Time,
+    /// Why its next attempt will be made.
+    pub(super) why: Retry,
+    /// The end of the attempt, or of the pause.
+    pub(super) due: Time,
+    /// When the client gives the call up, whatever happens.
+    pub(super) give_up_at: Time,
+}
+
+impl Call {
+    /// How long an attempt waits for its answer. A check that may wait for something to come is
+    /// waited for so much longer.
+    fn patience(&self, client: &Client) -> Span {
+        pause(client, self.attempt) + waits(&self.op)
+    }
+
+    fn wakes_at(&self) -> Time {
+        self.due.min(self.give_up_at)
+    }
+
+    fn is_last_attempt(&self, client: &Client) -> bool {
+        self.attempt.saturating_add(1) >= client.attempts
+    }
+
+    /// Whether the call is given up rather than tried again, when it is due.
+    pub(super) fn is_given_up(&self, now: Time, client: &Client) -> bool {
+        now >= self.give_up_at || (self.stage == Stage::InFlight && self.is_last_attempt(client))
+    }
+
+    /// The first attempt leaves.
+    pub(super) fn start(&mut self, now: Time, client: &Client) {
+        self.due = now + self.patience(client);
+    }
+
+    /// The next attempt leaves.
+    pub(super) fn retry(&mut self, now: Time, client: &Client) {
+        self.attempt += 1;
+        self.stage = Stage::InFlight;
+        self.why = Retry::Silence;
+        self.due = now + self.patience(client);
+    }
+
+    /// The client gives the call up at its first timeout, or after `longest` if that is earlier.
+    pub(super) fn limit_patience(&mut self, now: Time, longest: Span) {
+        self.give_up_at = self.due.min(now + longest);
+    }
+}
+
+/// How long the answer to a break may be held back.
+const HELD: Span = Span::secs(20);
+
+/// How long the server may take over the call because it was asked to wait, or has to.
+pub(super) fn waits(op: &Op) -> Span {
+    if let Op::Check { wait, .. } = op {
+        *wait
+    } else if let Op::Break { .. } = op {
+        HELD
+    } else {
+        Span::ZERO
+    }
+}
+
+/// All calls of one client: a handful at a time.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Calls {
+    open: Vec<Call>,
+    /// A ring: the one at `oldest` is overwritten next, once it is full.
+    answered: Vec<(CallId, Op)>,
+    oldest: usize,
+    made: u32,
+    /// The earliest of their deadlines.
+    due: Option<Time>,
+}
+
+impl Calls {
+    /// When something is to be done about one of them.
+    pub(super) fn due(&self) -> Time {
+        self.due.unwrap_or(Time::MAX)
+    }
+
+    /// How many are in flight.
+    pub(super) fn len(&self) -> usize {
+        self.open.len()
+    }
+
+    /// Whether none is in flight.
+    pub(super) fn is_empty(&self) -> bool {
+        self.open.is_empty()
+    }
+
+    /// Whether one in flight may still register the client.
+    pub(super) fn are_registering(&self) -> bool {
+        let new = |call: &Call| matches!(call.who, Credential::New { .. });
+        self.open.iter().any(new)
+    }
+
+    /// The number of the next call.
+    pub(super) fn next_id(&mut self) -> CallId {
+        let id = CallId(self.made);
+        self.made += 1;
+        id
+    }
+
+    /// Whether no call was ever made.
+    pub(super) const fn none_made(&self) -> bool {
+        self.made == 0
+    }
+
+    /// A call left.
+    pub(super) fn add(&mut self, call: Call) {
+        self.due = Some(self.due().min(call.wakes_at()));
+        self.open.push(call);
+    }
+
+    /// The call of this number, if it is in flight.
+    pub(super) fn find(&self, id: CallId) -> Option<&Call> {
+        self.open.iter().find(|call| call.id == id)
+    }
+
+    /// The call is over: takes it out.
+    pub(super) fn take(&mut self, id: CallId) -> Option<Call> {
+        let index = self.open.iter().position(|call| call.id == id)?;
+        let call = self.open.swap_remove(index);
+        self.settle_due();
+        Some(call)
+    }
+
+    /// The call in flight that was made first.
+    pub(super) fn first(&self) -> Option<&Call> {
+        self.open.iter().min_by_key(|call| call.id)
+    }
+
+    /// All calls are over: takes the one out that was made first.
+    pub(super) fn take_first(&mut self) -> Option<Call> {
+        let first = self.first()?.id;
+        self.take(first)
+    }
+
+    /// A call that is due by now (the earliest; of several, the one made first), and since when.
+    pub(super) fn overdue(&self, now: Time) -> Option<(CallId, Time)> {
+        if self.due() > now {
+            return None;
+        }
+        let due = self.open.iter().map(|call| (call.wakes_at(), call.id));
+        due.min().map(|(since, id)| (id, since))
+    }
+
+    /// Changes the call of this number.
+    pub(super) fn change(&mut self, id: CallId, change: impl FnOnce(&mut Call)) -> Option<&Call> {
+        let index = self.open.iter().position(|call| call.id == id)?;
+        change(&mut self.open[index]);
+        self.settle_due();
+        self.open.get(index)
+    }
+
+    /// The server asks to try again later: if another attempt is left, the call pauses. Whether
+    /// that settles the matter (then it is no answer). Word of an earlier attempt, or a second
+    /// word of the same, changes nothing.
+    pub(super) fn puts_off(
+        &mut self,
+        id: CallId,
+        attempt: u32,
+        outcome: &Outcome,
+        now: Time,
+        client: &Client,
+    ) -> bool {
+        let (Err(refusal), Some(call)) = (outcome, self.find(id)) else {
+            return false;
+        };
+        if !refusal.is_retryable() {
+            return false;
+        }
+        if attempt < call.attempt || call.stage == Stage::Pausing {
+            return true;
+        }
+        if call.is_last_attempt(client) {
+            return false;
+        }
+        self.change(id, |call| {
+            call.stage = Stage::Pausing;
+            call.why = Retry::PutOff;
+            call.due = now + refusal.retry_after.unwrap_or(pause(client, call.attempt));
+        });
+        true
+    }
+
+    /// Nothing can be sent before `until`, and what was in flight is lost: later attempts wait.
+    pub(super) fn put_off_all(&mut self, until: Time, client: &Client) {
+        for call in &mut self.open {
+            if !call.is_last_attempt(client) && call.stage == Stage::InFlight {
+                call.stage = Stage::Pausing;
+                call.why = Retry::Dropped;
+            }
+            call.due = call.due.max(until);
+            call.give_up_at = call.give_up_at.max(until);
+        }
+        self.settle_due();
+    }
+
+    /// What waits for its next attempt need not wait longer than until `now`.
+    pub(super) fn hurry(&mut self, now: Time) {
+        for call in &mut self.open {
+            if call.stage == Stage::Pausing {
+                call.due = call.due.min(now);
+            }
+        }
+        self.settle_due();
+    }
+
+    /// Remembers the operation of a call that was answered.
+    pub(super) fn remember(&mut self, id: CallId, op: Op) {
+        if self.answered.len() < REMEMBERED {
+            self.answered.push((id, op));
+        } else {
+            self.answered[self.oldest] = (id, op);
+            self.oldest = (self.oldest + 1) % REMEMBERED;
+        }
+    }
+
+    /// The operation of a call that was answered a short while ago.
+    pub(super) fn remembered(&self, id: CallId) -> Option<&Op> {
+        let (_, op) = self.answered.iter().find(|(answered, _)| *answered == id)?;
+        Some(op)
+    }
+
+    fn settle_due(&mut self) {
+        self.due = self.open.iter().map(Call::wakes_at).min();
+    }
+}

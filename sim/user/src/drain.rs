@@ -1,0 +1,122 @@
+//! Coming to an end: finishing the flow quickly, then reading the inbox until nothing is left.
+
+use chat_types::{Span, Time};
+
+use sim_model::history::{Observer, What};
+use sim_model::plan::Reads;
+use sim_model::protocol::{Answer, Op, Outcome, ReadBy};
+
+use super::flow::Pace;
+use super::poll::Poll;
+use super::steps::Patience;
+use super::{Doing, VirtualUser};
+
+/// How long a client that reads by its stream alone listens to a fresh one before it asks, by a
+/// check from behind the last event it has, whether anything is left.
+const LISTENS: Span = Span::secs(5);
+
+/// Reading the inbox to its end.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Draining {
+    /// When it began.
+    pub(super) began: Time,
+    /// The checks it is read by.
+    pub(super) poll: Poll,
+}
+
+impl Draining {
+    /// When something is to be done about it.
+    pub(super) fn due(&self) -> Time {
+        self.poll.due()
+    }
+}
+
+impl VirtualUser {
+    /// Faults are over, and so should this user be: it goes through the rest of its flow without
+    /// thinking, pausing or beginning another round of a loop, and then drains its inbox. One
+    /// that has drained its inbox drains it again: events may have come since from others who
+    /// were still finishing.
+    pub fn begin_drain(&mut self, now: Time, o: &mut impl Observer) {
+        self.suspended_until = Time(0);
+        self.pace = Pace::Hurried;
+        match &mut self.doing {
+            Doing::Idle => self.doing = Doing::Settling,
+            Doing::Thinking { .. } => self.doing = Doing::Ready { meant: now },
+            Doing::Awaiting(awaiting) => awaiting.hurry(now),
+            Doing::Away { .. } => {
+                self.calls.hurry(now);
+                self.come_back(now, now);
+            }
+            Doing::Drained => self.start_draining(now, o),
+            Doing::Ready { .. }
+            | Doing::Calling { .. }
+            | Doing::Settling
+            | Doing::Finished
+            | Doing::Draining(_)
+            | Doing::Vanished => {}
+        }
+        self.link.hurry(now);
+        self.handle_timeout(now, o);
+    }
+
+    /// The flow is over.
+    pub(super) fn start_draining(&mut self, now: Time, o: &mut impl Observer) {
+        if self.user.is_some() && self.manner.reads == Reads::ByStream {
+            self.reopen_stream(now, o);
+        }
+        self.doing = if self.user.is_some() {
+            let mut poll = Poll::OFF;
+            match self.manner.reads {
+                Reads::Exactly => poll.want(now),
+                Reads::ByStream => poll.want(now + LISTENS),
+            }
+            Doing::Draining(Draining { began: now, poll })
+        } else {
+            Doing::Drained
+        };
+    }
+
+    /// Makes the next check, if it is time. These are exact even for those who never are.
+    pub(super) fn go_on_draining(
+        &mut self,
+        now: Time,
+        mut draining: Draining,
+        o: &mut impl Observer,
+    ) {
+        if draining.poll.due() <= now {
+            let op = Op::Check {
+                after: Some(self.read_from()),
+                wait: Span::ZERO,
+                by: ReadBy::Handle,
+            };
+            let arrivals = self.inbox.arrivals();
+            let check = self.begin_call(now, now, op, Patience::Lasting, o);
+            draining.poll.sent(check, arrivals);
+            self.doing = Doing::Draining(draining);
+        }
+    }
+
+    /// A check is over: the inbox is drained when it brought nothing, nothing came by the stream
+    /// meanwhile, nothing is left, and nothing is missing.
+    pub(super) fn judge_drain(
+        &mut self,
+        now: Time,
+        outcome: Option<&Outcome>,
+        o: &mut impl Observer,
+    ) {
+        let by_stream = self.manner.reads == Reads::ByStream;
+        let Doing::Draining(draining) = &mut self.doing else {
+            return;
+        };
+        let news = draining.poll.has_news(self.inbox.arrivals());
+        let at_end = matches!(outcome, Some(Ok(Answer::Read { more: false, .. })));
+        if news {
+            draining.poll.go_on(now);
+        } else if at_end && (by_stream || !self.inbox.has_holes()) {
+            self.record(now, What::Drained, o);
+            self.doing = Doing::Drained;
+        } else {
+            draining.poll.rest(now, &self.client);
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! Where a client is in its flow: a cursor through nested loops and choices.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use sim_model::draw::Draw;
+use sim_model::plan::{Choice, Step};
+
+/// How a flow is gone through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pace {
+    /// As it is written.
+    AsWritten,
+    /// To its end as quickly as can be: no thinking, and no further round of any loop.
+    Hurried,
+}
+
+/// How one came to a list of steps.
+#[derive(Clone, Copy, Debug)]
+enum Via {
+    Flow,
+    Loop,
+    Choice(usize),
+}
+
+#[derive(Clone, Debug)]
+struct Frame {
+    via: Via,
+    steps: Arc<[Step]>,
+    /// Index of the next step.
+    next: usize,
+    /// Rounds to do after this one.
+    rounds_left: u32,
+}
+
+/// The way from the top of the flow down to the next step.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Cursor {
+    frames: Vec<Frame>,
+}
+
+impl Cursor {
+    /// Goes to the beginning of the flow.
+    pub(super) fn restart(&mut self, flow: &Arc<[Step]>) {
+        self.frames.clear();
+        self.enter(Via::Flow, flow, 0);
+    }
+
+    /// The next step that is neither a loop nor a choice; none at the end of the flow.
+    pub(super) fn next(&mut self, pace: Pace, draw: &mut Draw) -> Option<Step> {
+        loop {
+            let frame = self.frames.last_mut()?;
+            let Some(step) = frame.steps.get(frame.next) else {
+                if frame.rounds_left > 0 && pace == Pace::AsWritten {
+                    frame.rounds_left -= 1;
+                    frame.next = 0;
+                } else {
+                    self.frames.pop();
+                }
+                continue;
+            };
+            frame.next += 1;
+            match step {
+                Step::Loop { count, steps } => {
+                    let steps = steps.clone();
+                    if *count > 0 && !steps.is_empty() {
+                        let rounds_left = *count - 1;
+                        self.enter(Via::Loop, &steps, rounds_left);
+                    }
+                }
+                Step::Choose(choices) => {
+                    let choices = choices.clone();
+                    if let Some((index, choice)) = choose(&choices, draw) {
+                        self.enter(Via::Choice(index), &choice.steps, 0);
+                    }
+                }
+                Step::Call(_) | Step::Await { .. } | Step::Think(_) | Step::Disconnect(_) => {
+                    return Some(step.clone());
+                }
+            }
+        }
+    }
+
+    /// The place of the step that `next` gave last, as in `flow[5].loop.steps[1]`.
+    pub(super) fn place(&self) -> String {
+        let mut place = String::new();
+        for frame in &self.frames {
+            let index = frame.next.saturating_sub(1);
+            // Writing to a string cannot fail.
+            let _ = match frame.via {
+                Via::Flow => write!(place, "flow[{index}]"),
+                Via::Loop => write!(place, ".loop.steps[{index}]"),
+                Via::Choice(choice) => write!(place, ".choose[{choice}].steps[{index}]"),
+            };
+        }
+        place
+    }
+
+    fn enter(&mut self, via: Via, steps: &Arc<[Step]>, rounds_left: u32) {
+        self.frames.push(Frame {
+            via,
+            steps: steps.clone(),
+            next: 0,
+            rounds_left,
+        });
+    }
+}
+
+/// One of the choices, drawn by weight; none if none has any.
+fn choose<'a>(choices: &'a [Choice], draw: &mut Draw) -> Option<(usize, &'a Choice)> {
+    let total = choices.iter().map(|choice| u64::from(choice.weight)).sum();
+    let mut left = draw.below(total);
+    choices.iter().enumerate().find(|(_, choice)| {
+        let hit = left < u64::from(choice.weight);
+        left = left.saturating_sub(u64::from(choice.weight));
+        hit
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sim_model::draw::Actor;
+    use sim_model::plan::{Grant, Verb};
+
+    fn call(verb: Verb) -> Step {
+        Step::Call(verb)
+    }
+
+    fn repeat(count: u32, steps: Vec<Step>) -> Step {
+        Step::Loop {
+            count,
+            steps: steps.into(),
+        }
+    }
+
+    fn walk(flow: Vec<Step>, pace: Pace) -> Vec<String> {
+        let (mut cursor, mut draw) = (Cursor::default(), Draw::new(1, Actor::User(0)));
+        cursor.restart(&flow.into());
+        let mut places = Vec::new();
+        while cursor.next(pace, &mut draw).is_some() {
+            places.push(cursor.place());
+        }
+        places
+    }
+
+    fn nested() -> Vec<Step> {
+        vec![
+            call(Verb::Undo(Grant::Unnamed)),
+            repeat(
+                2,
+                vec![
+                    call(Verb::Push),
+                    repeat(2, vec![call(Verb::Reset(Grant::Unnamed))]),
+                ],
+            ),
+            repeat(0, vec![call(Verb::Push)]),
+            repeat(1_000_000_000, vec![]),
+            call(Verb::Typing),
+        ]
+    }
+
+    #[test]
+    fn loops_nest() {
+        let (push, reset) = (
+            "flow[1].loop.steps[0]",
+            "flow[1].loop.steps[1].loop.steps[0]",
+        );
+        assert_eq!(
+            walk(nested(), Pace::AsWritten),
+            ["flow[0]", push, reset, reset, push, reset, reset, "flow[4]"]
+        );
+        assert_eq!(
+            walk(nested(), Pace::Hurried),
+            ["flow[0]", push, reset, "flow[4]"]
+        );
+    }
+
+    #[test]
+    fn choices_are_drawn_by_weight() {
+        let branch = |weight, verb| Choice {
+            weight,
+            steps: vec![call(verb)].into(),
+        };
+        let choices = vec![
+            branch(0, Verb::Undo(Grant::Unnamed)),
+            branch(3, Verb::Push),
+            branch(1, Verb::Reset(Grant::Unnamed)),
+        ];
+        let flow = vec![repeat(4_000, vec![Step::Choose(choices.into())])];
+        let places = walk(flow, Pace::AsWritten);
+        let pushes = places.iter().filter(|p| p.contains("choose[1]")).count();
+        let resets = places.iter().filter(|p| p.contains("choose[2]")).count();
+        assert_eq!(pushes + resets, 4_000);
+        assert!((2_900..3_100).contains(&pushes), "{pushes}");
+    }
+
+    #[test]
+    fn nothing_to_choose_from_is_passed_over() {
+        let flow = vec![
+            Step::Choose(vec![].into()),
+            call(Verb::Undo(Grant::Unnamed)),
+        ];
+        assert_eq!(walk(flow, Pace::AsWritten), ["flow[1]"]);
+    }
+}

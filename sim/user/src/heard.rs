@@ -1,0 +1,217 @@
+//! What a client has heard and not yet awaited: a count for each type of event.
+
+use sim_model::names::EVENTS;
+use sim_model::protocol::{Saw, StickChange, User};
+
+/// A type of event: its index in `EVENTS`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Kind(usize);
+
+impl Kind {
+    /// `chatroom.found`.
+    pub(super) const FOUND: Self = Self(0);
+    /// `stick.granted`.
+    pub(super) const GRANTED: Self = Self(10);
+
+    /// The type of this name, if there is one.
+    pub(super) fn from_name(name: &str) -> Option<Self> {
+        EVENTS.iter().position(|event| *event == name).map(Self)
+    }
+
+    /// As the protocol writes it.
+    pub(super) fn name(self) -> &'static str {
+        EVENTS[self.0]
+    }
+
+    /// Whether only a partner can cause it: `message.received` and `partner.*`.
+    pub(super) fn takes_a_partner(self) -> bool {
+        (1..=4).contains(&self.0)
+    }
+}
+
+/// How many events of each type wait to be consumed by an `await`.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Heard([u16; EVENTS.len()]);
+
+impl Heard {
+    /// An event came that `me` had not had before. What a client did itself is no news to it:
+    /// events about its own coming and going, its own claims and its releases count for nothing.
+    /// Matches and grants are counted by those who know whether an answer has already told of
+    /// them (see `Rooms`).
+    pub(super) fn hear(&mut self, saw: &Saw<'_>, me: User) {
+        match saw {
+            Saw::Found { .. } => {}
+            Saw::Member { user, .. } if *user == me => {}
+            Saw::Stick { user, change, .. } => match change {
+                StickChange::Granted { .. } => {}
+                StickChange::Claimed { .. } | StickChange::Released { .. } if *user == me => {}
+                StickChange::Claimed { .. }
+                | StickChange::Released { .. }
+                | StickChange::Expired { .. } => self.add(Kind(saw.number())),
+            },
+            Saw::Message { .. }
+            | Saw::Ended { .. }
+            | Saw::PartnerAway { .. }
+            | Saw::PartnerBack { .. }
+            | Saw::Member { .. }
+            | Saw::Moderation { .. }
+            | Saw::Gap { .. } => self.add(Kind(saw.number())),
+        }
+    }
+
+    /// One more of this type.
+    pub(super) fn add(&mut self, kind: Kind) {
+        let count = &mut self.0[kind.0];
+        *count = count.saturating_add(1);
+    }
+
+    /// Takes one of this type away. Whether there was one.
+    pub(super) fn consume(&mut self, kind: Kind) -> bool {
+        let count = &mut self.0[kind.0];
+        let had = *count > 0;
+        *count = count.saturating_sub(1);
+        had
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chat_types::Span;
+
+    use super::*;
+    use sim_model::protocol::{EndReason, Moderated, Presence, Room, Shown};
+
+    const ROOM: Room = Room(1);
+    const USER: User = User(2);
+
+    fn of_pairs() -> [Saw<'static>; 5] {
+        let (room, room_seq, shown) = (ROOM, 1, Shown::NAMELESS);
+        [
+            Saw::Found {
+                room,
+                room_seq,
+                partner: USER,
+                shown,
+            },
+            Saw::Message {
+                room,
+                room_seq,
+                sender: USER,
+                shown,
+                text: "",
+                epoch: None,
+            },
+            Saw::Ended {
+                room,
+                room_seq,
+                reason: EndReason::Left,
+            },
+            Saw::PartnerAway {
+                room,
+                room_seq,
+                partner: USER,
+                shown,
+            },
+            Saw::PartnerBack {
+                room,
+                room_seq,
+                partner: USER,
+                shown,
+            },
+        ]
+    }
+
+    fn member(change: Presence) -> Saw<'static> {
+        Saw::Member {
+            room: ROOM,
+            room_seq: 1,
+            user: USER,
+            shown: Shown::NAMELESS,
+            change,
+        }
+    }
+
+    fn stick(change: StickChange) -> Saw<'static> {
+        Saw::Stick {
+            room: ROOM,
+            room_seq: 1,
+            user: USER,
+            shown: Shown::NAMELESS,
+            change,
+        }
+    }
+
+    fn moderation(act: Moderated) -> Saw<'static> {
+        Saw::Moderation {
+            room: ROOM,
+            room_seq: 1,
+            user: Some(USER),
+            shown: Shown::NAMELESS,
+            act,
+            reason: "",
+        }
+    }
+
+    fn one_of_each() -> Vec<Saw<'static>> {
+        let lease = Span::ZERO;
+        let changes = [
+            Presence::Joined,
+            Presence::Left,
+            Presence::Away,
+            Presence::Back,
+        ];
+        let sticks = [
+            StickChange::Claimed { place: 1 },
+            StickChange::Granted { epoch: 1, lease },
+            StickChange::Released { epoch: 1 },
+            StickChange::Expired { epoch: 1 },
+        ];
+        let acts = [Moderated::Muted, Moderated::Kicked, Moderated::Closed];
+        let gap = Saw::Gap {
+            from: 1,
+            to: 2,
+            lost: 1,
+            rooms: &[],
+        };
+        of_pairs()
+            .into_iter()
+            .chain(changes.map(member))
+            .chain(sticks.map(stick))
+            .chain(acts.map(moderation))
+            .chain([gap])
+            .collect()
+    }
+
+    #[test]
+    fn kinds_agree_with_the_names() {
+        let all = one_of_each();
+        assert_eq!(all.len(), EVENTS.len());
+        for saw in &all {
+            assert_eq!(Kind::from_name(saw.kind()), Some(Kind(saw.number())));
+        }
+        assert_eq!(Kind::FOUND.name(), "chatroom.found");
+        assert_eq!(Kind::GRANTED.name(), "stick.granted");
+    }
+
+    #[test]
+    fn what_one_did_oneself_is_no_news() {
+        let counted = |me| {
+            let mut heard = Heard::default();
+            one_of_each().iter().for_each(|saw| heard.hear(saw, me));
+            heard.0.iter().map(|n| usize::from(*n)).sum::<usize>()
+        };
+        // Matches and grants are counted elsewhere.
+        assert_eq!(counted(User(9)), EVENTS.len() - 2);
+        // Four of coming and going, a claim and a release.
+        assert_eq!(counted(User(2)), EVENTS.len() - 2 - 6);
+    }
+
+    #[test]
+    fn each_is_consumed_once() {
+        let mut heard = Heard::default();
+        heard.add(Kind::FOUND);
+        heard.add(Kind::FOUND);
+        assert!(heard.consume(Kind::FOUND) && heard.consume(Kind::FOUND));
+        assert!(!heard.consume(Kind::FOUND));
+    }
+}

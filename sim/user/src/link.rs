@@ -1,0 +1,251 @@
+//! The event stream of a client: opening, breaking, and opening anew.
+
+use chat_types::{Span, Time};
+
+use sim_model::plan::Client;
+
+use super::backoff::pause;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// There is none, and none is wanted now.
+    Closed,
+    /// Asked for; given up and asked for anew at `due`.
+    Opening,
+    /// Events come by it.
+    Open,
+    /// It broke, or was refused; opened anew at `due`.
+    Broken,
+}
+
+/// What a stream was when it ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Was {
+    /// There was none.
+    Closed,
+    /// It was not open yet.
+    Opening,
+    /// It was open.
+    Open,
+}
+
+/// What word of an opening says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Opened {
+    /// Nothing: it is word of an earlier opening.
+    No,
+    /// The client has a stream.
+    First,
+    /// The client has a second stream beside the first.
+    Second,
+}
+
+/// One client's stream. Each opening has a number of its own (its generation), so that word of
+/// an earlier one is not taken for word of this one.
+#[derive(Clone, Debug)]
+pub(super) struct Link {
+    state: State,
+    generation: u32,
+    /// Failures since it was open last.
+    failures: u32,
+    due: Time,
+    /// An earlier stream that is still open, and when it is closed.
+    first: Option<(u32, Time)>,
+}
+
+impl Default for Link {
+    fn default() -> Self {
+        Self {
+            state: State::Closed,
+            generation: 0,
+            failures: 0,
+            due: Time::MAX,
+            first: None,
+        }
+    }
+}
+
+impl Link {
+    /// When something is to be done about it.
+    pub(super) fn due(&self) -> Time {
+        let first = self.first.map_or(Time::MAX, |(_, until)| until);
+        self.due.min(first)
+    }
+
+    /// When an opening is given up, or begun anew.
+    pub(super) fn renewal_due(&self) -> Time {
+        self.due
+    }
+
+    /// Whether events come by it, or will in a moment: a first opening counts as up.
+    pub(super) fn is_up(&self) -> bool {
+        match self.state {
+            State::Open => true,
+            State::Opening => self.failures == 0 || self.first.is_some(),
+            State::Closed | State::Broken => false,
+        }
+    }
+
+    /// The number of the latest opening.
+    pub(super) const fn generation(&self) -> u32 {
+        self.generation
+    }
+
+    /// Begins an opening, and gives its number.
+    pub(super) fn open(&mut self, now: Time, client: &Client) -> u32 {
+        self.state = State::Opening;
+        self.generation += 1;
+        self.due = now + pause(client, self.failures);
+        self.generation
+    }
+
+    /// Keeps the stream that is open until then, while another one opens.
+    pub(super) fn keep_first(&mut self, until: Time) {
+        self.first = Some((self.generation, until));
+    }
+
+    /// An earlier stream that is still open.
+    pub(super) fn first(&self) -> Option<u32> {
+        self.first.map(|(stream, _)| stream)
+    }
+
+    /// Lets the earlier stream go, and gives its number.
+    pub(super) fn drop_first(&mut self) -> Option<u32> {
+        self.first.take().map(|(stream, _)| stream)
+    }
+
+    /// The earlier stream, if it is to be closed by now.
+    pub(super) fn close_first(&mut self, now: Time) -> Option<u32> {
+        let (stream, until) = self.first?;
+        if until > now {
+            return None;
+        }
+        if self.state == State::Opening {
+            // The first stays until the second is open or fails.
+            self.first = Some((stream, now + Span::millis(100)));
+            return None;
+        }
+        self.first = None;
+        Some(stream)
+    }
+
+    /// It is open. Whether that is word of the latest opening.
+    pub(super) fn opened(&mut self, stream: u32) -> Opened {
+        if self.state != State::Opening || stream != self.generation {
+            return Opened::No;
+        }
+        self.state = State::Open;
+        self.failures = 0;
+        self.due = Time::MAX;
+        match self.first {
+            None => Opened::First,
+            Some(_) => Opened::Second,
+        }
+    }
+
+    /// It broke or was refused, and is to be opened anew after `retry_after` or a pause.
+    pub(super) fn broke(
+        &mut self,
+        now: Time,
+        stream: u32,
+        client: &Client,
+        retry_after: Option<Span>,
+    ) -> Was {
+        if self.first() == Some(stream) {
+            self.first = None;
+            return Was::Closed;
+        }
+        if stream != self.generation {
+            return Was::Closed;
+        }
+        self.first = None;
+        let was = self.was();
+        if was != Was::Closed {
+            let after = retry_after.unwrap_or(pause(client, self.failures));
+            // Even a server that says "at once" is given a moment.
+            self.due = now + after.max(Span::millis(1));
+            self.state = State::Broken;
+            self.failures = self.failures.saturating_add(1);
+        }
+        was
+    }
+
+    /// An opening that nothing was heard of is given up. Gives its number, if that is so.
+    pub(super) fn give_up_opening(&mut self, now: Time) -> Option<u32> {
+        let silent = self.state == State::Opening && self.due <= now;
+        silent.then(|| {
+            self.failures = self.failures.saturating_add(1);
+            self.generation
+        })
+    }
+
+    /// The client drops it, and wants none.
+    pub(super) fn close(&mut self) -> Was {
+        let was = self.was();
+        let generation = self.generation;
+        *self = Self {
+            generation,
+            ..Self::default()
+        };
+        was
+    }
+
+    /// What is to be opened anew later is to be opened now.
+    pub(super) fn hurry(&mut self, now: Time) {
+        if self.state == State::Broken {
+            self.due = self.due.min(now);
+        }
+    }
+
+    fn was(&self) -> Was {
+        match self.state {
+            State::Open => Was::Open,
+            State::Opening => Was::Opening,
+            State::Closed | State::Broken => Was::Closed,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CLIENT: Client = Client {
+        timeout: Span::millis(500),
+        backoff: 2,
+        max: Span::secs(8),
+        attempts: 8,
+    };
+
+    #[test]
+    fn it_backs_off_until_it_opens() {
+        let (mut link, mut now, mut pauses) = (Link::default(), Time(0), Vec::new());
+        for _ in 0..6 {
+            let stream = link.open(now, &CLIENT);
+            assert_eq!(link.broke(now, stream, &CLIENT, None), Was::Opening);
+            pauses.push(link.due().since(now).as_millis());
+            now = link.due();
+        }
+        assert_eq!(pauses, [500, 1_000, 2_000, 4_000, 8_000, 8_000]);
+        let stream = link.open(now, &CLIENT);
+        assert!(!link.is_up() && link.opened(stream) == Opened::First && link.is_up());
+        assert_eq!(link.broke(now, stream, &CLIENT, None), Was::Open);
+        assert_eq!(link.due(), now + Span::millis(500));
+    }
+
+    #[test]
+    fn word_of_an_earlier_opening_is_passed_over() {
+        let mut link = Link::default();
+        let first = link.open(Time(0), &CLIENT);
+        assert_eq!(link.give_up_opening(Time(1)), None);
+        assert_eq!(link.give_up_opening(Time(500_000)), Some(first));
+        let second = link.open(Time(500_000), &CLIENT);
+        assert!(link.opened(first) == Opened::No);
+        assert_eq!(link.broke(Time(1), first, &CLIENT, None), Was::Closed);
+        assert!(link.opened(second) == Opened::First && link.opened(second) == Opened::No);
+        assert_eq!(link.close(), Was::Open);
+        assert!(link.opened(second) == Opened::No);
+        assert_eq!(link.due(), Time::MAX);
+        assert!(link.open(Time(9), &CLIENT) > second);
+    }
+}

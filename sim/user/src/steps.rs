@@ -1,0 +1,352 @@
+//! Performing one step of a flow.
+
+use std::sync::Arc;
+
+use chat_types::{BreakKind, Span, Time};
+
+use sim_model::history::{Observer, Retry, What};
+use sim_model::plan::{Argument, Grant, Naming, Step, Text, Verb};
+use sim_model::protocol::{CallId, Op, ReadBy, Room, User};
+
+use super::calls::{Call, Stage};
+use super::flow::Pace;
+use super::{Action, Checks, Credential, Doing, Keys, Script, VirtualUser, letters, say};
+
+/// Calls that a client has in flight at once at most: with so many, even one with the habit of
+/// not waiting waits for the latest.
+pub(super) const MOST_IN_FLIGHT: usize = 8;
+
+/// How far behind the end of any inbox a wrong cursor is.
+const BEYOND: u64 = 1_000_000;
+
+/// How many times in its life a client forgets its handle.
+const MOST_FORGETTING: u32 = 3;
+
+/// How long a client waits that is about to give up.
+const ABANDON_AFTER: Span = Span::secs(60);
+
+/// Whether a client may give a call up early.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Patience {
+    /// As the `abandon` habit has it.
+    ByHabit,
+    /// It tries to the end.
+    Lasting,
+}
+
+impl VirtualUser {
+    /// Takes the next step of the flow, which the plan meant for `meant`.
+    pub(super) fn take_step(&mut self, now: Time, meant: Time, o: &mut impl Observer) {
+        let Some(step) = self.cursor.next(self.pace, &mut self.draw) else {
+            self.doing = Doing::Settling;
+            return;
+        };
+        if self.happens_to_forget() {
+            self.forgot += 1;
+            self.forget(now, o);
+            self.restart();
+            return;
+        }
+        self.stray(now, o);
+        match step {
+            Step::Call(verb) => self.call(now, meant, &verb, o),
+            Step::Await { event, within } => self.start_awaiting(now, event, within),
+            Step::Think(length) => {
+                let length = Span(length.draw(&mut self.draw));
+                if self.pace == Pace::AsWritten && length > Span::ZERO {
+                    self.doing = Doing::Thinking {
+                        until: now + length,
+                    };
+                }
+            }
+            // Being away for a while is a pause like another, except for those who are in a hurry.
+            Step::Disconnect(Some(_)) if self.pace == Pace::Hurried => {}
+            Step::Disconnect(length) => self.disconnect(now, length, o),
+            // The cursor goes into these, and gives the steps inside.
+            Step::Loop { .. } | Step::Choose(_) => {}
+        }
+    }
+
+    /// Drawn before each step of somebody who has a handle to forget.
+    fn happens_to_forget(&mut self) -> bool {
+        self.user.is_some()
+            && self.pace == Pace::AsWritten
+            && self.forgot < MOST_FORGETTING
+            && self.draw.chance(self.habits.forget_handle)
+    }
+
+    /// Makes a call of the flow, and waits for its answer unless the `parallel` habit strikes.
+    fn call(&mut self, now: Time, meant: Time, verb: &Verb, o: &mut impl Observer) {
+        let registered = self.user.is_some();
+        if !registered && !verb.registers() {
+            // Without a handle there is nothing left to do.
+            self.left_out += 1;
+            self.doing = Doing::Settling;
+            return;
+        }
+        let Some(op) = self.op(verb) else {
+            // Nobody to block or report: the step is passed over.
+            return;
+        };
+        let call = self.begin_call(now, meant, op, Patience::ByHabit, o);
+        if registered && matches!(verb, Verb::Break { .. }) {
+            self.look_meanwhile(now, o);
+        }
+        // Whoever registers has no handle for another call until the answer comes.
+        let goes_on = registered
+            && self.calls.len() < MOST_IN_FLIGHT
+            && self.draw.chance(self.habits.parallel);
+        if !goes_on {
+            self.doing = Doing::Calling { call };
+        }
+    }
+
+    /// Now and then somebody on a break looks at its stress once, or twice at once: the answer to
+    /// that waits for nothing.
+    fn look_meanwhile(&mut self, now: Time, o: &mut impl Observer) {
+        if matches!(self.script, Script::Manual { .. }) {
+            return;
+        }
+        for _ in 0..self.draw.below(4).saturating_sub(1) {
+            self.begin_call(now, now, Op::Mood, Patience::ByHabit, o);
+        }
+    }
+
+    /// The first attempt of a call leaves.
+    pub(super) fn begin_call(
+        &mut self,
+        now: Time,
+        intended: Time,
+        op: Op,
+        patience: Patience,
+        o: &mut impl Observer,
+    ) -> CallId {
+        let key = self.key_for(&op);
+        self.begin_call_under(key, now, (intended, op), patience, o)
+    }
+
+    /// The request key of the next call, if it has one.
+    pub(super) fn key_for(&mut self, op: &Op) -> Option<u128> {
+        let keyed =
+            self.keys == Keys::Random && !op.is_read() && !self.leave_out.contains(&Argument::Key);
+        let fresh =
+            keyed.then(|| (u128::from(self.draw.bits()) << 64) | u128::from(self.draw.bits()));
+        if self.leave_out.contains(&Argument::FreshKey) {
+            return self.last_key;
+        }
+        fresh
+    }
+
+    /// The first attempt of a call leaves, under this request key.
+    pub(super) fn begin_call_under(
+        &mut self,
+        key: Option<u128>,
+        now: Time,
+        (intended, op): (Time, Op),
+        patience: Patience,
+        o: &mut impl Observer,
+    ) -> CallId {
+        let secret = self.secret;
+        let may_register = matches!(
+            op,
+            Op::EnterQueue { .. } | Op::Login { .. } | Op::Break { .. } | Op::Mood
+        );
+        let who = if may_register && self.user.is_none() {
+            Credential::New { secret }
+        } else {
+            Credential::Handle { secret }
+        };
+        let keyed = key.is_some();
+        self.last_key = key;
+        let call = self.calls.next_id();
+        let what = What::Called {
+            call,
+            op: &op,
+            intended,
+            keyed,
+        };
+        self.record(now, what, o);
+        self.actions.push_back(Action::Request {
+            call,
+            attempt: 0,
+            who,
+            key,
+            op: op.clone(),
+        });
+        let mut begun = Call {
+            id: call,
+            attempt: 0,
+            stage: Stage::InFlight,
+            why: Retry::Silence,
+            who,
+            key,
+            op,
+            called_at: now,
+            intended,
+            due: Time::MAX,
+            give_up_at: Time::MAX,
+        };
+        begun.start(now, &self.client);
+        if patience == Patience::ByHabit
+            && (self.draw.chance(self.habits.abandon)
+                || self.leave_out.contains(&Argument::Retries))
+        {
+            begun.limit_patience(now, ABANDON_AFTER);
+        }
+        self.calls.add(begun);
+        call
+    }
+
+    /// What the verb asks for here and now. None for a `block` or `report` of nobody.
+    pub(super) fn op(&mut self, verb: &Verb) -> Option<Op> {
+        Some(match verb {
+            Verb::EnterQueue {
+                name,
+                user_id,
+                interests,
+            } => Op::EnterQueue {
+                user_id: user_id.clone(),
+                display_name: self.called_in_line(name),
+                interests: interests.clone(),
+            },
+            Verb::LeaveQueue => Op::LeaveQueue,
+            Verb::Login { room, rooms, name } => Op::Login {
+                username: self.called(name),
+                room: match rooms {
+                    0 | 1 => room.clone(),
+                    rooms => format!("{room}-{}", self.draw.below(u64::from(*rooms))).into(),
+                },
+            },
+            Verb::Send(text) => {
+                let (text, room) = (self.text(text), self.room());
+                let epoch = self.epoch(room);
+                Op::Send { room, text, epoch }
+            }
+            // Waiting is a pause like another, except for those who are in a hurry.
+            Verb::Check { by, .. } if self.pace == Pace::Hurried => self.check(Span::ZERO, *by),
+            Verb::Check { wait, by } => self.check(*wait, *by),
+            Verb::History { before, limit } => Op::History {
+                room: self.room(),
+                before: *before,
+                limit: *limit,
+            },
+            Verb::ListUsers => Op::ListUsers { room: self.room() },
+            Verb::Unregister => Op::Unregister,
+            Verb::TalkingStick(grant) => {
+                self.rooms.claim();
+                let (room, epoch) = self.named(*grant);
+                Op::TalkingStick { room, epoch }
+            }
+            Verb::Append(text) => {
+                let (text, room) = (self.text(text), self.room());
+                let epoch = self.epoch(room);
+                Op::Append { room, text, epoch }
+            }
+            Verb::Undo(grant) => {
+                let (room, epoch) = self.named(*grant);
+                Op::Undo { room, epoch }
+            }
+            Verb::Reset(grant) => {
+                let (room, epoch) = self.named(*grant);
+                Op::Reset { room, epoch }
+            }
+            Verb::Push => {
+                let room = self.room();
+                let epoch = self.epoch(room);
+                Op::Push { room, epoch }
+            }
+            Verb::LeaveChat => Op::LeaveChat { room: self.room() },
+            Verb::Typing => Op::Typing { room: self.room() },
+            Verb::Block => self.about(|user| Op::Block { user })?,
+            Verb::Unblock => self.about(|user| Op::Unblock { user })?,
+            Verb::Report { reason } => {
+                let reason = reason.clone();
+                self.about(|user| Op::Report { user, reason })?
+            }
+            Verb::Break { kind, excuse } => Op::Break {
+                kind: kind.unwrap_or_else(|| self.any_break()),
+                excuse: excuse.clone(),
+            },
+            Verb::Mood => Op::Mood,
+        })
+    }
+
+    /// A call about the last partner, or the user that spoke last.
+    fn about(&self, op: impl FnOnce(User) -> Op) -> Option<Op> {
+        self.rooms.somebody().map(op)
+    }
+
+    /// The name that a call gives: the one that its step writes, or the user's own.
+    fn called(&self, name: &Option<Arc<str>>) -> Arc<str> {
+        name.as_ref().unwrap_or(&self.name).clone()
+    }
+
+    /// What it calls itself in the queue.
+    fn called_in_line(&self, name: &Option<Arc<str>>) -> Option<Arc<str>> {
+        let is_named = self.manner.names != Naming::Unnamed || name.is_some();
+        is_named.then(|| self.called(name))
+    }
+
+    fn any_break(&mut self) -> BreakKind {
+        let kinds = BreakKind::ALL;
+        let drawn = usize::try_from(self.draw.below(kinds.len() as u64)).unwrap_or(0);
+        kinds[drawn]
+    }
+
+    /// The arguments of a `check` step. A user with odd names passes a cursor beyond the end of
+    /// its inbox one time in eight.
+    pub(super) fn check(&mut self, wait: Span, by: ReadBy) -> Op {
+        let bare = self.checks == Checks::Bare || self.leave_out.contains(&Argument::After);
+        let wrong = self.manner.names == Naming::Odd && self.draw.below(8) == 0;
+        let beyond = if wrong { BEYOND } else { 0 };
+        let after = (!bare).then(|| self.read_from() + beyond);
+        Op::Check { after, wait, by }
+    }
+
+    /// The room that a call names: the current one. In a flow now and then none, where the server
+    /// can know it, so that its defaults are put to the test.
+    fn room(&mut self) -> Option<Room> {
+        let left_out = match self.script {
+            Script::Flow(_) => self.rooms.is_in_one() && self.draw.below(8) == 0,
+            Script::Manual { .. } => self.leave_out.contains(&Argument::Room),
+        };
+        if left_out { None } else { self.rooms.current() }
+    }
+
+    /// The epoch that speech carries: the one of the latest grant, in a flow half of the time.
+    fn epoch(&mut self, room: Option<Room>) -> Option<u64> {
+        let epoch = self.rooms.epoch(room)?;
+        let given = match self.script {
+            Script::Flow(_) => self.draw.below(2) == 0,
+            Script::Manual { .. } => !self.leave_out.contains(&Argument::Epoch),
+        };
+        given.then_some(epoch)
+    }
+
+    /// The room that a call names, and the epoch of the grant that it names there.
+    fn named(&mut self, grant: Grant) -> (Option<Room>, Option<u64>) {
+        let room = self.room();
+        let epoch = match grant {
+            Grant::Unnamed => None,
+            Grant::Latest => self.rooms.epoch(room),
+        };
+        (room, epoch)
+    }
+
+    fn text(&mut self, text: &Text) -> Arc<str> {
+        match text {
+            Text::Words(words) => words.clone(),
+            Text::Length(lengths) => {
+                let length = usize::try_from(lengths.draw(&mut self.draw));
+                self.texts += 1;
+                say::text(self.agent, self.texts, length.unwrap_or(usize::MAX))
+            }
+            Text::Letters(alphabet, lengths) => {
+                let length = usize::try_from(lengths.draw(&mut self.draw));
+                self.texts += 1;
+                let text = (self.agent, self.texts, length.unwrap_or(usize::MAX));
+                letters::text(*alphabet, text)
+            }
+        }
+    }
+}

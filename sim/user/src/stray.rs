@@ -1,0 +1,90 @@
+//! Calls that no flow has: a client that tries this and that, in any room that it knows of.
+//!
+//! None of them gives up what the flow waits for, a place in line, a claim or a room. All else may
+//! be asked at any time, and the server has to answer as its protocol says.
+
+use std::sync::Arc;
+
+use chat_types::Time;
+
+use super::VirtualUser;
+use super::flow::Pace;
+use super::steps::{MOST_IN_FLIGHT, Patience};
+use sim_model::history::Observer;
+use sim_model::protocol::{Op, Room, User};
+
+/// The participants that stray calls are about, besides those that the client has met.
+const STRANGERS: u64 = 6;
+
+impl VirtualUser {
+    /// Now and then makes a call that the flow does not have, and does not wait for its answer.
+    pub(super) fn stray(&mut self, now: Time, o: &mut impl Observer) {
+        let strays = self.user.is_some()
+            && self.pace == Pace::AsWritten
+            && self.calls.len() < MOST_IN_FLIGHT
+            && self.draw.chance(self.habits.stray);
+        if strays {
+            let op = self.stray_op();
+            let key = self.stray_key(&op);
+            self.begin_call_under(key, now, (now, op), Patience::ByHabit, o);
+        }
+    }
+
+    /// A key of its own, mostly; or that of the call before, which asked for something else and may
+    /// still wait for its answer.
+    fn stray_key(&mut self, op: &Op) -> Option<u128> {
+        let (before, own) = (self.last_key, self.key_for(op));
+        if own.is_some() && self.draw.below(6) == 0 {
+            return before.or(own);
+        }
+        own
+    }
+
+    fn stray_op(&mut self) -> Op {
+        let room = match self.draw.below(4) {
+            0 => None,
+            _ => self.rooms.any(&mut self.draw),
+        };
+        let (text, epoch): (Arc<str>, _) = ("stray".into(), self.stray_epoch(room));
+        match self.draw.below(13) {
+            0 => Op::Send { room, text, epoch },
+            1 => Op::Append { room, text, epoch },
+            2 => Op::Push { room, epoch },
+            3 => Op::Undo { room, epoch },
+            4 | 5 => Op::TalkingStick { room, epoch },
+            6 => Op::Typing { room },
+            7 | 8 => Op::History {
+                room,
+                before: (self.draw.below(2) == 0).then(|| 1 + self.draw.below(9)),
+                limit: 50,
+            },
+            9 => Op::ListUsers { room },
+            10 => Op::Report {
+                user: self.stray_user(),
+                reason: "stray".into(),
+            },
+            11 => Op::Block {
+                user: self.stray_user(),
+            },
+            _ => Op::Unblock {
+                user: self.stray_user(),
+            },
+        }
+    }
+
+    /// None, the latest grant there, or the one before it.
+    fn stray_epoch(&mut self, room: Option<Room>) -> Option<u64> {
+        match self.draw.below(3) {
+            0 => None,
+            past => self.rooms.epoch(room).map(|epoch| epoch + 1 - past),
+        }
+    }
+
+    fn stray_user(&mut self) -> User {
+        let stranger = User(u32::try_from(1 + self.draw.below(STRANGERS)).unwrap_or(1));
+        match self.draw.below(2) {
+            0 => stranger,
+            _ => self.rooms.somebody().unwrap_or(stranger),
+        }
+    }
+}

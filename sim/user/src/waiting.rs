@@ -1,0 +1,70 @@
+//! What a user waits for, where it stands in its flow, and since when: for those who ask why it did
+//! not come to its end.
+
+use chat_types::Time;
+
+use sim_model::outcome::Waiting;
+
+use super::{Doing, VirtualUser};
+
+impl VirtualUser {
+    /// The `await` that ran out of time, if one did.
+    #[must_use]
+    pub fn stuck(&self) -> Option<Waiting> {
+        let (kind, since) = self.ran_out?;
+        Some(self.waiting("await", kind.name().to_owned(), since))
+    }
+
+    /// What keeps the user from its end; none for one that is done or gone for good.
+    #[must_use]
+    pub fn pending(&self) -> Option<Waiting> {
+        if self.is_done() {
+            return None;
+        }
+        let call = || {
+            self.calls
+                .first()
+                .map(|call| (call.op.verb(), call.called_at))
+        };
+        Some(match self.doing {
+            Doing::Awaiting(awaiting) => {
+                self.waiting("await", awaiting.kind.name().to_owned(), awaiting.began)
+            }
+            Doing::Draining(draining) => self.at_end("its inbox to be read out", draining.began),
+            Doing::Thinking { until } | Doing::Away { until } => {
+                self.waiting("pause", "the end of a pause".to_owned(), until)
+            }
+            Doing::Idle
+            | Doing::Ready { .. }
+            | Doing::Calling { .. }
+            | Doing::Settling
+            | Doing::Finished
+            | Doing::Drained
+            | Doing::Vanished => match call() {
+                Some((verb, since)) => self.waiting(verb, format!("the answer to {verb}"), since),
+                None => self.at_end("its next step", self.suspended_until),
+            },
+        })
+    }
+
+    fn waiting(&self, step: &str, waiting_for: String, since: Time) -> Waiting {
+        let place = self.cursor.place();
+        let at = match (place.is_empty(), step) {
+            (true, step) => step.to_owned(),
+            (false, step) => format!("{place} {step}"),
+        };
+        Waiting {
+            at,
+            waiting_for,
+            since,
+        }
+    }
+
+    fn at_end(&self, waiting_for: &str, since: Time) -> Waiting {
+        Waiting {
+            at: "the end".to_owned(),
+            waiting_for: waiting_for.to_owned(),
+            since,
+        }
+    }
+}

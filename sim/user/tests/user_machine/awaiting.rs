@@ -1,0 +1,278 @@
+//! How an `await` ends: by stream, by check, by an answer, by an ending, or not.
+
+use chat_types::Time;
+use sim_model::outcome::Waiting;
+use sim_model::plan::{Grant, Step, Verb};
+use sim_model::protocol::{Answer, Presence, Room, Saw, User};
+
+use crate::desk::*;
+
+fn stick() -> Step {
+    Step::Call(Verb::TalkingStick(Grant::Unnamed))
+}
+
+fn granted_by(ms: u64) -> Step {
+    wait_for("stick.granted", ms)
+}
+
+#[test]
+fn the_stream_brings_it() {
+    let steps = vec![enter(), wait_for("chatroom.found", 10_000), send("hi")];
+    let mut desk = Desk::registered(flow(steps), waiting());
+    desk.until(3_000);
+    desk.streamed(1, &found(1));
+    assert_eq!(
+        desk.take(),
+        [
+            "3000 received 1 chatroom.found",
+            "3000 called 1 send",
+            "3000 > request 1.0 send as 0 key 1",
+        ]
+    );
+}
+
+#[test]
+fn each_event_serves_one_await_even_an_earlier_one() {
+    let message_by = |ms| wait_for("message.received", ms);
+    let steps = vec![
+        enter(),
+        think(100),
+        message_by(50),
+        message_by(50),
+        message_by(50),
+    ];
+    let mut desk = Desk::registered(flow(steps), matched(1));
+    desk.streamed(1, &message());
+    desk.streamed(2, &message());
+    desk.streamed(2, &message());
+    desk.until(200);
+    assert_eq!(
+        desk.take_with("st"),
+        ["150 stuck message.received"],
+        "two came, and one of them twice"
+    );
+    let stuck = Waiting {
+        at: "flow[4] await".to_owned(),
+        waiting_for: "message.received".to_owned(),
+        since: Time(100_000),
+    };
+    assert_eq!(desk.user.stuck(), Some(stuck));
+}
+
+#[test]
+fn without_a_stream_checks_bring_it() {
+    let mut persona = flow(vec![
+        enter(),
+        wait_for("chatroom.found", 30_000),
+        send("hi"),
+    ]);
+    persona.stream = false;
+    let mut desk = Desk::registered(persona, waiting());
+    desk.until(20_000);
+    desk.answer(1, 0, &read(0));
+    desk.until(20_100);
+    desk.checked(1, &found(1));
+    assert!(
+        desk.take_with("called 3").is_empty(),
+        "the answer is not complete"
+    );
+    desk.answer(2, 0, &read(1));
+    assert_eq!(
+        desk.take(),
+        [
+            "20100 answered 2 check ok",
+            "20100 called 3 send",
+            "20100 > request 3.0 send as 0 key 1",
+        ]
+    );
+    let checks: Vec<String> = desk.log.actions.iter().map(|a| format!("{a:?}")).collect();
+    assert!(checks[1].contains("wait: Span(20000000)"), "{}", checks[1]);
+    assert!(checks[2].contains("wait: Span(10000000)"), "{}", checks[2]);
+}
+
+#[test]
+fn a_check_that_comes_back_at_once_with_nothing_is_not_repeated_at_once() {
+    let mut persona = flow(vec![enter(), wait_for("chatroom.found", 30_000)]);
+    persona.stream = false;
+    let mut desk = Desk::registered(persona, waiting());
+    desk.until(10);
+    desk.answer(1, 0, &read(0));
+    desk.until(510);
+    desk.answer(2, 0, &refused("invalid_cursor"));
+    desk.until(1_510);
+    assert_eq!(
+        desk.take_with("called"),
+        ["510 called 2 check", "1510 called 3 check"]
+    );
+}
+
+#[test]
+fn while_the_stream_is_down_checks_take_its_place() {
+    let steps = vec![enter(), wait_for("chatroom.found", 60_000)];
+    let mut desk = Desk::registered(flow(steps), waiting());
+    desk.until(1_000);
+    assert!(desk.take().is_empty(), "the stream is up");
+    desk.closed(1, None);
+    desk.until(1_500);
+    desk.opened(2);
+    desk.until(21_000);
+    desk.answer(1, 0, &read(0));
+    desk.until(30_000);
+    assert_eq!(
+        desk.take(),
+        [
+            "1000 stream closed",
+            "1000 called 1 check",
+            "1000 > request 1.0 check after 0 wait 20s as 0",
+            "1500 > open 2 after 0 as 0",
+            "1500 stream opened",
+            "21000 answered 1 check ok",
+        ],
+        "the stream is up again"
+    );
+}
+
+#[test]
+fn running_out_of_time_ends_the_flow() {
+    let steps = vec![enter(), wait_for("chatroom.found", 10_000), send("hi")];
+    let mut desk = Desk::registered(flow(steps), waiting());
+    desk.until(60_000);
+    assert_eq!(
+        desk.take(),
+        ["10000 stuck chatroom.found", "10000 finished"]
+    );
+    assert!(!desk.user.is_done(), "it has not drained its inbox");
+}
+
+#[test]
+fn a_match_told_by_the_answer_is_not_awaited_again() {
+    let found_by = |ms| wait_for("chatroom.found", ms);
+    let steps = vec![enter(), found_by(1_000), found_by(1_000)];
+    let mut desk = Desk::registered(flow(steps), matched(4));
+    desk.streamed(1, &found(4));
+    desk.until(2_000);
+    assert_eq!(desk.take_with("stuck"), ["1000 stuck chatroom.found"]);
+}
+
+#[test]
+fn only_a_grant_to_oneself_is_awaited() {
+    let steps = vec![
+        login("lobby"),
+        stick(),
+        granted_by(1_000),
+        stick(),
+        granted_by(1_000),
+    ];
+    let mut desk = Desk::registered(flow(steps), logged_in(1));
+    let place = |place, epoch| {
+        let room = Room(1);
+        Ok(Answer::Stick {
+            holder: None,
+            lease_until: chat_types::Time(0),
+            room,
+            place,
+            epoch,
+        })
+    };
+    desk.answer(1, 0, &place(1, 4));
+    desk.streamed(1, &granted(User(8), 5));
+    assert!(desk.take_with("called").is_empty());
+    desk.streamed(2, &granted(ME, 6));
+    assert_eq!(desk.take_with("called"), ["0 called 2 talking_stick"]);
+    desk.answer(2, 0, &place(3, 6));
+    desk.until(2_000);
+    assert_eq!(
+        desk.take_with("stuck"),
+        ["1000 stuck stick.granted"],
+        "the same grant does not count twice"
+    );
+}
+
+#[test]
+fn who_claims_the_stick_that_it_holds_waits_for_nothing() {
+    let steps = vec![
+        login("lobby"),
+        stick(),
+        granted_by(1_000),
+        stick(),
+        granted_by(1_000),
+        granted_by(1_000),
+    ];
+    let mut desk = Desk::registered(flow(steps), logged_in(1));
+    let holding = Ok(Answer::Stick {
+        holder: None,
+        lease_until: chat_types::Time(0),
+        room: Room(1),
+        place: 0,
+        epoch: 6,
+    });
+    desk.answer(1, 0, &holding);
+    desk.streamed(1, &granted(ME, 6));
+    assert_eq!(desk.take_with("called"), ["0 called 2 talking_stick"]);
+    desk.answer(2, 0, &holding);
+    desk.until(2_000);
+    let stuck = desk.user.stuck().expect("it was told once");
+    assert_eq!(stuck.at, "flow[5] await");
+}
+
+#[test]
+fn who_hears_that_it_was_away_claims_again() {
+    let steps = vec![login("lobby"), stick(), granted_by(60_000)];
+    let mut desk = Desk::registered(flow(steps), logged_in(1));
+    let waits = Ok(Answer::Stick {
+        holder: None,
+        lease_until: chat_types::Time(0),
+        room: Room(1),
+        place: 2,
+        epoch: 4,
+    });
+    desk.answer(1, 0, &waits);
+    let back = |user| Saw::Member {
+        shown: sim_model::protocol::Shown::default(),
+        room: Room(1),
+        room_seq: 7,
+        user,
+        change: Presence::Back,
+    };
+    desk.streamed(1, &back(User(8)));
+    assert!(desk.take_with("called").is_empty(), "it is another user");
+    desk.streamed(2, &back(ME));
+    assert_eq!(desk.take_with("called"), ["0 called 2 talking_stick"]);
+}
+
+#[test]
+fn nobody_waits_for_a_partner_who_is_gone() {
+    let message_by = |ms| wait_for("message.received", ms);
+    let steps = vec![
+        enter(),
+        message_by(60_000),
+        message_by(60_000),
+        send("anyone?"),
+    ];
+    let mut desk = Desk::registered(flow(steps), matched(1));
+    desk.streamed(1, &found(1));
+    assert!(desk.take_with("called").is_empty());
+    desk.streamed(2, &ended(1));
+    assert_eq!(
+        desk.take_with("called"),
+        ["0 called 1 send"],
+        "into the ended room"
+    );
+    desk.answer(1, 0, &refused("chat_ended"));
+    assert_eq!(desk.user.stuck(), None);
+}
+
+#[test]
+fn somebody_new_may_be_waited_for_after_the_last_one_left() {
+    let steps = vec![
+        enter(),
+        wait_for("partner.disconnected", 1_000),
+        enter(),
+        wait_for("message.received", 1_000),
+    ];
+    let mut desk = Desk::registered(flow(steps), matched(1));
+    desk.streamed(1, &ended(1));
+    desk.answer(1, 0, &waiting());
+    desk.until(5_000);
+    assert_eq!(desk.take_with("stuck"), ["1000 stuck message.received"]);
+}

@@ -1,0 +1,445 @@
+//! A user on the test's desk: what it is given, and a transcript of what it records and asks for.
+
+use std::sync::Arc;
+
+use chat_types::{Span, Time};
+use sim_model::draw::{Quantiles, Ratio, Shape};
+use sim_model::history::{Observer, Path, Record, What, WorldRecord};
+use sim_model::plan::{Argument, Client, Habits, Manner, Persona, Step, Text, Verb};
+use sim_model::protocol::{
+    Agent, Answer, CallId, Earlier, EndReason, Op, Outcome, ReadBy, Refusal, Room, Saw, Shown,
+    StickChange, User,
+};
+use sim_user::{Action, Credential, Script, VirtualUser};
+
+pub(crate) const CLIENT: Client = Client {
+    timeout: Span::millis(500),
+    backoff: 2,
+    max: Span::secs(2),
+    attempts: 4,
+};
+
+/// One in one.
+pub(crate) fn always() -> Ratio {
+    Ratio::new(1, 1).unwrap()
+}
+
+pub(crate) fn flow(steps: Vec<Step>) -> Persona {
+    Persona {
+        manner: Manner::default(),
+        name: "somebody".into(),
+        weight: 1,
+        habits: Habits::default(),
+        stream: true,
+        flow: steps.into(),
+    }
+}
+
+pub(crate) fn enter() -> Step {
+    Step::Call(Verb::EnterQueue {
+        name: None,
+        user_id: None,
+        interests: Vec::new().into(),
+    })
+}
+
+pub(crate) fn login(room: &str) -> Step {
+    Step::Call(Verb::Login {
+        name: None,
+        room: room.into(),
+        rooms: 1,
+    })
+}
+
+pub(crate) fn send(text: &str) -> Step {
+    Step::Call(Verb::Send(Text::Words(text.into())))
+}
+
+pub(crate) fn check(wait_ms: u64) -> Step {
+    Step::Call(Verb::Check {
+        by: ReadBy::Handle,
+        wait: Span::millis(wait_ms),
+    })
+}
+
+pub(crate) fn wait_for(event: &'static str, within_ms: u64) -> Step {
+    Step::Await {
+        event,
+        within: Span::millis(within_ms),
+    }
+}
+
+pub(crate) fn think(ms: u64) -> Step {
+    Step::Think(Arc::new(Quantiles::new(Shape::Fixed(ms * 1_000))))
+}
+
+pub(crate) fn repeat(count: u32, steps: Vec<Step>) -> Step {
+    Step::Loop {
+        count,
+        steps: steps.into(),
+    }
+}
+
+/// The user as whom the server knows the one on the desk.
+pub(crate) const ME: User = User(7);
+
+pub(crate) fn waiting() -> Outcome {
+    Ok(Answer::Waiting {
+        estimated_wait: None,
+        user: ME,
+        position: 1,
+    })
+}
+
+pub(crate) fn matched(room: u32) -> Outcome {
+    Ok(Answer::Matched {
+        shown: Shown::default(),
+        user: ME,
+        room: Room(room),
+        partner: User(8),
+    })
+}
+
+pub(crate) fn logged_in(room: u32) -> Outcome {
+    Ok(Answer::LoggedIn {
+        user: ME,
+        room: Room(room),
+    })
+}
+
+pub(crate) fn sent() -> Outcome {
+    Ok(Answer::Sent {
+        room: Room(1),
+        room_seq: 1,
+        at: Time(0),
+        turns_left: None,
+    })
+}
+
+pub(crate) fn read(cursor: u64) -> Outcome {
+    Ok(Answer::Read {
+        notices: Box::default(),
+        unread: 0,
+        cursor,
+        more: false,
+    })
+}
+
+pub(crate) fn refused(code: &'static str) -> Outcome {
+    Err(Refusal {
+        code,
+        retry_after: None,
+        earlier: Earlier::Unsaid,
+    })
+}
+
+pub(crate) fn found(room: u32) -> Saw<'static> {
+    Saw::Found {
+        shown: Shown::default(),
+        room: Room(room),
+        room_seq: 1,
+        partner: User(8),
+    }
+}
+
+pub(crate) fn message() -> Saw<'static> {
+    Saw::Message {
+        shown: Shown::default(),
+        room: Room(1),
+        room_seq: 2,
+        sender: User(8),
+        text: "hello",
+        epoch: None,
+    }
+}
+
+pub(crate) fn ended(room: u32) -> Saw<'static> {
+    Saw::Ended {
+        room: Room(room),
+        room_seq: 9,
+        reason: EndReason::Left,
+    }
+}
+
+pub(crate) fn granted(user: User, epoch: u64) -> Saw<'static> {
+    Saw::Stick {
+        shown: Shown::default(),
+        room: Room(1),
+        room_seq: 3,
+        user,
+        change: StickChange::Granted {
+            epoch,
+            lease: Span::secs(4),
+        },
+    }
+}
+
+pub(crate) fn gap(from: u64, to: u64) -> Saw<'static> {
+    Saw::Gap {
+        from,
+        to,
+        lost: to + 1 - from,
+        rooms: &[],
+    }
+}
+
+/// A user, a clock, and a transcript. Lines begin with the milliseconds; those with `>` are what
+/// the user asks of its world, the others what it records.
+pub(crate) struct Desk {
+    pub(crate) user: VirtualUser,
+    pub(crate) now: Time,
+    pub(crate) log: Log,
+}
+
+impl Desk {
+    pub(crate) fn new(persona: Persona) -> Self {
+        Self::with_seed(Script::Flow(Arc::new(persona)), 1)
+    }
+
+    pub(crate) fn with_seed(script: Script, seed: u64) -> Self {
+        let user = VirtualUser::new(Agent(3), script, CLIENT, seed, "Ann".into());
+        Self {
+            user,
+            now: Time(0),
+            log: Log::default(),
+        }
+    }
+
+    /// A user that has just been answered its first call.
+    pub(crate) fn registered(persona: Persona, outcome: Outcome) -> Self {
+        let mut desk = Self::new(persona);
+        desk.start();
+        desk.answer(0, 0, &outcome);
+        if desk.log.lines.iter().any(|line| line.contains("> open 1")) {
+            desk.opened(1);
+        }
+        desk.take();
+        desk
+    }
+
+    /// What was written since the last time.
+    pub(crate) fn take(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.log.lines)
+    }
+
+    /// What was written since the last time that has this in it.
+    pub(crate) fn take_with(&mut self, part: &str) -> Vec<String> {
+        let mut lines = self.take();
+        lines.retain(|line| line.contains(part));
+        lines
+    }
+
+    /// Lets timers run until this millisecond.
+    pub(crate) fn until(&mut self, ms: u64) {
+        let end = Time(ms * 1_000);
+        while let Some(due) = self.user.poll_timeout().filter(|due| *due <= end) {
+            self.now = self.now.max(due);
+            self.user.handle_timeout(self.now, &mut self.log);
+            self.settle();
+            let next = self.user.poll_timeout();
+            assert!(next.is_none_or(|next| next > self.now), "time stands still");
+        }
+        self.now = end;
+    }
+
+    /// Gives the user an input, and writes down what it asks for.
+    pub(crate) fn input<T>(
+        &mut self,
+        input: impl FnOnce(&mut VirtualUser, Time, &mut Log) -> T,
+    ) -> T {
+        let result = input(&mut self.user, self.now, &mut self.log);
+        self.settle();
+        result
+    }
+
+    pub(crate) fn start(&mut self) {
+        self.input(|user, now, log| user.start(now, log));
+    }
+
+    pub(crate) fn answer(&mut self, call: u32, attempt: u32, outcome: &Outcome) {
+        self.input(|user, now, log| {
+            user.handle_answer(now, CallId(call), attempt, outcome, log);
+        });
+    }
+
+    pub(crate) fn streamed(&mut self, seq: u64, saw: &Saw<'_>) {
+        self.input(|user, now, log| user.handle_event(now, seq, now, saw, Path::Stream, log));
+    }
+
+    pub(crate) fn checked(&mut self, seq: u64, saw: &Saw<'_>) {
+        self.input(|user, now, log| user.handle_event(now, seq, now, saw, Path::Check, log));
+    }
+
+    pub(crate) fn opened(&mut self, stream: u32) {
+        self.input(|user, now, log| user.handle_stream_opened(now, stream, log));
+    }
+
+    pub(crate) fn closed(&mut self, stream: u32, code: Option<&'static str>) {
+        let refusal = code.map(|code| Refusal {
+            code,
+            retry_after: None,
+            earlier: Earlier::Unsaid,
+        });
+        self.input(|user, now, log| user.handle_stream_closed(now, stream, refusal, log));
+    }
+
+    pub(crate) fn drain(&mut self) {
+        self.input(|user, now, log| user.begin_drain(now, log));
+    }
+
+    pub(crate) fn manual(&mut self, step: &Step) -> Option<CallId> {
+        self.manual_without(step, &[])
+    }
+
+    /// The same, of a call that goes without these.
+    pub(crate) fn manual_without(&mut self, step: &Step, leave_out: &[Argument]) -> Option<CallId> {
+        self.input(|user, now, log| user.manual(now, step, leave_out, log))
+    }
+
+    fn settle(&mut self) {
+        while let Some(action) = self.user.poll_action() {
+            self.log.act(self.now, action);
+        }
+    }
+}
+
+/// What was recorded and asked for, as text and as it is.
+#[derive(Default)]
+pub(crate) struct Log {
+    pub(crate) lines: Vec<String>,
+    pub(crate) actions: Vec<Action>,
+    /// Calls that are neither answered nor abandoned.
+    pub(crate) open: Vec<CallId>,
+    keys: Vec<u128>,
+    secrets: Vec<u64>,
+}
+
+impl Log {
+    fn act(&mut self, now: Time, action: Action) {
+        let text = match &action {
+            Action::Request {
+                call,
+                attempt,
+                who,
+                key,
+                op,
+            } => {
+                let key = key.map_or_else(String::new, |key| {
+                    format!(" key {}", number(&mut self.keys, key))
+                });
+                let who = self.name(*who);
+                format!("request {}.{attempt} {}{who}{key}", call.0, show(op))
+            }
+            Action::Cancel { call, attempt } => format!("cancel {}.{attempt}", call.0),
+            Action::OpenStream {
+                stream, who, after, ..
+            } => {
+                format!("open {stream} after {after}{}", self.name(*who))
+            }
+            Action::CloseStream { stream } => format!("close {stream}"),
+            Action::DropAll { .. } => "drop all".into(),
+        };
+        self.lines.push(format!("{} > {text}", now.0 / 1_000));
+        self.actions.push(action);
+    }
+
+    fn name(&mut self, who: Credential) -> String {
+        match who {
+            Credential::New { secret } => format!(" as new {}", number(&mut self.secrets, secret)),
+            Credential::Handle { secret } => format!(" as {}", number(&mut self.secrets, secret)),
+        }
+    }
+}
+
+/// Secrets and keys are shown by the order of their first appearance.
+fn number<T: PartialEq>(seen: &mut Vec<T>, value: T) -> usize {
+    seen.iter().position(|v| *v == value).unwrap_or_else(|| {
+        seen.push(value);
+        seen.len() - 1
+    })
+}
+
+fn show(op: &Op) -> String {
+    match op {
+        Op::Check {
+            by: ReadBy::ReaderId,
+            ..
+        } => "check by reader".into(),
+        Op::Check {
+            after: Some(after),
+            wait,
+            ..
+        } => format!("check after {after} wait {wait}"),
+        Op::Check {
+            after: None, wait, ..
+        } => format!("check bare wait {wait}"),
+        Op::EnterQueue {
+            display_name: Some(display_name),
+            ..
+        } => format!("enter_queue {display_name}"),
+        Op::Login { username, room } => format!("login {username} {room}"),
+        other => other.verb().to_owned(),
+    }
+}
+
+impl Observer for Log {
+    fn observe(&mut self, record: &Record<'_>) {
+        let text = match record.what {
+            What::Called {
+                call, op, intended, ..
+            } => {
+                self.open.push(call);
+                let late = record.at.since(intended);
+                let late = if late == Span::ZERO {
+                    String::new()
+                } else {
+                    format!(" late by {late}")
+                };
+                format!("called {} {}{late}", call.0, op.verb())
+            }
+            What::Retried { call, .. } => format!("retried {}", call.0),
+            What::Answered {
+                call, op, outcome, ..
+            } => {
+                self.close(call);
+                let result = outcome
+                    .as_ref()
+                    .map_or_else(|refusal| refusal.code, |_| "ok");
+                format!("answered {} {} {result}", call.0, op.verb())
+            }
+            What::AnsweredAgain { call, op, .. } => {
+                assert!(!self.open.contains(&call), "answered before it was");
+                format!("answered again {} {}", call.0, op.verb())
+            }
+            What::Abandoned { call, op } => {
+                self.close(call);
+                format!("abandoned {} {}", call.0, op.verb())
+            }
+            What::Received {
+                seq, saw, first, ..
+            } => {
+                let again = if first { "" } else { " again" };
+                format!("received {seq} {}{again}", saw.kind())
+            }
+            What::StreamOpened => "stream opened".into(),
+            What::StreamClosed => "stream closed".into(),
+            What::Forgot => format!("forgot {}", record.user.unwrap().0),
+            What::Vanished => "vanished".into(),
+            What::Finished => "finished".into(),
+            What::Drained => "drained".into(),
+            What::Stuck { waiting_for } => format!("stuck {waiting_for}"),
+        };
+        self.lines.push(format!("{} {text}", record.at.0 / 1_000));
+    }
+
+    fn observe_world(&mut self, _: &WorldRecord<'_>) {}
+}
+
+impl Log {
+    /// Every call that is answered or abandoned was made, and neither before.
+    fn close(&mut self, call: CallId) {
+        let index = self.open.iter().position(|open| *open == call);
+        self.open
+            .remove(index.expect("answered or abandoned twice, or never made"));
+    }
+}

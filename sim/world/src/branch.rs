@@ -1,0 +1,282 @@
+//! Branches: a world copied at a step, which goes on with chance of its own.
+//!
+//! All chance of a world comes from generators that are keyed by one number, its key. A turn of a
+//! recipe makes a new key from the old one, the step and the branch's number, and keys all of them
+//! again: the network, the clients' own choices and thinking times, service and commit times, whom
+//! faults strike, the race schedule, and as whom later users arrive. Something more may go wrong
+//! right behind it (`mishaps`). Only the Hub's own randomness
+//! and the swaps of the Hub are as before: the first belongs to the core, the second must change
+//! nothing.
+
+use chat_types::mix;
+
+use super::World;
+use super::watch::Onlooker;
+use sim_model::draw::{Actor, Draw};
+use sim_model::recipe::{Recipe, Turn};
+use sim_user::arrivals::recast;
+
+/// What keys the generators of a world, and where that changes.
+#[derive(Clone, Debug)]
+pub(super) struct Chance {
+    key: u64,
+    /// The turns taken, and behind them those still to be taken.
+    recipe: Recipe,
+    taken: usize,
+    /// The step after which the next one is taken.
+    next: u64,
+}
+
+impl Chance {
+    pub(super) fn new(seed: u64, recipe: &Recipe) -> Self {
+        let mut chance = Self {
+            key: seed,
+            recipe: recipe.clone(),
+            taken: 0,
+            next: u64::MAX,
+        };
+        chance.look_ahead();
+        chance
+    }
+
+    /// The seed of generators that are made from here on.
+    pub(super) const fn key(&self) -> u64 {
+        self.key
+    }
+
+    /// The turns taken.
+    fn so_far(&self) -> Recipe {
+        self.recipe.first(self.taken)
+    }
+
+    fn look_ahead(&mut self) {
+        let turn = self.recipe.turns().get(self.taken);
+        self.next = turn.map_or(u64::MAX, |turn| turn.step);
+    }
+
+    /// Takes the next turn.
+    fn turn(&mut self) {
+        if let Some(Turn { step, branch }) = self.recipe.turns().get(self.taken) {
+            self.key = mix(mix(self.key, *step), u64::from(*branch));
+            self.taken += 1;
+            self.look_ahead();
+        }
+    }
+}
+
+impl<'a> World<'a, '_> {
+    /// Draws chance anew if the recipe has a turn after this step.
+    pub(super) fn take_turn(&mut self) {
+        if self.steps < self.chance.next {
+            return;
+        }
+        self.chance.turn();
+        let key = self.chance.key;
+        let draw = |actor| Draw::new(key, actor);
+        self.server.key_again(draw(Actor::Server));
+        self.weather.key_again(draw(Actor::Faults));
+        if let Some(race) = &mut self.race {
+            race.key_again(draw(Actor::Schedule));
+        }
+        for (agent, client) in (0..).zip(&mut self.clients) {
+            client.link = draw(Actor::Link(agent));
+            client.user.key_again(key);
+        }
+        let later = self.arrivals.as_mut_slice();
+        recast(self.plan, later, &mut draw(Actor::Arrivals));
+        self.perhaps_a_mishap(&mut draw(Actor::Mishap));
+    }
+
+    /// A copy of the world in which chance is drawn anew from here; of branch 0, one that goes on
+    /// like this one. `observer` observes it from here.
+    pub(super) fn branch<'n>(&self, branch: u32, observer: Option<Onlooker<'n>>) -> World<'a, 'n> {
+        let mut copy = World {
+            plan: self.plan,
+            seed: self.seed,
+            chance: self.chance.clone(),
+            agenda: self.agenda.clone(),
+            arrivals: self.arrivals.clone(),
+            next_arrival: self.next_arrival,
+            clients: self.clients.clone(),
+            busy: self.busy,
+            by_persona: self.by_persona.clone(),
+            server: self.server.clone(),
+            slots: self.slots.clone(),
+            weather: self.weather.clone(),
+            mishaps: self.mishaps.clone(),
+            race: self.race.clone(),
+            watch: self.watch.with(observer),
+            timeline: self.timeline.clone(),
+            swaps: self.swaps.clone(),
+            swap_every: self.swap_every,
+            next_swap: self.next_swap,
+            steps: self.steps,
+            hash: self.hash,
+            phase: self.phase,
+            drains: self.drains,
+            ends_at: self.ends_at,
+        };
+        if branch > 0 {
+            let step = self.steps;
+            copy.chance.recipe = self.chance.so_far().then(Turn { step, branch });
+            copy.chance.look_ahead();
+            copy.take_turn();
+        }
+        copy
+    }
+
+    /// Where this run left the history of its seed.
+    pub(super) const fn recipe(&self) -> &Recipe {
+        &self.chance.recipe
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Phase;
+    use super::super::tests::judged::{Judged, run};
+    use super::*;
+    use chat_types::Span;
+    use sim_model::outcome::Progress;
+    use sim_model::plan::{Plan, Race, Schedule};
+    use sim_scenario::parse;
+
+    const CROWD: &str = "
+name: crowd
+duration: 6s
+server: { reconnect_grace: 1s, stick_lease: 1s, idle_timeout: 4s }
+phases: [{ duration: 2s, arrival_count: 20 }]
+scenarios:
+  - name: pair
+    habits: { abandon: 1/5, forget_handle: 1/20 }
+    flow: [enter_queue, { await: { event: chatroom.found, within: 5s } },
+           { loop: { count: 6, steps: [{ send: { length: 40 } }, { think: { min: 0s, max: 200ms } }, check] } }]
+  - name: speaker
+    flow: [{ login: { room: hall } }, talking_stick, { await: { event: stick.granted, within: 20s } },
+           { append: { length: 50 } }, push, leave_chat]
+network: { latency: { p50: 10ms, p99: 80ms }, loss: 1/30, duplicate: 1/50, stream_break: 1/40 }
+faults:
+  - { at: 2s, crash: server, down_for: 300ms, lose_unsynced: true }
+  - { at: 5s, partition: { share: 1/3, for: 700ms } }
+";
+
+    fn crowd() -> Plan {
+        parse("crowd.yaml", CROWD).unwrap()
+    }
+
+    fn begun(plan: &Plan, seed: u64, steps: u64) -> Judged<'_> {
+        let mut judged = Judged::begin(plan, seed, Actor::Swaps);
+        while judged.world.steps < steps {
+            judged.world.step();
+        }
+        judged
+    }
+
+    /// The hash of the whole run, and all that judges and metrics said of it.
+    fn to_the_end(mut judged: Judged<'_>) -> (u64, String) {
+        while judged.world.phase != Phase::Over {
+            judged.world.step();
+        }
+        let outcome = judged.finish();
+        (outcome.trace_hash, format!("{outcome:?}"))
+    }
+
+    #[test]
+    fn a_copy_goes_on_like_the_world_it_was_made_of() {
+        let mut plan = crowd();
+        for schedule in [Schedule::Plain, Schedule::Race(Race::default())] {
+            plan.schedule = schedule;
+            for step in [0, 1, 700, 1_500] {
+                let world = begun(&plan, 7, step);
+                let copy = world.branch(0);
+                assert_eq!(to_the_end(copy), to_the_end(world), "from step {step}");
+            }
+        }
+    }
+
+    #[test]
+    fn branches_differ_from_where_they_begin_and_leave_the_world_alone() {
+        let plan = crowd();
+        let world = begun(&plan, 7, 500);
+        let hashes: Vec<u64> = (0..4)
+            .map(|branch| to_the_end(world.branch(branch)).0)
+            .collect();
+        for (i, hash) in hashes.iter().enumerate() {
+            assert!(!hashes[i + 1..].contains(hash), "{hashes:?}");
+        }
+        assert_eq!(to_the_end(world).0, hashes[0]);
+    }
+
+    #[test]
+    fn a_recipe_replays_the_branch_that_it_names() {
+        let mut plan = crowd();
+        plan.schedule = Schedule::Race(Race::default());
+        let mut first = begun(&plan, 9, 300).branch(2);
+        while first.world.steps < 900 {
+            first.world.step();
+        }
+        let second = first.branch(1);
+        let recipe = second.world.recipe().clone();
+        assert_eq!(recipe.to_string(), "s300:2,s900:1");
+        let (hash, said) = to_the_end(second);
+        plan.recipe = recipe;
+        let again = run(&plan, 9, &Progress::default(), None);
+        assert_eq!((again.trace_hash, format!("{again:?}")), (hash, said));
+        plan.recipe = "s300:2,s900:2".parse().unwrap();
+        assert_ne!(run(&plan, 9, &Progress::default(), None).trace_hash, hash);
+    }
+
+    #[test]
+    fn a_run_over_before_a_turn_is_the_run_without_it() {
+        let mut plan = crowd();
+        let plain = run(&plan, 3, &Progress::default(), None).trace_hash;
+        plan.recipe = "s99999999:1".parse().unwrap();
+        assert_eq!(run(&plan, 3, &Progress::default(), None).trace_hash, plain);
+    }
+
+    /// Without a fault in the plan: what goes wrong does so behind turns alone.
+    #[test]
+    fn behind_a_turn_something_may_go_wrong_that_the_plan_does_not_have() {
+        #[derive(Default)]
+        struct Mishaps(Vec<String>);
+        impl sim_model::history::Observer for Mishaps {
+            fn observe(&mut self, _: &sim_model::history::Record<'_>) {}
+            fn observe_world(&mut self, _: &sim_model::history::WorldRecord<'_>) {}
+            fn observe_wire(&mut self, wire: &sim_model::history::Wire<'_>) {
+                if let sim_model::history::Wire::Mishap { fault, .. } = wire {
+                    assert!(fault.at < Span::secs(6), "{fault:?}");
+                    self.0.push(format!("{:?}", fault.kind));
+                }
+            }
+        }
+        let mut plan = crowd();
+        plan.faults.clear();
+        let mut of = |recipe: &str| {
+            plan.recipe = recipe.parse().unwrap();
+            let mut seen = Mishaps::default();
+            let outcome = run(&plan, 7, &Progress::default(), Some(&mut seen));
+            assert_eq!(outcome.violations, [], "{recipe}");
+            seen.0
+        };
+        assert!(of("").is_empty());
+        let drawn: Vec<_> = (1..60)
+            .map(|branch| of(&format!("s500:{branch}")))
+            .collect();
+        let with = drawn.iter().filter(|one| !one.is_empty()).count();
+        assert!((15..45).contains(&with), "{with}");
+        let all = format!("{drawn:?}");
+        for kind in [
+            "Kick",
+            "Mute",
+            "Ban",
+            "Partition",
+            "LoseReplies",
+            "FailDisk",
+        ] {
+            assert!(all.contains(kind), "{kind}");
+        }
+        // Nothing was kept that a server could come back from.
+        assert!(!all.contains("Crash"));
+        assert_eq!(of("s500:9"), of("s500:9"));
+    }
+}

@@ -1,0 +1,429 @@
+//! The clients' side: what users ask for goes out, and what comes back is handed to them.
+
+use std::collections::VecDeque;
+
+use chat_core::{Item, Page, Response, UserId};
+use chat_types::{Span, Time, mix};
+
+use super::World;
+use super::agenda::Event;
+use super::race::Toward;
+use super::slots::{Slot, Thing, Whose};
+use super::streams::CUT_NOTICED;
+use crate::translate;
+use sim_model::draw::Draw;
+use sim_model::history::{Observer as _, Path, Wire};
+use sim_model::outcome::Point;
+use sim_model::plan::{Delivery, Net};
+use sim_model::protocol::{Agent, Answer, CallId};
+use sim_user::{Action, VirtualUser};
+
+/// How many attempts given up are remembered; answers to older ones have long arrived or never will.
+const CANCELLED: usize = 32;
+
+/// Where a client is, as the world sees it.
+#[derive(Clone, Debug)]
+pub(super) struct Client {
+    pub(super) user: VirtualUser,
+    /// What the network does to this client's packets.
+    pub(super) link: Draw,
+    /// When the user's clock is written down for; it may have moved later since.
+    timer_at: Time,
+    /// Nothing passes until then.
+    pub(super) cut_until: Time,
+    /// The process is stopped until then.
+    pub(super) asleep_until: Time,
+    /// What arrived meanwhile, in the order in which it did.
+    kept: VecDeque<Event>,
+    /// The one of these that is read now.
+    read: Option<Event>,
+    /// It reads nothing from its stream until then.
+    pub(super) slow_until: Time,
+    /// The stream it believes to have, by the number of its opening.
+    pub(super) stream: Option<u32>,
+    /// The server's end of the stream, or of its opening.
+    pub(super) stream_slot: Option<Slot>,
+    /// Streams that it opened before that one and has not closed.
+    pub(super) older: Vec<(u32, Slot)>,
+    /// Requests that the server has not answered.
+    pub(super) in_flight: Vec<(CallId, u32, Slot)>,
+    /// Attempts that it no longer waits for: their connections are gone, and with them the answers.
+    cancelled: VecDeque<(CallId, u32)>,
+    /// How often it dropped all connections: what was sent on earlier ones comes to nothing.
+    drops: u32,
+    /// The network of its next request, spelled out.
+    pub(super) net: Option<Box<Net>>,
+    /// The same of the next openings of its stream.
+    pub(super) opens: VecDeque<Net>,
+    /// The same of the later attempts of these calls.
+    pub(super) retries: Vec<(CallId, VecDeque<Net>)>,
+    /// The network of the next push to it, spelled out.
+    pub(super) next_push: Option<Delivery>,
+    done: bool,
+}
+
+impl Client {
+    pub(super) fn new(user: VirtualUser, link: Draw) -> Self {
+        Self {
+            user,
+            link,
+            timer_at: Time::MAX,
+            cut_until: Time(0),
+            asleep_until: Time(0),
+            kept: VecDeque::new(),
+            read: None,
+            slow_until: Time(0),
+            stream: None,
+            stream_slot: None,
+            older: Vec::new(),
+            in_flight: Vec::new(),
+            cancelled: VecDeque::new(),
+            drops: 0,
+            net: None,
+            opens: VecDeque::new(),
+            retries: Vec::new(),
+            next_push: None,
+            done: false,
+        }
+    }
+
+    /// Whether the client still holds the connection on which this attempt's answer comes.
+    fn awaits(&self, call: CallId, attempt: u32, drops: u32) -> bool {
+        drops == self.drops && !self.cancelled.contains(&(call, attempt))
+    }
+
+    /// What the network does to the next attempt of a call, if that is spelled out.
+    fn net_of_retry(&mut self, call: CallId) -> Option<Box<Net>> {
+        let (_, nets) = self.retries.iter_mut().find(|(of, _)| *of == call)?;
+        nets.pop_front().map(Box::new)
+    }
+
+    /// Takes note of whether the user has come to its end: whether it has not.
+    pub(super) fn look_whether_done(&mut self) -> bool {
+        self.done = self.user.is_done();
+        !self.done
+    }
+
+    /// Whether it reads from this stream.
+    pub(super) fn reads_from(&self, stream: u32) -> bool {
+        self.stream == Some(stream) || self.older.iter().any(|old| old.0 == stream)
+    }
+
+    /// Whether it has not come to its end.
+    pub(super) const fn is_there(&self) -> bool {
+        !self.done
+    }
+}
+
+impl World<'_, '_> {
+    /// Does what the user asks for, and writes its clock down.
+    pub(super) fn settle(&mut self, agent: u32) {
+        while let Some(action) = self.clients[agent as usize].user.poll_action() {
+            self.act(agent, action);
+        }
+        let client = &mut self.clients[agent as usize];
+        if let Some(due) = client.user.poll_timeout()
+            && due < client.timer_at
+        {
+            client.timer_at = due;
+            self.agenda.at(due, Event::Timer(agent));
+        }
+        if !client.done && client.user.is_done() {
+            client.done = true;
+            self.busy -= 1;
+            self.end_if_quiet();
+        }
+    }
+
+    /// A user's clock often moves later before it is due. It is then written down again.
+    pub(super) fn timer_is_stale(&mut self, agent: u32, at: Time) -> bool {
+        let client = &mut self.clients[agent as usize];
+        if client.timer_at != at {
+            return true;
+        }
+        client.timer_at = Time::MAX;
+        match client.user.poll_timeout() {
+            Some(due) if due > at => {
+                client.timer_at = due;
+                self.agenda.at(due, Event::Timer(agent));
+                true
+            }
+            Some(_) => false,
+            None => true,
+        }
+    }
+
+    pub(super) fn user_timer(&mut self, agent: u32) {
+        let now = self.now();
+        self.clients[agent as usize]
+            .user
+            .handle_timeout(now, &mut self.watch);
+        self.settle(agent);
+    }
+
+    fn act(&mut self, agent: u32, action: Action) {
+        match action {
+            Action::Request {
+                call,
+                attempt,
+                who,
+                key,
+                op,
+            } => {
+                let client = &mut self.clients[agent as usize];
+                if attempt > 0 {
+                    client.net = client.net_of_retry(call);
+                }
+                let drops = client.drops;
+                let whose = Whose::Call {
+                    agent,
+                    call,
+                    attempt,
+                    drops,
+                };
+                let from = self.address_of(agent);
+                self.send(whose, translate::call(who, from, key, &op));
+            }
+            Action::Cancel { call, attempt } => self.cancel(agent, call, attempt),
+            Action::OpenStream {
+                stream,
+                who,
+                by,
+                after,
+                bare,
+            } => {
+                let client = &mut self.clients[agent as usize];
+                let older = client.stream.zip(client.stream_slot.take());
+                client.older.extend(older);
+                if older.is_some() {
+                    self.watch.reach(Point::TwoStreams);
+                }
+                client.stream = Some(stream);
+                client.net = client.opens.pop_front().map(Box::new);
+                self.send(
+                    Whose::Stream { agent, stream },
+                    translate::open_stream(who, by, (!bare).then_some(after)),
+                );
+            }
+            Action::CloseStream { stream } => {
+                let client = &mut self.clients[agent as usize];
+                let mut slot = None;
+                if client.stream == Some(stream) {
+                    client.stream = None;
+                    slot = client.stream_slot.take();
+                } else if let Some(at) = client.older.iter().position(|old| old.0 == stream) {
+                    slot = Some(client.older.remove(at).1);
+                }
+                if let Some(slot) = slot {
+                    self.drop_connection(agent, slot);
+                }
+            }
+            Action::DropAll { length } => self.drop_all(agent, length),
+        }
+    }
+
+    fn drop_all(&mut self, agent: u32, length: Option<Span>) {
+        let (at, who) = (self.now(), Agent(agent));
+        self.watch.observe_wire(&Wire::Disconnected {
+            at,
+            agent: who,
+            length,
+        });
+        let client = &mut self.clients[agent as usize];
+        client.drops += 1;
+        client.stream = None;
+        let older = std::mem::take(&mut client.older).into_iter();
+        let stream = client.stream_slot.take().into_iter();
+        let streams = stream.chain(older.map(|old| old.1));
+        let streams: Vec<Slot> = streams.collect();
+        let requests = std::mem::take(&mut client.in_flight);
+        for slot in requests.into_iter().map(|entry| entry.2).chain(streams) {
+            self.drop_connection(agent, slot);
+        }
+    }
+
+    fn cancel(&mut self, agent: u32, call: CallId, attempt: u32) {
+        let client = &mut self.clients[agent as usize];
+        if client.cancelled.len() >= CANCELLED {
+            client.cancelled.pop_front();
+        }
+        client.cancelled.push_back((call, attempt));
+        let gone = |entry: &&(CallId, u32, Slot)| (entry.0, entry.1) == (call, attempt);
+        let slots: Vec<Slot> = client
+            .in_flight
+            .iter()
+            .filter(gone)
+            .map(|entry| entry.2)
+            .collect();
+        client
+            .in_flight
+            .retain(|entry| (entry.0, entry.1) != (call, attempt));
+        for slot in slots {
+            self.drop_connection(agent, slot);
+        }
+    }
+
+    /// The server will notice that the connection is gone: soon, or when the link's silence tells.
+    fn drop_connection(&mut self, agent: u32, slot: Slot) {
+        let latency = self.latency(agent, Toward::Server);
+        let client = &self.clients[agent as usize];
+        let now = self.agenda.now();
+        let cut = if client.cut_until > now {
+            CUT_NOTICED
+        } else {
+            Span::ZERO
+        };
+        self.agenda
+            .at(now + latency + cut, Event::GoneAtServer(slot));
+    }
+
+    /// Whether what arrives waits: the client's process is stopped, or has not yet read what came
+    /// before.
+    pub(super) fn defer(&mut self, agent: u32, event: Event) -> bool {
+        let now = self.agenda.now();
+        let client = &mut self.clients[agent as usize];
+        if client.read.take_if(|read| *read == event).is_some() {
+            return false;
+        }
+        let waits = client.asleep_until > now || !client.kept.is_empty();
+        if waits {
+            client.kept.push_back(event);
+        }
+        waits
+    }
+
+    /// The client's process goes on: it reads what came first of all that it kept.
+    pub(super) fn awake(&mut self, agent: u32) {
+        let now = self.agenda.now();
+        let client = &mut self.clients[agent as usize];
+        if client.asleep_until > now {
+            return; // stopped again before it went on
+        }
+        let Some(event) = client.kept.pop_front() else {
+            return;
+        };
+        client.read = Some(event);
+        if !client.kept.is_empty() {
+            self.agenda.at(now, Event::Awake(agent));
+        }
+        self.handle(event);
+        self.clients[agent as usize].read = None;
+    }
+
+    pub(super) fn answer_arrives(&mut self, slot: Slot) {
+        let Some(Thing::Answer { whose, .. }) = self.slots.get_mut(slot) else {
+            return;
+        };
+        let agent = whose.agent();
+        if self.defer(agent, Event::AtClient(slot)) {
+            return;
+        }
+        let Some(Thing::Answer { whose, outcome }) = self.slots.take(slot) else {
+            return;
+        };
+        if let Whose::Call {
+            call,
+            attempt,
+            drops,
+            ..
+        } = whose
+            && !self.clients[agent as usize].awaits(call, attempt, drops)
+        {
+            return;
+        }
+        let now = self.now();
+        if let Ok(Response::Read(chat_core::Answer::Page { page, .. })) = &outcome {
+            self.deliver(agent, page, Path::Check);
+        }
+        let outcome = translate::response(&outcome);
+        self.hash = mix(self.hash, outcome_word(&outcome));
+        let user = &mut self.clients[agent as usize].user;
+        match whose {
+            Whose::Call { call, attempt, .. } => {
+                user.handle_answer(now, call, attempt, &outcome, &mut self.watch);
+            }
+            Whose::Stream { stream, .. } => {
+                let client = &mut self.clients[agent as usize];
+                if client.stream == Some(stream) {
+                    client.stream = None;
+                    let refusal = outcome.err();
+                    client
+                        .user
+                        .handle_stream_closed(now, stream, refusal, &mut self.watch);
+                }
+            }
+        }
+        self.settle(agent);
+    }
+
+    /// Hands the events of a page to the user, one by one.
+    pub(super) fn deliver(&mut self, agent: u32, page: &Page, path: Path) {
+        let now = self.now();
+        let client = &mut self.clients[agent as usize];
+        let reader = UserId(client.user.identity().map_or(0, |user| user.0));
+        for item in page.items() {
+            let rooms;
+            let (seq, sent_at, saw) = match item {
+                Item::Gap(gap) => {
+                    rooms = translate::lost_ranges(gap);
+                    (gap.to, now, translate::gap(gap, &rooms))
+                }
+                Item::Event(seq, event) => {
+                    let word = (seq.0 << 40) ^ event.room_seq.0 ^ event.at.0;
+                    self.hash = mix(self.hash, word);
+                    (seq, event.at, translate::event(event, reader))
+                }
+            };
+            client
+                .user
+                .handle_event(now, seq.0, sent_at, &saw, path, &mut self.watch);
+        }
+    }
+
+    /// The client's process is stopped.
+    pub(super) fn suspend(&mut self, agent: u32, until: Time) {
+        let now = self.now();
+        let client = &mut self.clients[agent as usize];
+        client.asleep_until = client.asleep_until.max(until);
+        let awake_at = client.asleep_until;
+        client.user.suspend(now, awake_at);
+        self.agenda.at(awake_at, Event::Awake(agent));
+        self.settle(agent);
+    }
+}
+
+/// What tells one outcome from another, for the trace hash.
+fn outcome_word(outcome: &sim_model::protocol::Outcome) -> u64 {
+    match outcome {
+        Ok(Answer::Sent { room, room_seq, .. }) => (u64::from(room.0) << 32) ^ room_seq ^ 1,
+        Ok(Answer::Stick { epoch, place, .. }) => (epoch << 32) ^ u64::from(*place) ^ 2,
+        Ok(Answer::Matched { room, partner, .. }) => {
+            (u64::from(room.0) << 32) ^ u64::from(partner.0) ^ 3
+        }
+        Ok(Answer::Read { cursor, .. }) => (cursor << 8) ^ 4,
+        Ok(Answer::Waiting { position, .. }) => (u64::from(*position) << 8) ^ 5,
+        Ok(Answer::LoggedIn { user, room }) => (u64::from(room.0) << 32) ^ u64::from(user.0) ^ 6,
+        Ok(Answer::Draft { length, .. }) => (u64::from(*length) << 8) ^ 7,
+        Ok(Answer::LeftQueue { .. } | Answer::LeftChat | Answer::Done) => 8,
+        Ok(Answer::OnBreak {
+            user,
+            stress,
+            boss_alert,
+            flavour,
+        }) => {
+            let mood = (u64::from(*stress) << 8) ^ u64::from(*boss_alert);
+            (u64::from(user.0) << 32) ^ u64::from(*flavour) ^ (mood << 16) ^ 10
+        }
+        Ok(Answer::Mood { stress, boss_alert }) => {
+            (u64::from(*stress) << 16) ^ (u64::from(*boss_alert) << 8) ^ 11
+        }
+        Ok(Answer::Arrived { user }) => (u64::from(user.0) << 8) ^ 14,
+        Ok(Answer::History { room, messages, .. }) => {
+            (u64::from(room.0) << 32) ^ ((messages.len() as u64) << 8) ^ 12
+        }
+        Ok(Answer::Members { room, members }) => {
+            (u64::from(room.0) << 32) ^ ((members.len() as u64) << 8) ^ 13
+        }
+        Err(refusal) => chat_types::mix_bytes(9, refusal.code.as_bytes()),
+    }
+}

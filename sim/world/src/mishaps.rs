@@ -1,0 +1,109 @@
+//! What else goes wrong behind a turn of a recipe.
+//!
+//! Exploring splits a run where its state is new or rare. A race of two steps is then half done,
+//! and what is missing is mostly no other delay, but that something goes wrong right now: somebody
+//! is muted, cut off, or not answered. Half of all turns draw such a mishap, a fault that the plan
+//! does not have. What it may be hangs on nothing but the turn, so that a recipe replays it.
+
+use chat_types::Span;
+
+use super::agenda::Event;
+use super::{Phase, START, World};
+use sim_model::draw::{Draw, Ratio};
+use sim_model::history::{Observer as _, Wire};
+use sim_model::plan::{Fault, FaultKind, Need, OperatorAct, OperatorVerb, Outage, Victims};
+
+/// How soon it strikes, at most: within the round trip, or while clients wait for one another.
+const SOON: [Span; 3] = [Span::millis(1), Span::millis(30), Span::millis(300)];
+
+/// How long it lasts, about.
+const LONG: [Span; 4] = [
+    Span::millis(50),
+    Span::millis(300),
+    Span::secs(1),
+    Span::secs(3),
+];
+
+/// What operators do: mostly what takes the stick, the room or the place in line away.
+const VERBS: [OperatorVerb; 11] = [
+    OperatorVerb::Kick,
+    OperatorVerb::Kick,
+    OperatorVerb::Mute,
+    OperatorVerb::Mute,
+    OperatorVerb::Ban,
+    OperatorVerb::Close,
+    OperatorVerb::Unmute,
+    OperatorVerb::Unban,
+    OperatorVerb::MuteAddress,
+    OperatorVerb::BanAddress,
+    OperatorVerb::UnbanAddress,
+];
+
+/// How the server goes down.
+const OUTAGES: [Outage; 3] = [Outage::Crash, Outage::CrashUnsynced, Outage::Stop];
+
+impl World<'_, '_> {
+    /// Draws whether something goes wrong soon, and what.
+    pub(super) fn perhaps_a_mishap(&mut self, draw: &mut Draw) {
+        let end = START + self.plan.duration;
+        let soon = SOON[below(draw, SOON.len())];
+        let at = self.now() + Span(draw.below(soon.0));
+        // In whole milliseconds, as scenarios are written.
+        let left = Span::millis(end.since(at).as_millis());
+        if draw.below(2) == 0 || self.phase != Phase::Safety || left < Span::millis(2) {
+            return;
+        }
+        let long = LONG[below(draw, LONG.len())].min(left - Span::millis(1));
+        let kind = self.mishap(long, draw);
+        let fault = Fault {
+            at: at.since(START),
+            milestone: None,
+            kind,
+            need: Need::Required,
+        };
+        let index = self.plan.faults.len() + self.mishaps.len();
+        let index = u32::try_from(index).expect("a recipe has few turns");
+        let now = self.now();
+        self.watch.observe_wire(&Wire::Mishap {
+            at: now,
+            fault: &fault,
+        });
+        self.mishaps.push(fault);
+        self.agenda.at(at, Event::FaultBegins(index));
+    }
+
+    fn mishap(&self, duration: Span, draw: &mut Draw) -> FaultKind {
+        let third = Ratio::new(1, 3).unwrap_or_default();
+        let victims = Victims::Share(third);
+        match draw.below(14) {
+            0..=6 => FaultKind::Operator(OperatorAct {
+                verb: VERBS[below(draw, VERBS.len())],
+                user: None,
+            }),
+            7 => FaultKind::Suspend { victims, duration },
+            8 => FaultKind::FailDisk {
+                duration,
+                unknown: draw.below(2) == 0,
+            },
+            // A long journal that no crash was planned for keeps nothing to come back from.
+            9 | 10 if self.server.can_crash() => FaultKind::Down {
+                down_for: duration,
+                how: OUTAGES[below(draw, OUTAGES.len())],
+            },
+            9..=11 => FaultKind::Partition { victims, duration },
+            _ => FaultKind::LoseReplies,
+        }
+    }
+
+    /// A fault of the plan, or behind those a mishap.
+    pub(super) fn fault(&self, index: u32) -> &Fault {
+        let (index, planned) = (index as usize, &self.plan.faults);
+        planned
+            .get(index)
+            .unwrap_or_else(|| &self.mishaps[index - planned.len()])
+    }
+}
+
+fn below(draw: &mut Draw, length: usize) -> usize {
+    usize::try_from(draw.below(length as u64)).unwrap_or(0)
+}

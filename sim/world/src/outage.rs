@@ -1,0 +1,149 @@
+//! The server goes down, in good order or not, and comes back.
+
+use chat_core::{Entry, Figures, Reject, Reply};
+use chat_types::{Span, Time};
+use sim_model::server::ServerRecord;
+
+use super::World;
+use super::agenda::Event;
+use super::race::Toward;
+use super::server::Show;
+use super::slots::{Place, Slot, Thing, Whose};
+use crate::disk::Unsynced;
+use sim_model::history::{Observer as _, WorldRecord};
+use sim_model::outcome::Point;
+use sim_model::plan::Outage;
+
+impl World<'_, '_> {
+    /// The server takes nothing new from now on, and goes down when it has finished.
+    pub(super) fn stop(&mut self, down_for: Span) {
+        let at = self.server_now();
+        let Some(node) = self.server.node.as_mut() else {
+            return;
+        };
+        node.shut_down();
+        self.server.stopping = Some(down_for);
+        self.watch.observe_server(&ServerRecord::Stopping { at });
+        self.pump();
+    }
+
+    /// A server that stops goes down as soon as all that it took is finished.
+    pub(super) fn finish_stopping(&mut self) {
+        let Some(down_for) = self.server.stopping else {
+            return;
+        };
+        let at = self.server_now();
+        if !self
+            .server
+            .node
+            .as_mut()
+            .is_some_and(|node| node.finish(at))
+        {
+            return;
+        }
+        self.server.stopping = None;
+        self.watch.observe_server(&ServerRecord::Finished { at });
+        self.hand_out();
+        self.crash(Outage::Stop, down_for);
+    }
+
+    /// The server dies, and every connection with it.
+    pub(super) fn crash(&mut self, how: Outage, down_for: Span) {
+        let now = self.now();
+        // The next life may have other limits.
+        self.report_sizes();
+        if self.server.node.take().is_none() {
+            return;
+        }
+        self.server.stopping = None;
+        self.agenda.at(now + down_for, Event::Restart);
+        let unsynced = match how {
+            Outage::Stop | Outage::Crash => Unsynced::Written,
+            Outage::CrashUnsynced => Unsynced::Lost,
+        };
+        if self.server.disk.unsynced() > 0 && unsynced == Unsynced::Lost {
+            self.watch.reach(Point::UnsyncedLost);
+        }
+        let at = self.server_now();
+        self.server.disk.crash(unsynced, at);
+        self.server.life += 1;
+        self.server.appending = false;
+        self.server.queued = 0;
+        self.server.line.clear();
+        self.server.turns.clear();
+        self.server.busy_until = now;
+        self.server.due_at = Time::MAX;
+        self.watch.observe_server(&ServerRecord::Crashed { at });
+        self.watch
+            .observe_world(&WorldRecord::Down { at: now, how });
+        for slot in self
+            .slots
+            .find(|thing| matches!(thing, Thing::Stream { .. }))
+        {
+            self.break_stream(slot);
+            self.slots.take(slot);
+        }
+        // Requests in the server's hands die with it; those on their way find nobody, or the next.
+        let held = |t: &Thing| {
+            matches!(
+                t,
+                Thing::Request {
+                    place: Place::AtServer,
+                    ..
+                }
+            )
+        };
+        for slot in self.slots.find(held) {
+            self.lose_request(slot);
+        }
+        for slot in self.slots.find(|t| matches!(t, Thing::Operator { .. })) {
+            if let Some(Thing::Operator { verb, user, room }) = self.slots.take(slot) {
+                self.perhaps_operated(verb, user, room);
+            }
+        }
+    }
+
+    fn lose_request(&mut self, slot: Slot) {
+        let Some(Thing::Request { whose, .. }) = self.slots.take(slot) else {
+            return;
+        };
+        if let Whose::Stream { agent, stream } = whose {
+            let at = self.now() + self.latency(agent, Toward::Client);
+            self.agenda.at(at, Event::StreamDown { agent, stream });
+        }
+    }
+
+    pub(super) fn restart(&mut self) {
+        if self.server.node.is_some() {
+            return;
+        }
+        let now = self.now();
+        if self.server.disk.has_snapshot() {
+            self.watch.reach(Point::FromSnapshot);
+        }
+        let watch = &mut self.watch;
+        let mut show = Show { watch };
+        let shown = self.server.shown;
+        let look = |position, at, entry: &Entry, outcome: &Result<Reply, Reject>| {
+            if position > shown {
+                show.entry((position, at), entry, None, outcome);
+            }
+        };
+        let config = self.server.config.as_deref();
+        let config = config.unwrap_or(&self.plan.server);
+        let node = self.server.disk.recover(config, self.seed, look);
+        self.server.shown = node.hub().position();
+        self.server.node = Some(node);
+        let at = self.server_now();
+        let config = self.server.config.as_deref();
+        let config = config.unwrap_or(&self.plan.server);
+        self.watch
+            .observe_server(&ServerRecord::Restarted { at, config });
+        // What was done before the crash is not done again.
+        let node = self.server.node.as_ref();
+        self.server.figures = node.map_or_else(Figures::default, |n| n.hub().figures().clone());
+        self.watch
+            .observe_world(&WorldRecord::Restarted { at: now });
+        self.pump();
+    }
+}

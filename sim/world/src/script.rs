@@ -1,0 +1,54 @@
+//! The steps form: users and steps written out, down to what the network does to each request.
+
+use super::agenda::Event;
+use super::{START, World};
+use sim_model::plan::{Net, Workload};
+use sim_user::Script;
+
+impl World<'_, '_> {
+    /// The users of the steps form are there from the start, and do nothing by themselves.
+    pub(super) fn begin_script(&mut self) {
+        let Workload::Steps { users, steps } = &self.plan.workload else {
+            return;
+        };
+        for user in users {
+            let stream = user.stream;
+            self.add_client(Script::Manual { stream }, user.name.as_str().into());
+            if let Some(client) = self.clients.last_mut() {
+                client.opens = user.opens.iter().cloned().collect();
+                client.user.stream_by(user.stream_by);
+            }
+        }
+        for (index, step) in steps.iter().enumerate() {
+            let index = u32::try_from(index).expect("the plan limits steps");
+            // Who acts at the moment that something reaches it acts because of that.
+            self.agenda.last_at(START + step.at, Event::Script(index));
+        }
+    }
+
+    pub(super) fn perform(&mut self, index: u32) {
+        let Workload::Steps { steps, .. } = &self.plan.workload else {
+            return;
+        };
+        let Some(step) = steps.get(index as usize) else {
+            return;
+        };
+        let now = self.now();
+        let client = &mut self.clients[step.user as usize];
+        let spelled = step.net != Net::default();
+        client.net = spelled.then(|| Box::new(step.net.clone()));
+        let call = client
+            .user
+            .manual(now, &step.what, &step.leave_out, &mut self.watch);
+        if let Some(call) = call
+            && !step.net.retries.is_empty()
+        {
+            client.retries.push((call, step.net.retries.clone().into()));
+        }
+        self.settle(step.user);
+        // What starts no request has no network either.
+        if call.is_none() {
+            self.clients[step.user as usize].net = None;
+        }
+    }
+}

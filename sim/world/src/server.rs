@@ -1,0 +1,540 @@
+//! The server's side: requests wait for service, the Node proposes, the disk commits after a
+//! while, and answers leave.
+
+use chat_core::{
+    Address, Call, Earlier, Entry, Figures, Node, Output, Position, Reject, Reply, Response, Ticket,
+};
+use chat_types::{Config, Span, Time};
+use sim_model::server::ServerRecord;
+
+use super::agenda::Event;
+use super::slots::{Flow, Place, Slot, Thing, Whose};
+use super::watch::Watch;
+use super::worked::worked;
+use super::{START, World};
+use crate::disk::{Disk, Keep, Unsynced};
+use crate::translate::{self, judged};
+use sim_model::draw::{Actor, Draw};
+use sim_model::history::{Observer, Wire};
+use sim_model::outcome::Point;
+use sim_model::plan::{FaultKind, Plan};
+use sim_model::protocol::Agent;
+
+/// How long a stream's writes may stall before the server cuts it off.
+pub(super) const WRITE_STALL: Span = Span::secs(30);
+
+/// When a client should come again that found the queue for service full.
+const OVERLOAD_RETRY: Span = Span::millis(250);
+
+/// The one server.
+#[derive(Clone, Debug)]
+pub(super) struct Server {
+    /// None while it is down.
+    pub(super) node: Option<Node>,
+    pub(super) disk: Disk,
+    draw: Draw,
+    /// Counts its lives: what an earlier one began, no later one finishes.
+    pub(super) life: u32,
+    /// When the last request in line for service is served.
+    pub(super) busy_until: Time,
+    /// How many are in that line.
+    pub(super) queued: u32,
+    /// Under a race schedule: who is in that line, and whose turns they would be.
+    pub(super) line: Vec<Slot>,
+    pub(super) turns: Vec<Slot>,
+    /// How far its clock is ahead.
+    pub(super) clock_ahead: Span,
+    append_began: Time,
+    /// Counts the appends of all its lives.
+    appends: u32,
+    pub(super) appending: bool,
+    /// When `NodeDue` is written down for.
+    pub(super) due_at: Time,
+    /// What the node had done when it was looked at last.
+    pub(super) figures: Figures,
+    /// The last entry that the judges were shown.
+    pub(super) shown: Position,
+    /// How long it will be down, once it has finished what it took.
+    pub(super) stopping: Option<Span>,
+    /// How it is configured when it starts next, if not as the plan says.
+    pub(super) config: Option<Box<Config>>,
+}
+
+/// Shows the judges one entry after another.
+pub(super) struct Show<'w, 'o> {
+    pub(super) watch: &'w mut Watch<'o>,
+}
+
+impl Show<'_, '_> {
+    pub(super) fn entry(
+        &mut self,
+        (Position(position), at): (Position, Time),
+        entry: &Entry,
+        ticket: Option<Ticket>,
+        outcome: &Result<Reply, Reject>,
+    ) {
+        self.watch.observe_server(&ServerRecord::Committed {
+            position,
+            at,
+            entry: &translate::entry(entry),
+            ticket: ticket.map(judged),
+            said: &translate::decided(at, outcome),
+        });
+    }
+}
+
+/// A journal of fewer entries than this costs nothing to keep.
+const SHORT_JOURNAL: u32 = 1_000;
+
+impl Server {
+    pub(super) fn new(plan: &Plan, seed: u64) -> Self {
+        // Where snapshots keep the journal short anyway, a mishap may be a crash.
+        let crashes = plan.capacity.snapshot_every < SHORT_JOURNAL
+            || plan
+                .faults
+                .iter()
+                .any(|f| matches!(f.kind, FaultKind::Down { .. }));
+        Self {
+            node: Some(Node::start(plan.server.clone(), seed)),
+            disk: Disk::new(
+                if crashes {
+                    Keep::Entries
+                } else {
+                    Keep::Nothing
+                },
+                plan.capacity.snapshot_every,
+            ),
+            draw: Draw::new(seed, Actor::Server),
+            life: 0,
+            busy_until: START,
+            queued: 0,
+            line: Vec::new(),
+            turns: Vec::new(),
+            clock_ahead: Span::ZERO,
+            append_began: START,
+            appends: 0,
+            appending: false,
+            due_at: Time::MAX,
+            figures: Figures::default(),
+            shown: Position(0),
+            stopping: None,
+            config: None,
+        }
+    }
+
+    /// Whether there is something to come back from.
+    pub(super) fn can_crash(&self) -> bool {
+        self.disk.keeps_entries()
+    }
+
+    /// How many lives it had, as far as anyone tells them apart.
+    pub(super) fn lives(&self) -> u64 {
+        u64::from(self.life.min(3))
+    }
+
+    /// Service and commit times are drawn from another generator from here on.
+    pub(super) fn key_again(&mut self, draw: Draw) {
+        self.draw = draw;
+    }
+
+    /// The node's timer is written down again whenever it moves earlier; an old one means nothing.
+    pub(super) fn due_is_stale(&mut self, at: Time) -> bool {
+        if self.due_at != at || self.node.is_none() {
+            return true;
+        }
+        self.due_at = Time::MAX;
+        false
+    }
+}
+
+impl World<'_, '_> {
+    /// The server's own clock.
+    pub(super) fn server_now(&self) -> Time {
+        self.now() + self.server.clock_ahead
+    }
+
+    pub(super) fn request_arrives(&mut self, slot: Slot) {
+        if self.server.node.is_none() {
+            // Nobody listens: the client will run out of patience.
+            if let Some(Thing::Request {
+                whose: Whose::Stream { agent, stream },
+                ..
+            }) = self.slots.take(slot)
+            {
+                let at = self.now() + self.plan.client.timeout;
+                self.agenda.at(at, Event::StreamDown { agent, stream });
+            }
+            return;
+        }
+        if self.server.queued >= self.plan.capacity.queue {
+            // Nobody looks at the call: what came of its earlier attempts is not known.
+            let keyed = matches!(
+                self.slots.get_mut(slot),
+                Some(Thing::Request {
+                    call: Some(chat_core::Call::Command { key: Some(_), .. }),
+                    ..
+                })
+            );
+            let earlier = if keyed {
+                Earlier::Unknown
+            } else {
+                Earlier::Unasked
+            };
+            self.answer(
+                slot,
+                Err(Reject::Overloaded {
+                    retry_after: OVERLOAD_RETRY,
+                    earlier,
+                }),
+            );
+            return;
+        }
+        if let Some(Thing::Request { place, .. }) = self.slots.get_mut(slot) {
+            *place = Place::AtServer;
+        }
+        let took = Span(self.plan.capacity.service.draw(&mut self.server.draw));
+        self.server.busy_until = self.server.busy_until.max(self.now()) + took;
+        self.server.queued += 1;
+        if self.race.is_some() {
+            self.server.line.push(slot);
+            self.server.turns.push(slot);
+        }
+        self.agenda.at(self.server.busy_until, Event::Served(slot));
+    }
+
+    /// Whose turn it is at the end of this one's: under a race schedule, anybody's who waits.
+    fn whose_turn(&mut self, slot: Slot) -> Option<Slot> {
+        let Some(race) = &mut self.race else {
+            return Some(slot);
+        };
+        let server = &mut self.server;
+        // A crash takes the turns of those who waited.
+        let turn = server.turns.iter().position(|turn| *turn == slot)?;
+        server.turns.remove(turn);
+        let chosen = match self.phase {
+            super::Phase::Safety => race.next_of(server.line.len()),
+            super::Phase::Liveness | super::Phase::Over => 0,
+        };
+        let next = server.line.remove(chosen);
+        self.hash = chat_types::mix(self.hash, u64::from(next.index));
+        Some(next)
+    }
+
+    pub(super) fn request_served(&mut self, slot: Slot) {
+        let now = self.server_now();
+        let Some(slot) = self.whose_turn(slot) else {
+            return;
+        };
+        let Some(Thing::Request {
+            whose,
+            call,
+            net,
+            reader,
+            ..
+        }) = self.slots.get_mut(slot)
+        else {
+            return; // a crash took it
+        };
+        let (whose, call) = (*whose, call.take());
+        if let (Some(Call::Read { reader: who, .. }), Some(node)) =
+            (&call, self.server.node.as_ref())
+        {
+            *reader = translate::user_of(node.hub(), *who);
+        }
+        if let Some(net) = net {
+            let pushes = std::mem::take(&mut net.push);
+            for (agent, delivery) in pushes {
+                self.clients[agent as usize].next_push = Some(delivery);
+            }
+        }
+        if let Whose::Call {
+            agent,
+            call,
+            attempt,
+            ..
+        } = whose
+        {
+            let (at, agent) = (self.now(), Agent(agent));
+            self.watch.observe_wire(&Wire::Served {
+                at,
+                agent,
+                call,
+                attempt,
+            });
+        }
+        self.server.queued = self.server.queued.saturating_sub(1);
+        let from = self.address_of(whose.agent());
+        if let Some(call) = call {
+            self.submit(now, slot, from, call);
+        }
+    }
+
+    /// The address that the agent's client calls from.
+    pub(super) fn address_of(&self, agent: u32) -> Address {
+        Address(self.plan.network.address_of(agent))
+    }
+
+    /// Hands a call to the node.
+    pub(super) fn submit(&mut self, now: Time, slot: Slot, from: Address, call: Call) {
+        let Some(node) = self.server.node.as_mut() else {
+            return;
+        };
+        self.watch.observe_server(&ServerRecord::Asked {
+            at: now,
+            ticket: judged(slot.ticket()),
+            from: from.0,
+            ask: &translate::ask(&call),
+        });
+        node.submit(now, slot.ticket(), from, call);
+        self.pump();
+    }
+
+    /// A client dropped a connection, and the server notices.
+    pub(super) fn gone_at_server(&mut self, slot: Slot) {
+        let ticket = slot.ticket();
+        let at = self.server_now();
+        if self.server.node.is_some() {
+            self.watch.observe_server(&ServerRecord::Gone {
+                at,
+                ticket: judged(ticket),
+            });
+        }
+        match self.slots.get_mut(slot) {
+            Some(Thing::Stream { .. }) => {
+                self.slots.take(slot);
+                if let Some(node) = self.server.node.as_mut() {
+                    node.close_stream(ticket);
+                }
+            }
+            Some(Thing::Request { .. }) => {
+                if let Some(node) = self.server.node.as_mut() {
+                    node.cancel(ticket);
+                }
+            }
+            Some(Thing::Answer { .. } | Thing::Push { .. } | Thing::Operator { .. }) | None => {
+                return;
+            }
+        }
+        self.pump();
+    }
+
+    /// Whether a slow reader has read nothing for too long.
+    pub(super) fn stalled(&mut self, slot: Slot) {
+        if let Some(Thing::Stream {
+            state: Flow::Stalled,
+            ..
+        }) = self.slots.get_mut(slot)
+        {
+            self.watch.reach(Point::SlowReaderCut);
+            self.break_stream(slot);
+        }
+    }
+
+    /// The reader reads again.
+    pub(super) fn read_on(&mut self, agent: u32) {
+        let client = &self.clients[agent as usize];
+        let older = client.older.iter().map(|old| old.1);
+        let streams: Vec<Slot> = client.stream_slot.into_iter().chain(older).collect();
+        for slot in streams {
+            if let Some(Thing::Stream { state, .. }) = self.slots.get_mut(slot)
+                && *state == Flow::Stalled
+            {
+                *state = Flow::Going;
+                self.writable(slot, true);
+                self.push(slot);
+            }
+        }
+    }
+
+    /// Whether a stream's connection takes what is written from now on.
+    pub(super) fn writable(&mut self, slot: Slot, writable: bool) {
+        let at = self.server_now();
+        self.watch.observe_server(&ServerRecord::StreamWritable {
+            at,
+            ticket: judged(slot.ticket()),
+            writable,
+        });
+    }
+
+    /// Hands out what the node has for its clients.
+    pub(super) fn hand_out(&mut self) {
+        while let Some(output) = self
+            .server
+            .node
+            .as_mut()
+            .and_then(chat_core::Node::poll_output)
+        {
+            match output {
+                Output::Reply { ticket, outcome } => {
+                    self.show_answer(ticket, &outcome);
+                    self.answer(Slot::of(ticket), outcome);
+                }
+                Output::StreamReady(ticket) => self.push(Slot::of(ticket)),
+                Output::StreamClosed(ticket) => {
+                    let at = self.server_now();
+                    self.watch.observe_server(&ServerRecord::StreamEnded {
+                        at,
+                        ticket: judged(ticket),
+                    });
+                    self.break_stream(Slot::of(ticket));
+                }
+                // Clients of the simulator do not look at what is said in passing.
+                Output::Notice {
+                    stream,
+                    room,
+                    notice,
+                } => {
+                    let at = self.server_now();
+                    self.watch.observe_server(&ServerRecord::Noticed {
+                        at,
+                        ticket: judged(stream),
+                        notice: &translate::notice(room, &notice),
+                    });
+                }
+            }
+        }
+    }
+
+    /// Carries out what the node wants, and begins the next append if there is something to.
+    pub(super) fn pump(&mut self) {
+        self.hand_out();
+        self.weather.replies_left();
+        self.append();
+        self.finish_stopping();
+        let ahead = self.server.clock_ahead;
+        let Some(node) = self.server.node.as_mut() else {
+            return;
+        };
+        if let Some(due) = node.poll_timeout() {
+            let due = Time(due.0.saturating_sub(ahead.0)).max(self.agenda.now());
+            if due < self.server.due_at {
+                self.server.due_at = due;
+                self.agenda.at(due, Event::NodeDue);
+            }
+        }
+    }
+
+    /// Shows the judges an answer as it leaves.
+    fn show_answer(&mut self, ticket: Ticket, outcome: &Result<Response, Reject>) {
+        let at = self.server_now();
+        let named = judged(ticket);
+        if matches!(outcome, Ok(Response::Streaming)) {
+            self.watch
+                .observe_server(&ServerRecord::StreamOpened { at, ticket: named });
+            return;
+        }
+        let reader = match self.slots.get_mut(Slot::of(ticket)) {
+            Some(Thing::Request { reader, .. }) => *reader,
+            _ => None,
+        };
+        let page = match outcome {
+            Ok(Response::Read(chat_core::Answer::Page { page, .. })) => Some(page),
+            _ => None,
+        };
+        let page = page.map(|page| translate::page(page, reader.unwrap_or_default()));
+        self.watch.observe_server(&ServerRecord::Answered {
+            at,
+            ticket: named,
+            outcome: &translate::response(outcome),
+            page: page.as_ref(),
+        });
+    }
+
+    fn append(&mut self) {
+        let (now, server_now) = (self.now(), self.server_now());
+        let Some(node) = self.server.node.as_mut() else {
+            return;
+        };
+        let Some(batch) = node
+            .poll_batch(server_now)
+            .filter(|_| !self.server.appending)
+        else {
+            return;
+        };
+        if batch.iter().any(|entry| matches!(entry, Entry::Tick)) {
+            self.watch.reach(Point::TimerFired);
+        }
+        self.server.disk.begin(batch);
+        let batch = &translate::batch(node);
+        self.watch.observe_server(&ServerRecord::Appending {
+            at: server_now,
+            batch,
+        });
+        self.server.appending = true;
+        self.server.append_began = now;
+        self.server.appends += 1;
+        let (life, append) = (self.server.life, self.server.appends);
+        let took = self.plan.capacity.commit.draw(&mut self.server.draw);
+        let took = Span(took).times(u64::from(self.weather.disk_factor(now)));
+        self.agenda
+            .at(now + took, Event::Committed { life, append });
+    }
+
+    pub(super) fn node_due(&mut self) {
+        let now = self.server_now();
+        if let Some(node) = self.server.node.as_mut() {
+            self.watch.observe_server(&ServerRecord::Woken { at: now });
+            node.handle_timeout(now);
+        }
+        self.pump();
+    }
+
+    /// The append that was under way has come to its end.
+    pub(super) fn committed(&mut self, append: u32) {
+        // A crash ended it, or the end of a fault settled it.
+        if append != self.server.appends || !self.server.appending {
+            return;
+        }
+        let (now, server_now) = (self.now(), self.server_now());
+        let Some(node) = self.server.node.as_mut() else {
+            return;
+        };
+        match self.weather.disk_fails(now) {
+            Some(Unsynced::Written) => {
+                // Its fate is unknown; the end of the fault will tell.
+                node.append_unknown();
+                self.watch
+                    .observe_server(&ServerRecord::AppendUnknown { at: server_now });
+                return;
+            }
+            Some(Unsynced::Lost) => {
+                self.server.disk.abandon();
+                self.watch
+                    .observe_server(&ServerRecord::AppendFailed { at: server_now });
+                node.append_failed(server_now);
+            }
+            None => {
+                let first = self.server.disk.commit(node.hub().position(), server_now);
+                let watch = &mut self.watch;
+                let (mut show, mut position) = (Show { watch }, first);
+                node.committed_and(first, server_now, |entry, ticket, outcome| {
+                    show.entry((position, server_now), entry, ticket, outcome);
+                    position = position.next();
+                });
+                self.server.shown = node.hub().position();
+                let figures = node.hub().figures();
+                if self.server.figures != *figures {
+                    for _ in self.server.figures.recalled()..figures.recalled() {
+                        self.watch.reach(Point::RetryDeduplicated);
+                    }
+                    worked(self.watch.coverage(), &self.server.figures, figures);
+                    self.server.figures.clone_from(figures);
+                }
+                self.server.disk.compact(node.hub());
+                self.watch
+                    .observe_commit(now.since(self.server.append_began));
+            }
+        }
+        self.server.appending = false;
+        // Before anybody hears of what was committed.
+        self.reach_milestones();
+        self.pump();
+    }
+
+    /// The fate of an append that was unknown is known now.
+    pub(super) fn fate_known(&mut self) {
+        if self.server.appending && self.server.node.is_some() {
+            self.committed(self.server.appends);
+        }
+    }
+}

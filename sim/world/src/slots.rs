@@ -1,0 +1,175 @@
+//! What is under way between clients and server: requests, answers, pushes, streams.
+
+use chat_core::{Call, Page, Reject, Response, Ticket, UserId};
+use chat_types::Time;
+
+use sim_model::plan::{Delivery, Net};
+use sim_model::protocol::CallId;
+
+/// The name of something under way. A slot is used again, under another generation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Slot {
+    pub(super) index: u32,
+    pub(super) generation: u32,
+}
+
+impl Slot {
+    /// The node's name for the same thing.
+    pub(super) fn ticket(self) -> Ticket {
+        Ticket((u64::from(self.generation) << 32) | u64::from(self.index))
+    }
+
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "the two halves of the number"
+    )]
+    pub(super) fn of(ticket: Ticket) -> Self {
+        Self {
+            index: ticket.0 as u32,
+            generation: (ticket.0 >> 32) as u32,
+        }
+    }
+}
+
+/// Something under way.
+#[derive(Clone, Debug)]
+pub(super) enum Thing {
+    /// A request. Once it is submitted, its call is gone.
+    Request {
+        whose: Whose,
+        call: Option<Call>,
+        net: Option<Box<Net>>,
+        place: Place,
+        /// Who reads, once it is submitted: of a check.
+        reader: Option<UserId>,
+    },
+    /// An answer on its way back.
+    Answer {
+        whose: Whose,
+        outcome: Result<Response, Reject>,
+    },
+    /// A stream, as the server holds it. `up_at` is when all that was sent has arrived.
+    Stream {
+        agent: u32,
+        stream: u32,
+        up_at: Time,
+        state: Flow,
+    },
+    /// Events on their way to a client.
+    Push { agent: u32, stream: u32, page: Page },
+    /// An operator's call.
+    Operator {
+        verb: &'static str,
+        user: Option<u32>,
+        room: Option<u32>,
+    },
+}
+
+/// Where a request is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// Still in the network.
+    OnItsWay,
+    /// In the server's hands, which a crash empties.
+    AtServer,
+}
+
+/// How a stream does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Flow {
+    /// What is written is read.
+    Going,
+    /// Its reader reads nothing.
+    Stalled,
+    /// It is broken, and the server has not noticed.
+    Broken,
+}
+
+/// Whose request it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Whose {
+    /// One attempt of a call, made after so many drops of all connections.
+    Call {
+        agent: u32,
+        call: CallId,
+        attempt: u32,
+        drops: u32,
+    },
+    /// The opening of a stream.
+    Stream { agent: u32, stream: u32 },
+}
+
+impl Whose {
+    pub(super) const fn agent(self) -> u32 {
+        match self {
+            Self::Call { agent, .. } | Self::Stream { agent, .. } => agent,
+        }
+    }
+}
+
+/// How the network treats an answer whose request had its network spelled out.
+pub(super) fn spelled_reply(net: Option<&Net>) -> Option<Delivery> {
+    net.and_then(|net| net.reply)
+}
+
+/// Everything under way.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Slots {
+    things: Vec<(u32, Option<Thing>)>,
+    free: Vec<u32>,
+}
+
+impl Slots {
+    pub(super) fn put(&mut self, thing: Thing) -> Slot {
+        if let Some(index) = self.free.pop() {
+            let (generation, place) = &mut self.things[index as usize];
+            *place = Some(thing);
+            return Slot {
+                index,
+                generation: *generation,
+            };
+        }
+        let index = u32::try_from(self.things.len()).expect("fewer things than fit in memory");
+        self.things.push((0, Some(thing)));
+        Slot {
+            index,
+            generation: 0,
+        }
+    }
+
+    pub(super) fn get_mut(&mut self, slot: Slot) -> Option<&mut Thing> {
+        let (generation, thing) = self.things.get_mut(slot.index as usize)?;
+        if *generation == slot.generation {
+            thing.as_mut()
+        } else {
+            None
+        }
+    }
+
+    pub(super) fn take(&mut self, slot: Slot) -> Option<Thing> {
+        let (generation, place) = self.things.get_mut(slot.index as usize)?;
+        if *generation != slot.generation {
+            return None;
+        }
+        let thing = place.take()?;
+        *generation = generation.wrapping_add(1);
+        self.free.push(slot.index);
+        Some(thing)
+    }
+
+    /// The slots whose thing is one of these, in order.
+    pub(super) fn find(&self, which: impl Fn(&Thing) -> bool) -> Vec<Slot> {
+        let slots = self
+            .things
+            .iter()
+            .enumerate()
+            .filter_map(|(index, (generation, thing))| {
+                let index = u32::try_from(index).ok()?;
+                thing.as_ref().filter(|t| which(t)).map(|_| Slot {
+                    index,
+                    generation: *generation,
+                })
+            });
+        slots.collect()
+    }
+}

@@ -1,0 +1,229 @@
+//! Event streams: opened, pushed on in order, broken.
+
+use chat_types::{Span, Time};
+use sim_model::server::ServerRecord;
+
+use super::World;
+use super::agenda::Event;
+use super::race::Toward;
+use super::server::WRITE_STALL;
+use super::slots::{Flow, Slot, Thing};
+use crate::translate::{self, judged};
+use sim_model::history::{Observer as _, Path, Wire};
+use sim_model::outcome::Point;
+use sim_model::plan::Delivery;
+use sim_model::protocol::{Agent, PUSH_MAX};
+
+/// How long it takes the server to notice that a link was cut.
+pub(super) const CUT_NOTICED: Span = Span::secs(1);
+
+impl World<'_, '_> {
+    /// The server opened a stream: it is there at once, and the client hears of it.
+    pub(super) fn stream_opened(
+        &mut self,
+        slot: Slot,
+        (agent, stream): (u32, u32),
+        spelled: Option<Delivery>,
+    ) {
+        let latency = match spelled {
+            Some(Delivery::After(latency)) => latency,
+            Some(Delivery::Lost) | None => self.latency(agent, Toward::Client),
+        };
+        let now = self.now();
+        let up_at = now + latency;
+        if let Some(thing) = self.slots.get_mut(slot) {
+            *thing = Thing::Stream {
+                agent,
+                stream,
+                up_at,
+                state: Flow::Going,
+            };
+        }
+        let client = &self.clients[agent as usize];
+        if client.stream_slot != Some(slot) || client.cut_until > now {
+            self.break_stream(slot);
+            return;
+        }
+        self.agenda.at(up_at, Event::StreamUp(slot));
+    }
+
+    pub(super) fn stream_up(&mut self, slot: Slot) {
+        let Some(Thing::Stream { agent, stream, .. }) = self.slots.get_mut(slot) else {
+            return;
+        };
+        let (agent, stream) = (*agent, *stream);
+        if self.defer(agent, Event::StreamUp(slot)) {
+            return;
+        }
+        let now = self.now();
+        let client = &mut self.clients[agent as usize];
+        if client.stream == Some(stream) {
+            client
+                .user
+                .handle_stream_opened(now, stream, &mut self.watch);
+            self.settle(agent);
+        }
+    }
+
+    pub(super) fn push_arrives(&mut self, slot: Slot) {
+        let Some(Thing::Push { agent, .. }) = self.slots.get_mut(slot) else {
+            return;
+        };
+        let agent = *agent;
+        if self.defer(agent, Event::Pushed(slot)) {
+            return;
+        }
+        let Some(Thing::Push { stream, page, .. }) = self.slots.take(slot) else {
+            return;
+        };
+        if self.clients[agent as usize].reads_from(stream) {
+            self.deliver(agent, &page, Path::Stream);
+            self.settle(agent);
+        }
+    }
+
+    pub(super) fn stream_down(&mut self, agent: u32, stream: u32) {
+        if self.defer(agent, Event::StreamDown { agent, stream }) {
+            return;
+        }
+        let now = self.now();
+        let client = &mut self.clients[agent as usize];
+        client.older.retain(|old| old.0 != stream);
+        if client.stream == Some(stream) {
+            client.stream = None;
+            client
+                .user
+                .handle_stream_closed(now, stream, None, &mut self.watch);
+            self.settle(agent);
+        }
+    }
+
+    /// The stream's connection breaks: both ends notice after a while, and nothing sent on it
+    /// later arrives.
+    pub(super) fn break_stream(&mut self, slot: Slot) {
+        let Some(Thing::Stream {
+            agent,
+            stream,
+            up_at,
+            state,
+        }) = self.slots.get_mut(slot)
+        else {
+            return;
+        };
+        *state = Flow::Broken;
+        let (agent, stream, up_at) = (*agent, *stream, *up_at);
+        self.writable(slot, false);
+        self.watch.reach(Point::StreamBroken);
+        let latency = self.latency(agent, Toward::Client);
+        let now = self.now();
+        self.watch.observe_wire(&Wire::StreamBroke {
+            at: now,
+            agent: Agent(agent),
+        });
+        self.agenda.at(
+            (now + latency).max(up_at),
+            Event::StreamDown { agent, stream },
+        );
+        self.agenda.at(now + CUT_NOTICED, Event::GoneAtServer(slot));
+        let client = &mut self.clients[agent as usize];
+        client.older.retain(|old| old.1 != slot);
+        if client.stream_slot == Some(slot) {
+            client.stream_slot = None;
+        }
+    }
+
+    /// The network between the client and the server is cut.
+    pub(super) fn cut(&mut self, agent: u32, until: Time) {
+        let client = &mut self.clients[agent as usize];
+        client.cut_until = client.cut_until.max(until);
+        let older = client.older.iter().map(|old| old.1);
+        let streams: Vec<Slot> = client.stream_slot.into_iter().chain(older).collect();
+        for slot in streams {
+            self.break_stream(slot);
+        }
+    }
+
+    /// What becomes of one push: it arrives, or the stream breaks instead.
+    fn fate_of_push(&mut self, agent: u32) -> Delivery {
+        if self.strikes(agent, self.plan.network.stream_break) {
+            return Delivery::Lost;
+        }
+        match self.clients[agent as usize].next_push.take() {
+            Some(spelled) => spelled,
+            None => Delivery::After(self.latency(agent, Toward::Client)),
+        }
+    }
+
+    /// Sends what the stream's reader has not had, as far as it reads at all.
+    pub(super) fn push(&mut self, slot: Slot) {
+        loop {
+            let Some(Thing::Stream {
+                agent,
+                stream,
+                up_at,
+                state,
+            }) = self.slots.get_mut(slot)
+            else {
+                return;
+            };
+            let (agent, stream, up_at) = (*agent, *stream, *up_at);
+            if *state != Flow::Going {
+                return;
+            }
+            if self.clients[agent as usize].slow_until > self.agenda.now() {
+                *state = Flow::Stalled;
+                self.writable(slot, false);
+                let at = self.agenda.now() + WRITE_STALL;
+                self.agenda.at(at, Event::Stalled(slot));
+                return;
+            }
+            let Some(node) = self.server.node.as_mut() else {
+                return;
+            };
+            let Some(page) = node.read_stream(slot.ticket(), PUSH_MAX) else {
+                return;
+            };
+            if page.is_empty() {
+                return;
+            }
+            let more = page.unread > 0;
+            let reader = node.stream_user(slot.ticket()).unwrap_or_default();
+            let at = self.agenda.now() + self.server.clock_ahead;
+            let ticket = judged(slot.ticket());
+            let shown = translate::page(&page, reader);
+            let pushed = ServerRecord::Pushed {
+                at,
+                ticket,
+                page: &shown,
+            };
+            self.watch.observe_server(&pushed);
+            let fate = self.fate_of_push(agent);
+            let now = self.now();
+            self.watch.observe_wire(&Wire::Pushed {
+                at: now,
+                agent: Agent(agent),
+                first_seq: page.first().0,
+                events: u32::try_from(page.events.len()).unwrap_or(u32::MAX),
+                fate,
+            });
+            let Delivery::After(latency) = fate else {
+                self.break_stream(slot);
+                return;
+            };
+            // A stream keeps its order: nothing overtakes what was sent before.
+            let at = (self.now() + latency).max(up_at);
+            if let Some(Thing::Stream { up_at, .. }) = self.slots.get_mut(slot) {
+                *up_at = at;
+            }
+            let push = self.slots.put(Thing::Push {
+                agent,
+                stream,
+                page,
+            });
+            self.agenda.at(at, Event::Pushed(push));
+            if !more {
+                return;
+            }
+        }
+    }
+}

@@ -1,0 +1,337 @@
+//! The world's own promises: one seed, one history, whoever looks on and whenever the Hub is
+//! swapped.
+
+pub(super) mod judged;
+mod milestones;
+mod order;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use super::*;
+use judged::{Judged, run};
+use sim_model::history::Record;
+use sim_model::outcome::Stuck;
+use sim_model::plan::{Race, Schedule};
+use sim_scenario::parse;
+
+const STORM: &str = "
+name: storm
+duration: 8s
+server: { reconnect_grace: 1s, stick_lease: 1s, idle_timeout: 4s }
+phases: [{ name: all, duration: 2s, arrival_count: 40 }]
+scenarios:
+  - name: pair
+    flow:
+      - enter_queue
+      - await: { event: chatroom.found, within: 5s }
+      - loop: { count: 6, steps: [{ send: { length: 40 } }, { think: 200ms }, check] }
+      - leave_chat
+  - name: speaker
+    flow:
+      - login: { room: hall }
+      - talking_stick
+      - await: { event: stick.granted, within: 20s }
+      - append: { length: 50 }
+      - push
+      - leave_chat
+network: { latency: { p50: 10ms, p99: 80ms }, loss: 1/30, duplicate: 1/50, stream_break: 1/40 }
+faults:
+  - { at: 2s, crash: server, down_for: 300ms, lose_unsynced: true }
+  - { at: 4s, fail_disk: { for: 500ms, unknown: true } }
+  - { at: 5s, partition: { share: 1/3, for: 700ms } }
+";
+
+/// Counts what it is told.
+#[derive(Default)]
+struct Counter(u64);
+
+impl Observer for Counter {
+    fn observe(&mut self, _: &Record<'_>) {
+        self.0 += 1;
+    }
+
+    fn observe_world(&mut self, _: &WorldRecord<'_>) {
+        self.0 += 1;
+    }
+}
+
+fn storm() -> Plan {
+    parse("storm.yaml", STORM).unwrap()
+}
+
+fn hash(plan: &Plan, seed: u64) -> u64 {
+    run(plan, seed, &Progress::default(), None).trace_hash
+}
+
+#[test]
+fn one_seed_is_one_history_and_another_seed_another() {
+    let plan = storm();
+    assert_eq!(hash(&plan, 1), hash(&plan, 1));
+    assert_ne!(hash(&plan, 1), hash(&plan, 2));
+}
+
+#[test]
+fn looking_on_changes_nothing() {
+    let plan = storm();
+    let mut counter = Counter::default();
+    let watched = run(&plan, 3, &Progress::default(), Some(&mut counter)).trace_hash;
+    assert_eq!(watched, hash(&plan, 3));
+    assert!(counter.0 > 500, "{}", counter.0);
+}
+
+#[test]
+fn twins_that_swap_at_different_steps_agree_at_every_step() {
+    let plan = storm();
+    for seed in 0..8 {
+        let mut judged = Judged::begin(&plan, seed, Actor::Swaps);
+        let world = &mut judged.world;
+        let mut twin = World::new(&plan, seed, Watch::new(None), Actor::TwinSwaps);
+        twin.begin();
+        (world.next_swap, twin.next_swap) = (100, 170);
+        while world.phase != Phase::Over {
+            world.step();
+            twin.step();
+            world.compare(&twin);
+            world.next_swap = world.next_swap.min(world.steps + 100);
+            twin.next_swap = twin.next_swap.min(twin.steps + 170);
+        }
+        assert!(world.steps > 1_000, "{}", world.steps);
+        assert_eq!(judged.finish().violations, []);
+    }
+}
+
+#[test]
+#[should_panic(expected = "has two histories: step 1")]
+fn the_first_step_at_which_twins_differ_is_named() {
+    let plan = storm();
+    let mut world = World::new(&plan, 1, Watch::new(None), Actor::Swaps);
+    let mut other = World::new(&plan, 2, Watch::new(None), Actor::Swaps);
+    world.begin();
+    other.begin();
+    world.step();
+    other.step();
+    world.compare(&other);
+}
+
+/// Runs a world and its twin in lock step; `plant` may tamper with the twin at one step.
+fn in_lock_step(plan: &Plan, seed: u64, plant_at: u64, plant: impl Fn(&mut World<'_, '_>)) {
+    let mut world = World::new(plan, seed, Watch::new(None), Actor::Swaps);
+    let mut twin = World::new(plan, seed, Watch::new(None), Actor::TwinSwaps);
+    world.begin();
+    twin.begin();
+    while world.phase != Phase::Over {
+        world.step();
+        twin.step();
+        world.compare(&twin);
+        if twin.steps == plant_at {
+            plant(&mut twin);
+        }
+    }
+}
+
+#[test]
+fn a_difference_planted_in_a_raced_run_is_named_by_its_first_step() {
+    let mut plan = storm();
+    plan.schedule = Schedule::Race(Race::default());
+    in_lock_step(&plan, 5, u64::MAX, |_| {});
+    let broken = catch_unwind(AssertUnwindSafe(|| {
+        in_lock_step(&plan, 5, 300, |twin| {
+            for client in &mut twin.clients {
+                client.link.bits();
+            }
+            if let Some(race) = &mut twin.race {
+                race.next_of(7);
+            }
+        });
+    }));
+    let panic = broken.unwrap_err();
+    let words = panic.downcast_ref::<String>().expect("words");
+    let step: u64 = words
+        .strip_prefix("seed 5 has two histories: step ")
+        .and_then(|rest| rest.split(' ').next())
+        .and_then(|step| step.parse().ok())
+        .unwrap_or_else(|| panic!("{words}"));
+    assert!((301..=340).contains(&step), "{words}");
+}
+
+/// Notes how long each packet takes, and what became of a stream's order.
+#[derive(Default)]
+struct Delays {
+    spans: Vec<u64>,
+    streams: std::collections::BTreeMap<u32, u64>,
+    disorder: u64,
+}
+
+impl Observer for Delays {
+    fn observe(&mut self, record: &Record<'_>) {
+        if let sim_model::history::What::Received {
+            seq,
+            path: sim_model::history::Path::Stream,
+            first: true,
+            ..
+        } = record.what
+        {
+            let last = self.streams.insert(record.agent.0, seq);
+            self.disorder += u64::from(last.is_some_and(|last| last > seq));
+        }
+    }
+
+    fn observe_world(&mut self, _: &WorldRecord<'_>) {}
+
+    fn observe_wire(&mut self, wire: &sim_model::history::Wire<'_>) {
+        use sim_model::history::Wire;
+        let (Wire::Sent { fate, .. } | Wire::Replied { fate, .. } | Wire::Pushed { fate, .. }) =
+            wire
+        else {
+            return;
+        };
+        if let sim_model::plan::Delivery::After(span) = fate {
+            self.spans.push(span.0);
+        }
+    }
+}
+
+#[test]
+fn a_race_keeps_within_what_the_network_can_do() {
+    let mut plan = storm();
+    let plain = hash(&plan, 3);
+    plan.schedule = Schedule::Race(Race::default());
+    let latency = Arc::clone(&plan.network.latency);
+    let mut delays = Delays::default();
+    let raced = run(&plan, 3, &Progress::default(), Some(&mut delays));
+    assert_ne!(raced.trace_hash, plain);
+    assert_eq!(raced.violations, []);
+    assert_eq!(delays.disorder, 0);
+    assert!(delays.spans.len() > 500, "{}", delays.spans.len());
+    let (least, most) = (delays.spans.iter().min(), delays.spans.iter().max());
+    assert!(*least.unwrap() >= latency.at(0), "{least:?}");
+    assert!(*most.unwrap() <= latency.max(), "{most:?}");
+    // It goes to the ends of what is possible far more often than chance would.
+    let slow = |spans: &[u64]| spans.iter().filter(|span| **span > 80_000).count();
+    let mut usual = Delays::default();
+    run(&storm(), 3, &Progress::default(), Some(&mut usual));
+    assert!(slow(&delays.spans) > 3 * slow(&usual.spans));
+}
+
+#[test]
+fn a_storm_exercises_what_it_is_made_of() {
+    let outcome = run(&storm(), 1, &Progress::default(), None);
+    assert_eq!(outcome.violations, []);
+    assert!(outcome.stuck.len() <= 2, "{:?}", outcome.stuck);
+    for point in [
+        Point::Match,
+        Point::Crash,
+        Point::StorageUnavailable,
+        Point::StreamBroken,
+    ] {
+        assert!(outcome.tally.count(point) > 0, "{}", point.name());
+    }
+    for property in [
+        "no_lost_messages",
+        "durability",
+        "stick_exclusion",
+        "idempotent_requests",
+    ] {
+        assert_eq!(outcome.properties[property].held, Some(true), "{property}");
+    }
+}
+
+#[test]
+fn a_recovery_from_a_snapshot_is_like_one_from_the_whole_journal() {
+    let whole = run(&storm(), 5, &Progress::default(), None);
+    assert!(whole.tally.count(Point::Crash) > 0);
+    assert_eq!(whole.tally.count(Point::FromSnapshot), 0);
+    for snapshot_every in [1, 7, 50] {
+        let mut plan = storm();
+        plan.capacity.snapshot_every = snapshot_every;
+        let snapped = run(&plan, 5, &Progress::default(), None);
+        assert!(snapped.tally.count(Point::FromSnapshot) > 0);
+        assert_eq!(snapped.trace_hash, whole.trace_hash, "{snapshot_every}");
+    }
+}
+
+/// So many users with this flow, each with `N` in it for itself, and what those that are stuck wait
+/// for.
+fn stuck_of(users: u32, server: &str, flow: &str) -> Vec<String> {
+    let text = format!(
+        "name: s\nserver: {server}\nphases: [{{ duration: 1s, arrival_count: {users} }}]\n\
+         scenarios: [{{ name: a, flow: {flow} }}]\n"
+    );
+    let plan = parse("s.yaml", &text).unwrap();
+    let stuck = run(&plan, 1, &Progress::default(), None).stuck;
+    let told = |s: &Stuck| {
+        format!(
+            "{} at {}: {}, since {}",
+            s.user, s.at, s.waiting_for, s.since_ms
+        )
+    };
+    stuck.iter().map(told).collect()
+}
+
+#[test]
+fn who_waits_for_what_cannot_come_is_listed_as_stuck() {
+    let in_a_room = "[login, { await: { event: stick.claimed, within: 2s } }]";
+    assert_eq!(
+        stuck_of(1, "{}", in_a_room),
+        ["a#0 at flow[1] await: stick.claimed, since 502"]
+    );
+    let choose = "[{ choose: [{ steps: [{ enter_queue: { interests: [a] } }] }, \
+                  { steps: [{ enter_queue: { interests: [b] } }] }, \
+                  { steps: [{ enter_queue: { interests: [c] } }] }] }, \
+                  { await: { event: chatroom.found, within: 20s } }]";
+    let server = "{ matching: interests, interest_patience: 1h }";
+    let stuck = stuck_of(6, server, choose);
+    assert!(stuck.len() >= 2, "{stuck:?}");
+    assert!(
+        stuck
+            .iter()
+            .all(|line| line.contains("a partner in the queue")),
+        "{stuck:?}"
+    );
+    let tea = "[{ enter_queue: { interests: [tea] } }, { await: chatroom.found }]";
+    let alone = stuck_of(3, server, tea);
+    assert_eq!(alone, [""; 0], "two are matched, and one has nobody");
+}
+
+/// Keeps how rooms ended, as somebody was told.
+#[derive(Default)]
+struct Ends(Vec<sim_model::protocol::EndReason>);
+
+impl Observer for Ends {
+    fn observe(&mut self, record: &Record<'_>) {
+        if let sim_model::history::What::Received {
+            saw: sim_model::protocol::Saw::Ended { reason, .. },
+            first: true,
+            ..
+        } = record.what
+        {
+            self.0.push(*reason);
+        }
+    }
+
+    fn observe_world(&mut self, _: &WorldRecord<'_>) {}
+}
+
+/// Found by exploring `crash_restart`, seed 68490: the journal had the act, its answer was lost.
+#[test]
+fn an_operator_s_act_may_take_effect_though_a_crash_takes_its_answer() {
+    let plan = parse(
+        "closed.yaml",
+        "name: closed
+duration: 3s
+users: [a, b]
+steps:
+- { at: 0s, user: a, do: enter_queue }
+- { at: 20ms, user: b, do: enter_queue }
+faults:
+- { at: 100ms, fail_disk: { for: 1s, unknown: true } }
+- { at: 110ms, operator: { close: { user: a } } }
+- { at: 200ms, crash: server, down_for: 50ms, lose_unsynced: false }
+",
+    )
+    .unwrap();
+    let mut ends = Ends::default();
+    let outcome = run(&plan, 1, &Progress::default(), Some(&mut ends));
+    assert_eq!(ends.0, [sim_model::protocol::EndReason::Closed; 2]);
+    assert!(outcome.violations.is_empty(), "{:?}", outcome.violations);
+}

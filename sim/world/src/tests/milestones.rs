@@ -1,0 +1,126 @@
+//! Faults that strike at milestones, as worlds show them.
+
+use super::super::*;
+use super::judged::run;
+use sim_model::history::{Record, What};
+use sim_model::plan::Delivery;
+use sim_model::protocol::{CallId, Op, Saw, StickChange};
+use sim_scenario::parse;
+
+const STEPS: &str = "
+name: milestones
+duration: 20s
+server: { stick_lease: 4s }
+users: [a, b]
+steps:
+  - { at: 0s, user: a, do: { login: { room: hall } } }
+  - { at: 100ms, user: b, do: { login: { room: hall } } }
+  - { at: 200ms, user: a, do: talking_stick }
+  - { at: 300ms, user: b, do: talking_stick }
+  - { at: 400ms, user: a, do: { append: { text: hello } } }
+  - { at: 500ms, user: a, do: push }
+  - { at: 1s, user: b, do: { append: { text: world } } }
+  - { at: 2s, user: b, do: push }
+faults:
+";
+
+/// What became of pushes on the wire, and when the server died.
+#[derive(Default)]
+struct Seen {
+    pushes: Vec<(u32, CallId)>,
+    lost: Vec<(u32, CallId)>,
+    crashed: Vec<Time>,
+    granted: Vec<Time>,
+}
+
+impl Observer for Seen {
+    fn observe(&mut self, record: &Record<'_>) {
+        if let What::Called {
+            call,
+            op: Op::Push { .. },
+            ..
+        } = record.what
+        {
+            self.pushes.push((record.agent.0, call));
+        }
+        if let What::Received {
+            saw:
+                Saw::Stick {
+                    change: StickChange::Granted { .. },
+                    ..
+                },
+            sent_at,
+            ..
+        } = record.what
+        {
+            self.granted.push(sent_at);
+        }
+    }
+
+    fn observe_world(&mut self, record: &WorldRecord<'_>) {
+        if let WorldRecord::Down { at, .. } = record {
+            self.crashed.push(*at);
+        }
+    }
+
+    fn observe_wire(&mut self, wire: &sim_model::history::Wire<'_>) {
+        if let sim_model::history::Wire::Replied {
+            agent, call, fate, ..
+        } = wire
+            && *fate == Delivery::Lost
+        {
+            self.lost.push((agent.0, *call));
+        }
+    }
+}
+
+fn seen(faults: &str) -> Seen {
+    let plan = parse("milestones.yaml", &format!("{STEPS}{faults}")).unwrap();
+    let mut seen = Seen::default();
+    let outcome = run(&plan, 1, &Progress::default(), Some(&mut seen));
+    assert_eq!(outcome.violations, [], "{faults}");
+    seen
+}
+
+#[test]
+fn the_answer_of_the_push_that_ends_a_lease_gets_lost() {
+    let nth = |count| {
+        let milestone = format!("{{ stick: released_by_push, count: {count} }}");
+        seen(&format!(
+            "  - {{ at_milestone: {milestone}, lose: replies }}\n"
+        ))
+    };
+    let first = nth(1);
+    assert_eq!(first.pushes.len(), 2);
+    assert_eq!(first.lost, [first.pushes[0]]);
+    let second = nth(2);
+    assert_eq!(second.lost, [second.pushes[1]]);
+    assert!(nth(3).lost.is_empty());
+}
+
+#[test]
+fn a_crash_at_a_grant_comes_when_it_is_committed() {
+    let crash = "crash: server, down_for: 300ms, lose_unsynced: true";
+    let milestone = "{ stick: granted_from_line }";
+    let crashed = seen(&format!("  - {{ at_milestone: {milestone}, {crash} }}\n"));
+    let [at] = crashed.crashed[..] else {
+        panic!("{:?}", crashed.crashed);
+    };
+    // The grant outlived the crash, though nobody had heard of it.
+    assert!(
+        crashed.granted.iter().any(|granted| *granted <= at),
+        "{at:?}"
+    );
+    assert!(at < START + Span::millis(600), "{at:?}");
+}
+
+#[test]
+fn a_milestone_counts_from_its_moment_on_and_only_before_the_heal() {
+    let crash = "crash: server, down_for: 300ms";
+    let from = |at: &str| {
+        let milestone = "{ stick: released_by_push }";
+        let fault = format!("  - {{ at: {at}, at_milestone: {milestone}, {crash} }}\n");
+        seen(&fault).crashed.len()
+    };
+    assert_eq!((from("0s"), from("1s"), from("3s")), (1, 1, 0));
+}

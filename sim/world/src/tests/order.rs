@@ -1,0 +1,85 @@
+//! A stream is one connection: what arrives on it while its reader is stopped is read in the order
+//! in which it was sent.
+
+use super::*;
+use sim_model::history::{Path, What};
+
+/// The places in the inbox of what one user's streams brought first, in the order of reading.
+#[derive(Default)]
+struct Pages {
+    agent: u32,
+    places: Vec<u64>,
+}
+
+impl Observer for Pages {
+    fn observe(&mut self, record: &Record<'_>) {
+        if let What::Received {
+            seq,
+            path: Path::Stream,
+            first: true,
+            ..
+        } = record.what
+            && record.agent.0 == self.agent
+        {
+            self.places.push(seq);
+        }
+    }
+
+    fn observe_world(&mut self, _: &WorldRecord<'_>) {}
+}
+
+fn read_by_bob(plan: &Plan, seed: u64) -> Vec<u64> {
+    let mut pages = Pages {
+        agent: 1,
+        places: Vec::new(),
+    };
+    let outcome = run(plan, seed, &Progress::default(), Some(&mut pages));
+    assert_eq!(outcome.violations, []);
+    pages.places
+}
+
+const TALK: &str = "
+name: talk
+duration: 10s
+users: [ann, bob]
+steps:
+  - { at: 0s, user: ann, do: enter_queue }
+  - { at: 20ms, user: bob, do: enter_queue }
+  - { at: 1100ms, user: ann, do: { send: { text: one } } }
+  - { at: 1300ms, user: ann, do: { send: { text: two } } }
+  - { at: 1850ms, user: ann, do: { send: { text: three } } }
+faults:
+  - { at: 1s, suspend: { users: [bob], for: 1s } }
+  - { at: 1800ms, suspend: { users: [bob], for: 1s } }
+";
+
+#[test]
+fn one_that_is_stopped_again_reads_what_came_before_first() {
+    let plan = parse("talk.yaml", TALK).unwrap();
+    for seed in 0..4 {
+        let places = read_by_bob(&plan, seed);
+        assert!(places.is_sorted(), "seed {seed}: {places:?}");
+        assert!(places.len() >= 4, "seed {seed}: {places:?}");
+    }
+}
+
+/// The first message arrives at 1,950 ms. The second one leaves at 1,750 ms, and arrives at the
+/// instant at which Bob goes on.
+const AWAKE: &str = "
+name: awake
+duration: 10s
+capacity: { service: 30ms, commit: 100ms }
+users: [ann, bob]
+steps:
+  - { at: 0s, user: ann, do: enter_queue }
+  - { at: 300ms, user: bob, do: enter_queue }
+  - { at: 1100ms, user: ann, do: { send: { text: one } }, net: { request: 20ms, push: { bob: 700ms } } }
+  - { at: 1600ms, user: ann, do: { send: { text: two } }, net: { request: 20ms, push: { bob: 250ms } } }
+faults: [{ at: 1s, suspend: { users: [bob], for: 1s } }]
+";
+
+#[test]
+fn what_arrives_at_the_instant_of_waking_is_read_last() {
+    let plan = parse("awake.yaml", AWAKE).unwrap();
+    assert_eq!(read_by_bob(&plan, 1), [1, 2, 3]);
+}

@@ -1,0 +1,209 @@
+//! Answers, from the core's types to the words of clients.
+
+use std::sync::Arc;
+
+use chat_core::{
+    Body, Event, MemberView, NoticeKind, PresenceView, Reject, Reply, Response, RoomId, UserId,
+    WasWaiting, Who,
+};
+
+use super::shown_for_good;
+use sim_model::protocol::{
+    Answer, Attendance, Earlier, Member, Notice, Outcome, Passing, PastMessage, Refusal, Room, User,
+};
+
+/// An accepted command's answer as its client reads it.
+pub(super) fn answer(reply: &Reply) -> Answer {
+    let (user, room) = (|u: UserId| User(u.0), |r: RoomId| Room(r.0));
+    match reply {
+        Reply::Waiting {
+            user: me,
+            position,
+            estimated_wait,
+        } => Answer::Waiting {
+            user: user(*me),
+            position: *position,
+            estimated_wait: *estimated_wait,
+        },
+        Reply::Matched {
+            user: me,
+            room: r,
+            partner,
+        } => matched(user(*me), room(*r), partner),
+        Reply::LeftQueue { left } => Answer::LeftQueue {
+            left: *left == WasWaiting::Yes,
+        },
+        Reply::LoggedIn { user: me, room: r } => Answer::LoggedIn {
+            user: user(*me),
+            room: room(*r),
+        },
+        Reply::Sent {
+            room: r,
+            room_seq,
+            at,
+            turns_left,
+        } => Answer::Sent {
+            room: room(*r),
+            room_seq: room_seq.0,
+            at: *at,
+            turns_left: *turns_left,
+        },
+        Reply::LeftChat => Answer::LeftChat,
+        Reply::Stick {
+            room: r,
+            place,
+            epoch,
+            holder,
+            lease_until,
+        } => Answer::Stick {
+            room: room(*r),
+            place: *place,
+            epoch: epoch.0,
+            holder: Some(user(*holder)),
+            lease_until: *lease_until,
+        },
+        Reply::Draft {
+            length,
+            cut,
+            suffix,
+        } => draft((*length, *cut), suffix.as_deref()),
+        Reply::OnBreak {
+            user: me,
+            stress,
+            boss_alert,
+            flavour,
+            ..
+        } => Answer::OnBreak {
+            user: user(*me),
+            stress: *stress,
+            boss_alert: *boss_alert,
+            flavour: *flavour,
+        },
+        Reply::Arrived { user: me } => Answer::Arrived { user: user(*me) },
+        Reply::Done => Answer::Done,
+    }
+}
+
+fn matched(user: User, room: Room, partner: &Who) -> Answer {
+    Answer::Matched {
+        user,
+        room,
+        partner: User(partner.id.0),
+        shown: shown_for_good(partner),
+    }
+}
+
+fn draft((length, truncated): (u32, u32), suffix: Option<&str>) -> Answer {
+    Answer::Draft {
+        length,
+        truncated,
+        suffix: suffix.map(Into::into),
+    }
+}
+
+/// What leaves the server for the caller of a ticket.
+pub fn response(outcome: &Result<Response, Reject>) -> Outcome {
+    match outcome {
+        Ok(Response::Done(reply)) => Ok(answer(reply)),
+        Ok(Response::Read(answer)) => Ok(read(answer)),
+        Ok(Response::Streaming) => Ok(Answer::Done),
+        Err(reject) => Err(refusal(reject)),
+    }
+}
+
+/// What was read, as its client reads it; of a page of the inbox, what follows its events.
+fn read(answer: &chat_core::Answer) -> Answer {
+    match answer {
+        chat_core::Answer::Page { page, notices } => page_end(page, notices),
+        chat_core::Answer::Members { room, members } => Answer::Members {
+            room: Room(room.0),
+            members: members.iter().map(member).collect(),
+        },
+        chat_core::Answer::History {
+            room,
+            messages,
+            more,
+        } => Answer::History {
+            room: Room(room.0),
+            messages: messages.iter().filter_map(past_message).collect(),
+            more: *more,
+        },
+        chat_core::Answer::Mood { stress, boss_alert } => Answer::Mood {
+            stress: *stress,
+            boss_alert: *boss_alert,
+        },
+    }
+}
+
+/// What a page of the inbox says besides its events.
+fn page_end(page: &chat_core::Page, notices: &[(RoomId, chat_core::Notice)]) -> Answer {
+    let notices = notices.iter().map(|(room, said)| notice(*room, said));
+    Answer::Read {
+        cursor: page.cursor.0,
+        more: page.unread > 0,
+        unread: page.unread,
+        notices: notices.collect(),
+    }
+}
+
+/// A notice as its reader sees it.
+/// A notice, as its reader sees it.
+#[must_use]
+pub fn notice(room: RoomId, notice: &chat_core::Notice) -> Notice {
+    Notice {
+        room: Room(room.0),
+        user: User(notice.user.id.0),
+        shown: shown_for_good(&notice.user),
+        kind: match notice.kind {
+            NoticeKind::Typing => Passing::Typing,
+            NoticeKind::Waiting(waiting) => Passing::Waiting(waiting),
+        },
+        at: notice.at,
+    }
+}
+
+fn member(view: &MemberView) -> Member {
+    Member {
+        user: User(view.who.id.0),
+        shown: shown_for_good(&view.who),
+        since: view.since,
+        attendance: match view.presence {
+            PresenceView::Present => Attendance::Present,
+            PresenceView::Reconnecting => Attendance::Reconnecting,
+            PresenceView::Away => Attendance::Away,
+        },
+    }
+}
+
+/// A room's history holds messages alone; what else were in it could not be listed.
+fn past_message(event: &Arc<Event>) -> Option<PastMessage> {
+    let Body::Message {
+        sender,
+        text,
+        epoch,
+    } = &event.body
+    else {
+        return None;
+    };
+    Some(PastMessage {
+        room_seq: event.room_seq.0,
+        at: event.at,
+        sender: User(sender.id.0),
+        shown: shown_for_good(sender),
+        text: Arc::clone(text),
+        epoch: epoch.map(|epoch| epoch.0),
+    })
+}
+
+/// A refusal as its client reads it.
+pub(super) fn refusal(reject: &Reject) -> Refusal {
+    Refusal {
+        code: reject.code(),
+        retry_after: reject.retry_after(),
+        earlier: match reject.earlier() {
+            chat_core::Earlier::Unasked => Earlier::Unsaid,
+            chat_core::Earlier::None => Earlier::None,
+            chat_core::Earlier::Unknown => Earlier::Unknown,
+        },
+    }
+}

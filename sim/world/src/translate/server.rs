@@ -1,0 +1,284 @@
+//! What the server did, from the core's types to the words of the judges.
+
+use std::sync::Arc;
+
+use chat_core::{
+    Call, Caller, Command, Entry, Hub, Implied, Operate, Read, Reader, Reject, Reply, RoomId,
+    SecretHash, Ticket, Time, UserId,
+};
+use sim_model::server::{self, Act, Ask, Handle};
+
+use super::answer::{answer, refusal};
+use super::event::{event, lost_ranges};
+use sim_model::protocol::{Op, ReadBy, Room, User};
+
+/// The number that a virtual user's handle was made from.
+fn secret(hash: &SecretHash) -> Handle {
+    let mut bytes = [0; 8];
+    bytes.copy_from_slice(&hash.0[..8]);
+    Handle(u64::from_le_bytes(bytes))
+}
+
+/// The node's name of a call, as the judges have it.
+#[must_use]
+pub const fn judged(ticket: Ticket) -> server::Ticket {
+    server::Ticket(ticket.0)
+}
+
+/// The participant that reads, if it is registered.
+#[must_use]
+pub fn user_of(hub: &Hub, reader: Reader) -> Option<UserId> {
+    match reader {
+        Reader::Handle(handle) => hub.user_by_handle(&handle),
+        Reader::ReaderId(id) => hub.user_by_reader(&id),
+    }
+}
+
+/// A call at the server's door, as the judges read it.
+#[must_use]
+pub fn ask(call: &Call) -> Arc<Ask> {
+    Arc::new(match call {
+        Call::Command {
+            caller,
+            key,
+            command,
+        } => Ask::Call {
+            caller: caller_of(caller),
+            key: key.map(|key| key.0),
+            op: op(command),
+        },
+        Call::Operate { act: done, .. } => Ask::Operate(act(done)),
+        Call::Read { reader, read } => Ask::Call {
+            caller: server::Caller::Known(reader_of(*reader)),
+            key: None,
+            op: of_read(*reader, read),
+        },
+        Call::OpenStream { reader, after } => Ask::OpenStream {
+            handle: reader_of(*reader),
+            after: after.map(|after| after.0),
+            by: read_by(*reader),
+        },
+    })
+}
+
+/// The batch in flight, as the judges read it.
+#[must_use]
+pub fn batch(node: &chat_core::Node) -> Vec<server::Batched> {
+    node.batch()
+        .map(|(written, ticket)| match ticket {
+            Some(ticket) => server::Batched::Call(judged(ticket)),
+            None => server::Batched::Own(entry(written)),
+        })
+        .collect()
+}
+
+/// An entry of the journal, as the judges read it.
+#[must_use]
+pub fn entry(entry: &Entry) -> server::Entry {
+    match entry {
+        Entry::Call {
+            caller,
+            key,
+            command,
+        } => server::Entry::Call {
+            caller: caller_of(caller),
+            key: key.map(|key| key.0),
+            op: op(command),
+        },
+        Entry::Implied { user, implied } => {
+            let user = User(user.0);
+            match *implied {
+                Implied::OpenStream => server::Entry::OpenStream { user },
+                Implied::CloseStream => server::Entry::CloseStream { user },
+                Implied::Seen { waiting } => server::Entry::Seen { user, waiting },
+                Implied::Read {
+                    acknowledged,
+                    delivered,
+                } => server::Entry::Read {
+                    user,
+                    acknowledged: acknowledged.0,
+                    delivered: delivered.0,
+                },
+            }
+        }
+        Entry::Operate { act: done, .. } => server::Entry::Operate(act(done)),
+        Entry::Tick => server::Entry::Tick,
+        Entry::Started { config, .. } => server::Entry::Started {
+            config: config.clone(),
+        },
+        Entry::Resumed { config, .. } => server::Entry::Resumed {
+            config: config.clone(),
+        },
+    }
+}
+
+fn caller_of(caller: &Caller) -> server::Caller {
+    match caller {
+        Caller::Handle(handle) => server::Caller::Known(secret(handle)),
+        Caller::New { handle, from, .. } => server::Caller::New(secret(handle), from.0),
+    }
+}
+
+fn reader_of(reader: Reader) -> Handle {
+    let (Reader::Handle(hash) | Reader::ReaderId(hash)) = reader;
+    secret(&hash)
+}
+
+const fn read_by(reader: Reader) -> ReadBy {
+    match reader {
+        Reader::Handle(_) => ReadBy::Handle,
+        Reader::ReaderId(_) => ReadBy::ReaderId,
+    }
+}
+
+fn act(act: &Operate) -> Act {
+    let (user, room) = (|id: &UserId| User(id.0), |id: &RoomId| Room(id.0));
+    match act {
+        Operate::Mute { user: id, reason } => Act::Mute {
+            user: user(id),
+            reason: Arc::clone(reason),
+        },
+        Operate::Unmute { user: id } => Act::Unmute { user: user(id) },
+        Operate::Kick {
+            user: id,
+            room: of,
+            reason,
+        } => Act::Kick {
+            user: user(id),
+            room: room(of),
+            reason: Arc::clone(reason),
+        },
+        Operate::Close { room: of, reason } => Act::Close {
+            room: room(of),
+            reason: Arc::clone(reason),
+        },
+        Operate::BanUser { user: id, reason } => Act::BanUser {
+            user: user(id),
+            reason: Arc::clone(reason),
+        },
+        Operate::Unban { name } => Act::Unban {
+            name: Arc::clone(name),
+        },
+        Operate::MuteAddress { address, reason } => Act::MuteAddress {
+            address: address.0,
+            reason: Arc::clone(reason),
+        },
+        Operate::BanAddress { address, .. } => Act::BanAddress { address: address.0 },
+        Operate::UnbanAddress { address } => Act::UnbanAddress { address: address.0 },
+    }
+}
+
+fn id(room: &Option<RoomId>) -> Option<Room> {
+    room.map(|room| Room(room.0))
+}
+
+/// What is read, in the words of the users.
+fn of_read(reader: Reader, read: &Read) -> Op {
+    match read {
+        Read::Check { after, wait, .. } => Op::Check {
+            after: after.map(|after| after.0),
+            wait: *wait,
+            by: read_by(reader),
+        },
+        Read::Mood => Op::Mood,
+        Read::Members { room } => Op::ListUsers { room: id(room) },
+        Read::History {
+            room,
+            before,
+            limit,
+        } => Op::History {
+            room: id(room),
+            before: before.map(|before| before.0),
+            limit: u32::try_from(*limit).unwrap_or(u32::MAX),
+        },
+    }
+}
+
+/// What a command asks for, in the words of the users.
+fn op(command: &Command) -> Op {
+    match command {
+        Command::EnterQueue(enter) => Op::EnterQueue {
+            user_id: enter.user_id.clone(),
+            display_name: enter.display_name.clone(),
+            interests: enter.interests.clone(),
+        },
+        Command::LeaveQueue => Op::LeaveQueue,
+        Command::Login { username, room } => Op::Login {
+            username: username.clone(),
+            room: room.clone(),
+        },
+        Command::SendMessage { room, text, epoch } => Op::Send {
+            room: id(room),
+            text: text.clone(),
+            epoch: epoch.map(|epoch| epoch.0),
+        },
+        Command::LeaveChat { room } => Op::LeaveChat { room: id(room) },
+        Command::TalkingStick { room, epoch } => Op::TalkingStick {
+            room: id(room),
+            epoch: epoch.map(|epoch| epoch.0),
+        },
+        Command::Append { room, text, epoch } => Op::Append {
+            room: id(room),
+            text: text.clone(),
+            epoch: epoch.map(|epoch| epoch.0),
+        },
+        Command::Push { room, epoch } => Op::Push {
+            room: id(room),
+            epoch: epoch.map(|epoch| epoch.0),
+        },
+        Command::Undo { room, epoch } => Op::Undo {
+            room: id(room),
+            epoch: epoch.map(|epoch| epoch.0),
+        },
+        Command::Reset { room, epoch } => Op::Reset {
+            room: id(room),
+            epoch: epoch.map(|epoch| epoch.0),
+        },
+        Command::Typing { room } => Op::Typing { room: id(room) },
+        Command::BlockUser { user } => Op::Block { user: User(user.0) },
+        Command::UnblockUser { user } => Op::Unblock { user: User(user.0) },
+        Command::ReportUser { user, reason } => Op::Report {
+            user: User(user.0),
+            reason: reason.clone(),
+        },
+        Command::TakeBreak { kind, excuse } => Op::Break {
+            kind: *kind,
+            excuse: excuse.clone(),
+        },
+        Command::Unregister => Op::Unregister,
+        // A newcomer that looks at its stress arrives first.
+        Command::Arrive => Op::Mood,
+    }
+}
+
+/// What the server decided at this instant, as the caller reads it, and when.
+pub fn decided(now: Time, outcome: &Result<Reply, Reject>) -> server::Decided {
+    let answer_at = match outcome {
+        Ok(Reply::OnBreak { answer_at, .. }) => *answer_at,
+        Ok(_) | Err(_) => now,
+    };
+    server::Decided {
+        outcome: outcome.as_ref().map(answer).map_err(refusal),
+        answer_at,
+    }
+}
+
+/// A page of an inbox as its reader sees it.
+#[must_use]
+pub fn page(page: &chat_core::Page, reader: UserId) -> server::Page<'_> {
+    let gap = |gap: &chat_core::Gap| server::Gap {
+        from: gap.from.0,
+        to: gap.to.0,
+        rooms: lost_ranges(gap),
+        rooms_omitted: gap.rooms_omitted,
+    };
+    let events = page.events.iter();
+    server::Page {
+        gaps: page.gaps.iter().map(gap).collect(),
+        events: events
+            .map(|(seq, sent)| (seq.0, sent.at, event(sent, reader)))
+            .collect(),
+        cursor: page.cursor.0,
+        more: page.unread > 0,
+    }
+}

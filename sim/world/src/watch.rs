@@ -1,0 +1,85 @@
+//! What is told of all that happens in a world: what was reached, and whoever observes.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use chat_types::Span;
+use sim_model::history::{Observer, Record, Wire, WorldRecord};
+use sim_model::outcome::{Coverage, Point, Tally};
+use sim_model::server::ServerRecord;
+use sim_model::sightings::Sightings;
+
+/// An observer of a run, which stays its owner's as well: who gave it can look at it when the run
+/// is over, or copy it when the run is copied.
+pub type Onlooker<'o> = Rc<RefCell<dyn Observer + 'o>>;
+
+/// Told of every record. It changes nothing in the world.
+pub(crate) struct Watch<'o> {
+    pub(super) sightings: Sightings,
+    observer: Option<Onlooker<'o>>,
+}
+
+impl<'o> Watch<'o> {
+    pub(crate) fn new(observer: Option<Onlooker<'o>>) -> Self {
+        Self {
+            sightings: Sightings::new(),
+            observer,
+        }
+    }
+
+    /// A copy that goes on from here, with another observer.
+    pub(super) fn with<'n>(&self, observer: Option<Onlooker<'n>>) -> Watch<'n> {
+        Watch {
+            sightings: self.sightings.clone(),
+            observer,
+        }
+    }
+
+    pub(crate) fn reach(&mut self, point: Point) {
+        self.sightings.tally_mut().reach(point);
+    }
+
+    /// What of the core's behaviour was reached, to count in it.
+    pub(crate) fn coverage(&mut self) -> &mut Coverage {
+        self.sightings.tally_mut().coverage_mut()
+    }
+
+    /// What was reached in all.
+    pub(crate) fn finish(self) -> Tally {
+        self.sightings.into_tally()
+    }
+}
+
+impl Observer for Watch<'_> {
+    fn observe(&mut self, record: &Record<'_>) {
+        self.sightings.observe(record);
+        if let Some(observer) = &self.observer {
+            observer.borrow_mut().observe(record);
+        }
+    }
+
+    fn observe_world(&mut self, record: &WorldRecord<'_>) {
+        self.sightings.observe_world(record);
+        if let Some(observer) = &self.observer {
+            observer.borrow_mut().observe_world(record);
+        }
+    }
+
+    fn observe_wire(&mut self, wire: &Wire<'_>) {
+        if let Some(observer) = &self.observer {
+            observer.borrow_mut().observe_wire(wire);
+        }
+    }
+
+    fn observe_server(&mut self, record: &ServerRecord<'_>) {
+        if let Some(observer) = &self.observer {
+            observer.borrow_mut().observe_server(record);
+        }
+    }
+
+    fn observe_commit(&mut self, took: Span) {
+        if let Some(observer) = &self.observer {
+            observer.borrow_mut().observe_commit(took);
+        }
+    }
+}

@@ -1,10 +1,11 @@
 //! The one command that checks the whole house: `cargo xtask test`.
 //!
-//! It is plain Rust on the standard library and a reader of JSON, so that it builds in a moment on
-//! a fresh machine. `steps.rs` lists what is checked; each step's own file says how. And
+//! It is plain Rust on the standard library and readers of JSON and Markdown, so that it builds in a
+//! moment on a fresh machine. `steps.rs` lists what is checked; each step's own file says how. And
 //! `cargo xtask mutants` checks the checks: see `mutants.rs`.
 
 mod bench;
+mod book;
 mod browser;
 mod cargo;
 mod clients;
@@ -53,6 +54,7 @@ fn main() -> ExitCode {
         Ok(Request::Mutants(which)) => return mutate(&which),
         Ok(Request::Bench(request)) => return count(request),
         Ok(Request::Load(words)) => return load(&words),
+        Ok(Request::Book) => return write_book(),
         Ok(Request::Test(steps)) => steps,
         Err(error) => {
             eprintln!("error: {error}");
@@ -132,6 +134,26 @@ fn load(words: &[String]) -> ExitCode {
             eprintln!("error: {error}");
             ExitCode::FAILURE
         }
+    }
+}
+
+/// Builds the book, and says where it begins.
+#[expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "this is where the program speaks"
+)]
+fn write_book() -> ExitCode {
+    match book::build(&Cargo::new(root())) {
+        Ok(folder) => {
+            println!("{}", folder.join("index.html").display());
+            ExitCode::SUCCESS
+        }
+        Err(Outcome::Failed(why) | Outcome::Skipped(why)) => {
+            eprintln!("error: {why}");
+            ExitCode::FAILURE
+        }
+        Err(Outcome::Passed) => ExitCode::FAILURE,
     }
 }
 

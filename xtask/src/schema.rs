@@ -1,15 +1,13 @@
-//! The committed JSON Schema of scenarios is the one that `sim schema` prints, and the scenarios
-//! that the README shows are ones that `sim validate` accepts.
+//! The committed JSON Schema of scenarios is the one that `sim schema` prints.
 
 use std::fs;
 
-use crate::cargo::{self, Build, Cargo};
+use crate::cargo::{Build, Cargo};
 use crate::outcome::Outcome;
 
 const SCHEMA: &str = "scenarios/schema.json";
-const README: &str = "README.md";
 
-/// Compares the schemas byte for byte, then tries every example.
+/// Compares the schemas byte for byte.
 pub(crate) fn check(cargo: &Cargo) -> Outcome {
     cargo
         .build_sim(Build::Quick)
@@ -18,10 +16,6 @@ pub(crate) fn check(cargo: &Cargo) -> Outcome {
                 fs::read(cargo.root().join(SCHEMA)).ok().as_deref(),
                 &printed,
             ),
-            Err(why) => Outcome::Failed(why),
-        })
-        .and_then(|| match try_examples(cargo) {
-            Ok(findings) => Outcome::of_findings(&findings),
             Err(why) => Outcome::Failed(why),
         })
 }
@@ -35,59 +29,10 @@ fn compare(committed: Option<&[u8]>, printed: &[u8]) -> Outcome {
     }
 }
 
-/// Has the simulator validate every example, and says which it refuses.
-fn try_examples(cargo: &Cargo) -> Result<Vec<String>, String> {
-    let readme = fs::read_to_string(cargo.root().join(README))
-        .map_err(|error| format!("cannot read {README}: {error}"))?;
-    let folder = cargo.scratch()?;
-    let mut findings = Vec::new();
-    for (line, text) in examples(&readme) {
-        let file = folder.join(format!("readme-line-{line}.yaml"));
-        fs::write(&file, text)
-            .map_err(|error| format!("cannot write {}: {error}", file.display()))?;
-        let path = file.to_str().ok_or("the workspace's path is not Unicode")?;
-        let status = cargo.sim(Build::Quick, &["validate", path])?;
-        if !status.success() {
-            let ended = cargo::ended(status);
-            findings.push(format!("{README}:{line}: `sim validate` {ended}"));
-        }
-    }
-    Ok(findings)
-}
-
-/// The fenced blocks of YAML, each with the line on which it starts.
-fn examples(markdown: &str) -> Vec<(usize, String)> {
-    let mut found: Vec<(usize, String)> = Vec::new();
-    let mut inside = false;
-    for (index, line) in markdown.lines().enumerate() {
-        if line == "```yaml" {
-            inside = true;
-            found.push((index + 2, String::new()));
-        } else if line == "```" {
-            inside = false;
-        } else if inside && let Some((_, text)) = found.last_mut() {
-            text.push_str(line);
-            text.push('\n');
-        }
-    }
-    found
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{compare, examples};
+    use super::compare;
     use crate::outcome::Outcome;
-
-    #[test]
-    fn examples_are_the_yaml_blocks_and_no_others() {
-        let markdown =
-            "a\n```yaml\nname: x\nseed: 1\n```\n```sh\nls\n```\n\n```yaml\nname: y\n```\n";
-        assert_eq!(
-            examples(markdown),
-            [(3, "name: x\nseed: 1\n".into()), (11, "name: y\n".into())]
-        );
-        assert_eq!(examples("no blocks\n"), []);
-    }
 
     #[test]
     fn the_same_bytes_pass() {

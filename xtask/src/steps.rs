@@ -3,7 +3,8 @@
 use crate::cargo::Cargo;
 use crate::outcome::Outcome;
 use crate::{
-    bench, browser, clients, deny, determinism, exhaust, live, mutants, scenarios, schema, tidy,
+    bench, book, browser, clients, deny, determinism, exhaust, live, mutants, scenarios, schema,
+    tidy,
 };
 
 /// One thing that is checked.
@@ -16,6 +17,7 @@ pub(crate) enum Step {
     Deny,
     Advisories,
     Tidy,
+    Book,
     Schema,
     Scenarios,
     Determinism,
@@ -30,7 +32,7 @@ pub(crate) enum Step {
 
 impl Step {
     /// Every step, in order.
-    pub(crate) const ALL: [Self; 17] = [
+    pub(crate) const ALL: [Self; 18] = [
         Self::Fmt,
         Self::Clippy,
         Self::Test,
@@ -38,6 +40,7 @@ impl Step {
         Self::Deny,
         Self::Advisories,
         Self::Tidy,
+        Self::Book,
         Self::Schema,
         Self::Scenarios,
         Self::Determinism,
@@ -60,6 +63,7 @@ impl Step {
             Self::Doc => "doc",
             Self::Deny => "deny",
             Self::Advisories => "advisories",
+            Self::Book => "book",
             Self::Schema => "schema",
             Self::Scenarios => "scenarios",
             Self::Determinism => "determinism",
@@ -83,9 +87,8 @@ impl Step {
             Self::Doc => "rustdoc without warnings",
             Self::Deny => "licences, duplicates and sources of the dependencies (cargo-deny)",
             Self::Advisories => "no dependency has a known weakness (cargo-deny, RUSTSEC)",
-            Self::Schema => {
-                "schema.json is what `sim schema` prints, and the README's examples are valid"
-            }
+            Self::Book => "the book builds, its links lead somewhere, and its examples work",
+            Self::Schema => "schema.json is what `sim schema` prints",
             Self::Scenarios => "every shipped scenario passes over fixed seeds",
             Self::Determinism => "one seed gives one trace hash, whatever the jobs or the build",
             Self::Exhaust => "every interleaving of two tiny worlds, to a depth of six steps",
@@ -136,6 +139,7 @@ impl Step {
             ),
             Self::Deny => deny::check(cargo),
             Self::Advisories => deny::advisories(cargo),
+            Self::Book => book::check(cargo),
             Self::Schema => schema::check(cargo),
             Self::Scenarios => scenarios::check(cargo),
             Self::Determinism => determinism::check(cargo),

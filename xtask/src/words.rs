@@ -21,6 +21,8 @@ pub(crate) enum Request {
     Bench(bench::Request),
     /// Measure the server with the program `load`, and these words to it.
     Load(Vec<String>),
+    /// Build the book.
+    Book,
 }
 
 /// What is to be done with mutants.
@@ -46,12 +48,20 @@ pub(crate) fn read(words: &[String]) -> Result<Request, String> {
         Some("mutants") => read_mutants(words),
         Some("bench") => read_bench(words),
         Some("load") => Ok(Request::Load(words.map(str::to_owned).collect())),
+        Some("book") => match words.next() {
+            None => Ok(Request::Book),
+            Some("-h" | "--help") => Ok(Request::Help),
+            Some(other) => Err(format!(
+                "unknown word `{other}` after `book`: expected none"
+            )),
+        },
         Some(other) => Err(format!(
-            "unknown word `{other}`: expected `test`, `mutants`, `bench`, `load` or `help`"
+            "unknown word `{other}`: expected `test`, `mutants`, `bench`, `load`, `book` or `help`"
         )),
-        None => {
-            Err("a word is missing: expected `test`, `mutants`, `bench`, `load` or `help`".into())
-        }
+        None => Err(
+            "a word is missing: expected `test`, `mutants`, `bench`, `load`, `book` or `help`"
+                .into(),
+        ),
     }
 }
 
@@ -190,6 +200,7 @@ Usage:
   cargo xtask mutants --generated [--seeds N] [--jobs N]
   cargo xtask bench [--compare | --accept | --growth | --flame]
   cargo xtask load requests | relay | hostile | streams | driver | turmoil [--help]
+  cargo xtask book
   cargo xtask help
 
 Steps, in order:
@@ -218,6 +229,8 @@ node and the virtual world for ten seconds each, and draws a flame graph of each
 another. `driver` measures the simulator's own side, beside oha, which `cargo install --locked oha`
 brings. `turmoil` needs no server: it measures the virtual world beside another simulator's. All
 of it needs an idle machine to mean anything.
+
+`book` builds the documentation for a browser in target/book, and prints where it begins.
 
 cargo-deny is installed, once and by `cargo install`, where it is missing, and so is what
 `bench`, `browser`, `page` and `clients` need: valgrind, chromium, Node and Python's venv by
@@ -308,9 +321,13 @@ mod tests {
     #[test]
     fn wrong_words_are_told_what_is_accepted() {
         for (line, told) in [
-            ("", "expected `test`, `mutants`, `bench`, `load` or `help`"),
+            (
+                "",
+                "expected `test`, `mutants`, `bench`, `load`, `book` or `help`",
+            ),
             ("build", "unknown word `build`: expected `test`"),
             ("bench --all", "unknown word `--all` after `bench`"),
+            ("book docs", "unknown word `docs` after `book`"),
             ("mutants all", "unknown word `all` after `mutants`"),
             ("mutants --only", "`--only` needs names"),
             (
@@ -329,6 +346,22 @@ mod tests {
         ] {
             let error = check(line).expect_err(line);
             assert!(error.contains(told), "{line}: {error}");
+        }
+    }
+
+    #[test]
+    fn the_book_shows_words_that_are_understood() {
+        let pages = ::book::pages::read(&::book::pages::root()).expect("the pages are there");
+        let mut lines = Vec::new();
+        for fence in pages.iter().flat_map(|named| named.page.fences_of("sh")) {
+            let commands = ::book::shell::commands(&fence.text).expect("quotations end");
+            lines.extend(commands.into_iter().map(|command| command.words.join(" ")));
+        }
+        lines.retain(|line| line.starts_with("cargo xtask"));
+        assert!(lines.len() > 10, "only {lines:?} were found");
+        for line in lines {
+            let read = check(line.trim_start_matches("cargo xtask "));
+            assert!(read.is_ok(), "{line}: {read:?}");
         }
     }
 

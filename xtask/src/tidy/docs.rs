@@ -1,15 +1,16 @@
 //! Rules that keep the documents true: the code map names every file and only files there are,
-//! and the README's table names every scenario and only scenarios there are. A folder's name, with
+//! and the book's table names every scenario and only scenarios there are. A folder's name, with
 //! the `/` at its end, stands for all that is in it.
 
 use super::{Finding, Source};
 
-const README: &str = "README.md";
+const SCENARIOS: &str = "docs/scenarios.md";
 const ARCHITECTURE: &str = "ARCHITECTURE.md";
 
 /// Where the files are that the code map must name.
-const MAPPED: [&str; 14] = [
+const MAPPED: [&str; 15] = [
     "benches/src/",
+    "book/src/",
     "core/src/",
     "core/types/src/",
     "server/src/",
@@ -60,12 +61,13 @@ fn scenario_table(files: &[Source]) -> Vec<Finding> {
             .filter(|(_, line)| line.starts_with('|'))
             .flat_map(|(index, line)| {
                 line.split(['(', ')'])
-                    .filter(|target| is_scenario(target))
-                    .map(move |target| (index + 1, target.to_owned()))
+                    .filter_map(|target| target.strip_prefix("../"))
+                    .filter(|path| is_scenario(path))
+                    .map(move |path| (index + 1, path.to_owned()))
             })
             .collect()
     };
-    compare(files, README, "the scenario table", named, is_scenario)
+    compare(files, SCENARIOS, "the scenario table", named, is_scenario)
 }
 
 /// Compares what a document names with the files that there are.
@@ -120,8 +122,8 @@ mod tests {
 
     const MAP: (&str, &str) = ("ARCHITECTURE.md", "| `core/src/hub.rs` | the hub |\n");
     const TABLE: (&str, &str) = (
-        "README.md",
-        "text\n| [burst](scenarios/burst.yaml) | two hundred at once |\n",
+        "docs/scenarios.md",
+        "text\n| [burst](../scenarios/burst.yaml) | two hundred at once |\n",
     );
 
     /// What is found when these files stand beside a good map and a good table.
@@ -156,7 +158,7 @@ mod tests {
             found(&all),
             [
                 "ARCHITECTURE.md: the code map does not name core/src/queue.rs",
-                "README.md: the scenario table does not name scenarios/churn.yaml",
+                "docs/scenarios.md: the scenario table does not name scenarios/churn.yaml",
             ]
         );
     }
@@ -186,16 +188,19 @@ mod tests {
 
     #[test]
     fn a_scenario_named_outside_the_table_is_not_listed() {
-        let readme = ("README.md", "Run [burst](scenarios/burst.yaml).\n");
+        let page = (
+            "docs/scenarios.md",
+            "Run [burst](../scenarios/burst.yaml).\n",
+        );
         let all = [
             MAP,
-            readme,
+            page,
             ("core/src/hub.rs", "\n"),
             ("scenarios/burst.yaml", "\n"),
         ];
         assert_eq!(
             found(&all),
-            ["README.md: the scenario table does not name scenarios/burst.yaml"]
+            ["docs/scenarios.md: the scenario table does not name scenarios/burst.yaml"]
         );
     }
 
@@ -205,7 +210,7 @@ mod tests {
             found(&[MAP, TABLE]),
             [
                 "ARCHITECTURE.md:1: core/src/hub.rs does not exist",
-                "README.md:2: scenarios/burst.yaml does not exist",
+                "docs/scenarios.md:2: scenarios/burst.yaml does not exist",
             ]
         );
     }
@@ -216,7 +221,7 @@ mod tests {
             found(&[]),
             [
                 "ARCHITECTURE.md: the file is missing",
-                "README.md: the file is missing"
+                "docs/scenarios.md: the file is missing"
             ]
         );
     }

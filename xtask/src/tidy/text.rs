@@ -5,6 +5,9 @@ use super::{Finding, Source};
 /// Lines that a source file may have.
 const MOST_LINES: usize = 600;
 
+/// Lines that the README may have: what is more belongs into the book.
+const MOST_LINES_OF_README: usize = 200;
+
 /// File names that say nothing of what is inside.
 const NAMELESS: [&str; 8] = [
     "common", "helper", "helpers", "manager", "misc", "mod", "util", "utils",
@@ -64,11 +67,16 @@ fn name(file: &Source, found: &mut Vec<Finding>) {
 
 fn length(file: &Source, found: &mut Vec<Finding>) {
     let lines = file.text.lines().count();
-    if file.path.ends_with(".rs") && lines > MOST_LINES {
+    let (most, instead) = match file.path.as_str() {
+        "README.md" => (MOST_LINES_OF_README, "move some to a page of the book"),
+        path if path.ends_with(".rs") => (MOST_LINES, "take an idea out of it"),
+        _ => return,
+    };
+    if lines > most {
         found.push(Finding {
             path: file.path.clone(),
             line: None,
-            what: format!("{lines} lines are more than {MOST_LINES}: take an idea out of it"),
+            what: format!("{lines} lines are more than {most}: {instead}"),
         });
     }
 }
@@ -116,7 +124,7 @@ fn has_word(line: &str, word: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::super::tests::files;
-    use super::{MOST_LINES, check};
+    use super::{MOST_LINES, MOST_LINES_OF_README, check};
 
     /// What is found in a file, a line each.
     fn found(path: &str, text: &str) -> Vec<String> {
@@ -161,7 +169,12 @@ mod tests {
             found("core/src/hub.rs", &"x\n".repeat(MOST_LINES + 1)),
             ["core/src/hub.rs: 601 lines are more than 600: take an idea out of it"]
         );
-        assert_eq!(found("README.md", &"x\n".repeat(MOST_LINES + 1)), [""; 0]);
+        assert_eq!(
+            found("README.md", &"x\n".repeat(MOST_LINES_OF_README + 1)),
+            ["README.md: 201 lines are more than 200: move some to a page of the book"]
+        );
+        let long = "x\n".repeat(MOST_LINES + 1);
+        assert_eq!(found("docs/protocol.md", &long), [""; 0]);
     }
 
     #[test]

@@ -1,0 +1,203 @@
+//! The examples that call the server, on a real one: those of a shell, of Python and of JavaScript,
+//! page by page and in their order, as a reader would type them.
+//!
+//! A page's examples become one script. In it `talking-stick` starts the server as the example says,
+//! but on a port of its own and in the background, and `curl` fails where the server refuses. An
+//! example of a shell is left out when it calls a program that has no place in a check, such as
+//! `docker`.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::io;
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::Command;
+
+use ::book::page::{Fence, Page};
+use ::book::pages::{self, Named};
+use ::book::shell::{Command as Call, commands};
+
+use crate::cargo::Cargo;
+use crate::outcome::Outcome;
+use crate::programs::{node, run, there_or_installed};
+
+/// What an example may call.
+const CALLED: [&str; 12] = [
+    "base64",
+    "curl",
+    "cut",
+    "echo",
+    "grep",
+    "head",
+    "jq",
+    "printf",
+    "sed",
+    "sha256sum",
+    "talking-stick",
+    "tr",
+];
+
+/// Where examples say that the server is.
+const WRITTEN: [&str; 2] = ["127.0.0.1:8894", "0.0.0.0:8894"];
+
+/// What a script begins with. A server says in its first line where it is, once it is there.
+const PRELUDE: &str = r#"set -Eeuo pipefail
+trap 'echo "the example failed: $BASH_COMMAND" >&2' ERR
+server=
+stop() { if [ -n "$server" ]; then kill "$server"; server=; fi; }
+trap stop EXIT
+talking-stick() {
+  stop
+  exec 3< <(exec "$SERVER_PROGRAM" "$@")
+  server=$!
+  read -r _ <&3
+}
+curl() {
+  case " $* " in
+    *" -sN "*) command curl --fail-with-body --max-time 2 "$@" || [ $? -eq 28 ] ;;
+    *) command curl --fail-with-body --max-time 60 "$@" ;;
+  esac
+}
+talking-stick
+"#;
+
+/// How long a page's examples may take, in seconds: a guard, since one that hangs says nothing.
+const GUARD_S: &str = "120";
+
+/// Runs the examples of every page that calls the server.
+pub(super) fn check(cargo: &Cargo) -> Outcome {
+    let missing = there_or_installed(&["curl"], &["curl"])
+        .and_then(|()| there_or_installed(&["python3"], &["python3"]))
+        .and_then(|()| node());
+    if let Err(why) = missing {
+        return Outcome::Skipped(why);
+    }
+    let server = match cargo.program("talking-stick") {
+        Ok(server) => server,
+        Err(outcome) => return outcome,
+    };
+    match failures(cargo, &server) {
+        Ok(failures) => Outcome::of_findings(&failures),
+        Err(error) => Outcome::Failed(format!("cannot run the examples: {error}")),
+    }
+}
+
+fn failures(cargo: &Cargo, server: &Path) -> io::Result<Vec<String>> {
+    let mut failures = Vec::new();
+    for Named { path, page } in pages::read(cargo.root())? {
+        let desk = cargo.scratch().map_err(io::Error::other)?.join("examples");
+        let desk = desk.join(path.replace('/', "-"));
+        let address = free_address()?;
+        let Some(script) = script(&page, &address) else {
+            continue;
+        };
+        lay_out(&desk, &page, &address, &script)?;
+        let mut bash = Command::new("timeout");
+        bash.args([GUARD_S, "bash", "page.sh"])
+            .current_dir(&desk)
+            .env("SERVER_PROGRAM", server)
+            .env("TALKING_STICK_LISTEN", &address)
+            .env("TALKING_STICK_LOG_LEVEL", "warn");
+        failures.extend(run(&mut bash).err().map(|why| format!("{path}: {why}")));
+    }
+    Ok(failures)
+}
+
+/// An address that nobody listens on.
+fn free_address() -> io::Result<String> {
+    Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.to_string())
+}
+
+/// The script, and beside it the programs that it starts.
+fn lay_out(desk: &Path, page: &Page, address: &str, script: &str) -> io::Result<()> {
+    if desk.exists() {
+        fs::remove_dir_all(desk)?;
+    }
+    fs::create_dir_all(desk)?;
+    fs::write(desk.join("page.sh"), script)?;
+    for fence in &page.fences {
+        if let Some((_, file)) = program(fence) {
+            fs::write(desk.join(file), at(&fence.text, address))?;
+        }
+    }
+    Ok(())
+}
+
+/// The examples of a page in one script; none if none of them calls the server.
+fn script(page: &Page, address: &str) -> Option<String> {
+    let mut script = String::from(PRELUDE);
+    let mut calls = false;
+    for fence in &page.fences {
+        if let Some((interpreter, file)) = program(fence) {
+            calls = true;
+            let _ = writeln!(script, "{interpreter} {file}");
+        } else if fence.language == "sh" && is_runnable(&fence.text) {
+            calls |= fence.text.contains("curl ");
+            script.push_str(&at(&fence.text, address));
+            // What a server answers ends without a line end.
+            script.push_str("echo\n");
+        }
+    }
+    calls.then_some(script)
+}
+
+/// What runs an example that is a whole program, and the file that it is in.
+fn program(fence: &Fence) -> Option<(&'static str, String)> {
+    let (interpreter, ending) = match fence.language.as_str() {
+        "python" => ("python3", "py"),
+        "js" => ("node", "mjs"),
+        _ => return None,
+    };
+    Some((interpreter, format!("line-{}.{ending}", fence.line)))
+}
+
+/// Whether every program that it calls may be called, and none of them talks by stdin.
+fn is_runnable(example: &str) -> bool {
+    let may = |command: &Call| {
+        let second = command.words.get(1);
+        let talks = second.is_some_and(|word| word == "stdio" || word == "demo");
+        CALLED.contains(&command.program()) && !talks
+    };
+    commands(example).is_ok_and(|all| all.iter().all(may))
+}
+
+/// The example as it calls the server at this address.
+fn at(example: &str, address: &str) -> String {
+    WRITTEN.iter().fold(example.to_owned(), |text, written| {
+        text.replace(written, address)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{is_runnable, script};
+    use ::book::page::Page;
+
+    #[test]
+    fn what_has_no_place_in_a_check_is_left_out() {
+        assert!(is_runnable("curl -s http://x/ | jq .\n"));
+        assert!(is_runnable(
+            "ann=$(curl -s http://x/)\nA=$(head -c 9 /dev/urandom | base64)\n"
+        ));
+        assert!(is_runnable("talking-stick --limit stick=optional\n"));
+        assert!(!is_runnable("talking-stick stdio\n"));
+        assert!(!is_runnable("docker run talking-stick\n"));
+        assert!(!is_runnable("cargo run --release -p server\n"));
+    }
+
+    #[test]
+    fn a_page_without_calls_has_no_script() {
+        let page = Page::read("```sh\ntalking-stick\n```\n\n```sh\nls\n```\n");
+        assert_eq!(script(&page, "127.0.0.1:1"), None);
+    }
+
+    #[test]
+    fn a_script_has_the_examples_in_their_order_and_at_the_address() {
+        let page = Page::read(
+            "```sh\ncurl http://127.0.0.1:8894/a\n```\n\n```python\nx\n```\n\n```sh\nls\n```\n",
+        );
+        let script = script(&page, "127.0.0.1:1").expect("it calls the server");
+        let (_, own) = script.split_once("\ntalking-stick\n").expect("the prelude");
+        assert_eq!(own, "curl http://127.0.0.1:1/a\necho\npython3 line-6.py\n");
+    }
+}

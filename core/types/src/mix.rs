@@ -3,6 +3,7 @@
 /// Folds `word` into `state`: the finishing steps of `MurmurHash3` (Austin Appleby, public domain),
 /// which spread every bit of the input over the whole word.
 #[must_use]
+#[inline]
 pub const fn mix(state: u64, word: u64) -> u64 {
     let mut h = state.rotate_left(23) ^ word.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     h = (h ^ (h >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
@@ -12,6 +13,7 @@ pub const fn mix(state: u64, word: u64) -> u64 {
 
 /// Folds bytes into `state`, eight at a time.
 #[must_use]
+#[inline]
 pub fn mix_bytes(mut state: u64, bytes: &[u8]) -> u64 {
     let mut chunks = bytes.chunks_exact(8);
     for chunk in &mut chunks {

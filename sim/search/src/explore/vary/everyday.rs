@@ -82,9 +82,13 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
     }
     let within = dice.pick(&[Span::millis(1), Span::millis(300), Span::secs(1)]);
     dice.say(format!("{users} users in {within}"));
+    if matches!(theme, Theme::Line(_) | Theme::Grudges(_)) && dice.one_in(3) {
+        dice.say("restarts");
+        plan.faults.extend(faults::of_restarts());
+    }
     if dice.one_in(6) {
         dice.say("busy operators");
-        plan.faults = faults::of_operators(dice);
+        plan.faults.extend(faults::of_operators(dice));
     }
     let phases = vec![Phase {
         name: "all".to_owned(),
@@ -114,7 +118,9 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
         surroundings::network(plan, dice);
         surroundings::draw(plan, dice);
     }
-    if dice.one_in(10) {
+    // Answers that are held back meet the journal 20 s later.
+    let rarely = if theme == Theme::Rest { 3 } else { 10 };
+    if dice.one_in(rarely) {
         surroundings::narrow_journal(plan, dice);
         plan.faults.extend(faults::of_journal());
     }

@@ -85,6 +85,17 @@ pub(super) fn of_breaks() -> Vec<Fault> {
         .into()
 }
 
+/// A server that comes back, mostly with another configuration: what waits is restored.
+pub(super) fn of_restarts() -> Vec<Fault> {
+    let down = |how| FaultKind::Down {
+        down_for: Span::millis(500),
+        how,
+    };
+    [Outage::Stop, Outage::Crash, Outage::Stop, Outage::Crash]
+        .map(|how| at_any_time(down(how)))
+        .into()
+}
+
 /// A journal that fails for a moment, again and again.
 pub(super) fn of_journal() -> Vec<Fault> {
     let kind = FaultKind::FailDisk {

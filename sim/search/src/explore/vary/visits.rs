@@ -210,6 +210,10 @@ fn partner(theme: Theme, server: &Config, nth: u32, dice: &mut Dice, steps: &mut
         let away = dice.pick(&[Span::millis(100), Span::millis(800), Span::secs(3)]);
         steps.push(Step::Disconnect(Some(away)));
     }
+    if matches!(theme, Theme::Grudges(_)) && dice.one_in(4) {
+        // Both may wait by now, and can meet from here on.
+        steps.extend([think(dice), Step::Call(Verb::Unblock)]);
+    }
     steps.push(Step::Await {
         event: "chatroom.found",
         within: WITHIN,

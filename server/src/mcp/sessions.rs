@@ -124,7 +124,7 @@ impl Sessions {
         let capacity = self.service.capacity();
         capacity.memory.check()?;
         let mut patience = MAX_WAIT;
-        capacity.work.spend(source, OPENING, &mut patience).await?;
+        capacity.large.spend(source, OPENING, &mut patience).await?;
         let full = match capacity.sessions.take(source, 1) {
             Ok(place) => return Ok(place),
             Err(full) => full,

@@ -56,6 +56,9 @@ use unsent::Unsent;
 /// Where requests need no token: they say nothing of anybody.
 pub const HEALTH: &[&str] = &["/healthz", "/readyz"];
 
+/// What is below this is for operators alone.
+const OPERATORS: &str = "/admin/";
+
 /// The most bytes of a body, where messages are no longer than usual.
 const MAX_BODY: usize = 128 * 1_024;
 
@@ -250,7 +253,13 @@ impl Door {
         if !is_page(head) {
             AllowedHosts::check_site(&head.headers)?;
         }
-        self.known(head)
+        let known = self.known(head)?;
+        let is_operators = self.operators.is_some() && head.uri.path().starts_with(OPERATORS);
+        match (&known.operator, known.seat()) {
+            (None, Some(_)) if is_operators => Err(Fault::NoOperator),
+            (None, None) if is_operators => Err(Fault::OperatorRequired),
+            _ => Ok(known),
+        }
     }
 
     fn source(&self, request: &Request) -> Source {

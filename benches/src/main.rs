@@ -51,6 +51,9 @@ enum What {
     /// Serves the bare echo that `requests` compares with.
     #[command(hide = true)]
     Echo,
+    /// The hostile client of `hostile`.
+    #[command(hide = true)]
+    Attack(hostile::AttackArgs),
 }
 
 #[expect(clippy::print_stderr, reason = "this is where the program speaks")]
@@ -75,6 +78,7 @@ fn main() -> ExitCode {
             What::Driver(args) => driver::run(args).await,
             What::Turmoil(args) => turmoil::run(args),
             What::Echo => requests::echo().await,
+            What::Attack(args) => hostile::attack(args).await,
         }
     });
     match done {

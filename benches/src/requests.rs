@@ -123,12 +123,7 @@ async fn load(route: &Route, span: Duration) -> Outcome<f64> {
             let mut answered = 0_u32;
             while began.elapsed() < span {
                 let answer = connection.exchange(&request).await?;
-                let refused = answer.status != 200
-                    || answer
-                        .body
-                        .windows(14)
-                        .any(|part| part == b"\"isError\":true");
-                if refused {
+                if answer.status != 200 || answer.is_tool_error() {
                     let text = String::from_utf8_lossy(&answer.body).into_owned();
                     return Err(format!("answered {}: {text}", answer.status).into());
                 }

@@ -45,9 +45,18 @@ impl Server {
     /// # Errors
     /// Why it does not run.
     pub async fn start_with(more: &[&str]) -> Outcome<Self> {
-        let mut words = vec!["--listen", "127.0.0.1:0", "--log-level", "warn"];
-        words.push("--conformance-fixtures");
+        let mut words = vec!["--conformance-fixtures"];
         words.extend(UNBOUND);
+        words.extend(more);
+        Self::usual(&words).await
+    }
+
+    /// The real server as it is by itself, but for these flags.
+    ///
+    /// # Errors
+    /// Why it does not run.
+    pub async fn usual(more: &[&str]) -> Outcome<Self> {
+        let mut words = vec!["--listen", "127.0.0.1:0", "--log-level", "warn"];
         words.extend(more);
         Self::of("talking-stick", &words).await
     }

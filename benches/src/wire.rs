@@ -1,11 +1,11 @@
 //! A client of HTTP/1.1 that costs as little as it can: requests are written whole, and of an
 //! answer no more is read than where it ends.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 
 use crate::Outcome;
 
@@ -31,6 +31,12 @@ pub struct Answer {
 }
 
 impl Answer {
+    /// Whether it is the refusal of a tool.
+    pub fn is_tool_error(&self) -> bool {
+        let word = b"\"isError\":true";
+        self.body.windows(word.len()).any(|part| part == word)
+    }
+
     /// The body of an answer that was no refusal.
     ///
     /// # Errors
@@ -95,7 +101,22 @@ impl Connection {
     /// # Errors
     /// Why nobody answers.
     pub async fn open(address: SocketAddr) -> Outcome<Self> {
-        let stream = TcpStream::connect(address).await?;
+        Self::over(TcpStream::connect(address).await?)
+    }
+
+    /// Connects from this address of the machine. Such a connection ends without a good-bye, so that
+    /// as many as one likes may follow one another.
+    ///
+    /// # Errors
+    /// Why nobody answers.
+    pub async fn open_from(from: Ipv4Addr, address: SocketAddr) -> Outcome<Self> {
+        let socket = TcpSocket::new_v4()?;
+        socket.set_zero_linger()?;
+        socket.bind((IpAddr::V4(from), 0).into())?;
+        Self::over(socket.connect(address).await?)
+    }
+
+    fn over(stream: TcpStream) -> Outcome<Self> {
         stream.set_nodelay(true)?;
         Ok(Self {
             stream: BufReader::new(stream),
@@ -135,6 +156,22 @@ impl Connection {
             self.stream.get_mut().read_u8().await?;
             tokio::time::sleep(TRICKLE).await;
         }
+    }
+
+    /// Writes all of a request but its last bytes, and of those one at a time, until the server has
+    /// had enough.
+    ///
+    /// # Errors
+    /// That the connection ended.
+    pub async fn dribble(&mut self, request: &[u8]) -> Outcome<()> {
+        let (most, last) = request.split_at(request.len().saturating_sub(1_000));
+        self.stream.get_mut().write_all(most).await?;
+        for byte in last {
+            self.stream.get_mut().write_u8(*byte).await?;
+            tokio::time::sleep(TRICKLE * 100).await;
+        }
+        self.head().await?;
+        Ok(())
     }
 
     /// Posts to a route of plain HTTP.

@@ -1,21 +1,23 @@
 //! What clients may use up, and for how long: the memory of the process, a pool for each resource,
-//! and a rate of what costs much time.
+//! and a rate for each kind of work.
 //!
 //! One idea carries what is held. A pool has a size, and a share of it for one source, which is a
 //! bearer token or an address. [`Pool::take`] gives a [`Held`], and the amount goes back when the
 //! `Held` is dropped: it lies beside what it paid for, in the session, the stream, the connection
 //! or the request, and so cannot be given back too early. The process as a whole has a watermark,
-//! see [`Memory`]. What is used up once and not held, the time of the processor, has a [`Rate`].
+//! see [`Memory`]. What is used up once and not held, the time of the processor, has a [`Rate`]; and so
+//! has what is held by the chat itself for longer than anybody here can see, its texts.
 
 mod memory;
 mod pool;
 mod rate;
 
 use chat_core::Config;
+use chat_core::config::RateLimit;
 
 pub use memory::{Memory, MemoryLimit};
 pub use pool::{Full, Held, Pool, Resource, Share};
-pub use rate::{MAX_WAIT, Rate, TooFast};
+pub use rate::{MAX_WAIT, Rate, Speed, TooFast, Work};
 
 /// How much of each resource there is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +34,12 @@ pub struct Limits {
     pub bodies: Share,
     /// Bytes of answers that their readers have not taken.
     pub answers: Share,
+    /// Requests and connections of one source, if they have a rate.
+    pub requests: Option<Speed>,
+    /// Bytes of large requests of one source, and its new sessions, if they have a rate.
+    pub large: Option<Speed>,
+    /// Bytes of texts that one source adds, if they have a rate.
+    pub texts: Option<Speed>,
 }
 
 /// How many parts of a pool one source may not have.
@@ -46,20 +54,58 @@ impl Default for Limits {
             streams: Share::of(20_000, PARTS),
             bodies: Share::of(64 << 20, PARTS),
             answers: Share::of(256 << 20, PARTS),
+            requests: None,
+            large: Some(LARGE),
+            texts: None,
         }
     }
 }
 
 impl Limits {
     /// The same where one source brings as many participants as the core lets it: each of them may
-    /// have a connection, a session and a stream.
+    /// have a connection, a session and a stream, and make as many calls as its own rate lets it. Where
+    /// participants have no rate, sources have none.
     #[must_use]
     pub fn for_core(self, config: &Config) -> Self {
         let participants = u64::from(config.max_per_address);
+        let rated = match config.rate_limit {
+            RateLimit::Bucket(bucket) => Some(u64::from(bucket.per_second)),
+            RateLimit::None => None,
+        };
         Self {
             connections: self.connections.at_least(participants),
             sessions: self.sessions.at_least(participants),
             streams: self.streams.at_least(participants),
+            requests: rated.map(|calls| {
+                let per_second = (participants * calls).max(LEAST_REQUESTS);
+                Speed {
+                    per_second,
+                    burst: per_second / 4,
+                }
+            }),
+            texts: rated.map(|_| Speed {
+                per_second: participants * TEXT_PER_SECOND,
+                burst: (participants * TEXT_BURST).max(LEAST_TEXT_BURST),
+            }),
+            ..self
+        }
+    }
+
+    /// The same in a process with so much memory: of each resource there is no more than takes an
+    /// eighth of it, so that one source, which has a quarter of each, leaves room for others.
+    #[must_use]
+    pub fn within_memory(self) -> Self {
+        let Some(limit) = self.memory else {
+            return self;
+        };
+        let part = limit / 8;
+        let fitting = |share: Share, cost: u64| share.within((part / cost).max(1), PARTS);
+        Self {
+            connections: fitting(self.connections, CONNECTION),
+            sessions: fitting(self.sessions, SESSION),
+            streams: fitting(self.streams, STREAM),
+            bodies: fitting(self.bodies, 1),
+            answers: fitting(self.answers, 1),
             ..self
         }
     }
@@ -82,20 +128,46 @@ impl Limits {
     }
 }
 
-/// How many bytes a second one source may send of large requests. A session that is opened counts
-/// as [`OPENING`].
-const WORK_PER_SECOND: u64 = 4 << 20;
+/// How many bytes a second one source may send of large requests, and how many at once. A session
+/// that is opened counts as [`OPENING`].
+pub const LARGE: Speed = Speed {
+    per_second: 4 << 20,
+    burst: 16 << 20,
+};
+
+/// What a new session counts as, in bytes of requests: with the memory that it takes, which the
+/// system has to find first, it takes the processor about as long.
+pub const OPENING: u64 = 64 * 1_024;
+
+/// How many requests a second one source may make, however few calls its participants may.
+const LEAST_REQUESTS: u64 = 1_000;
+
+/// How many bytes of texts a second one source may add for each participant that it may have: what
+/// a model says, several times over.
+const TEXT_PER_SECOND: u64 = 256;
 
 /// How many of these at once.
-pub const WORK_BURST: u64 = 16 << 20;
+const TEXT_BURST: u64 = 64 * 1_024;
 
-/// What a new session counts as, in bytes of requests: it takes the processor about as long.
-pub const OPENING: u64 = 16 * 1_024;
+/// The least of these for a source.
+const LEAST_TEXT_BURST: u64 = 1 << 20;
+
+/// What a text takes besides its bytes: in its room, and in the inboxes of who is there.
+pub const TEXT: u64 = 256;
+
+/// What a connection takes at most, in bytes: a head and a small body that are half here.
+const CONNECTION: u64 = 64 * 1_024;
+
+/// What a session takes, in bytes: most of it are the library's queues.
+const SESSION: u64 = 128 * 1_024;
+
+/// What a stream takes besides its connection, in bytes.
+const STREAM: u64 = 32 * 1_024;
 
 /// Files that a server has open besides its connections, generously.
 const OTHER_FILES: u64 = 64;
 
-/// The pools, the rate, and the watermark of the process.
+/// The pools, the rates, and the watermark of the process.
 #[derive(Debug)]
 pub struct Capacity {
     /// The memory of the process.
@@ -110,8 +182,12 @@ pub struct Capacity {
     pub bodies: Pool,
     /// Bytes of answers that their readers have not taken.
     pub answers: Pool,
-    /// Large requests and new sessions, by the time that they take.
-    pub work: Rate,
+    /// Requests and connections.
+    pub requests: Rate,
+    /// Bytes of large requests, and new sessions.
+    pub large: Rate,
+    /// Bytes of texts that are added.
+    pub texts: Rate,
 }
 
 impl Capacity {
@@ -125,7 +201,9 @@ impl Capacity {
             streams: Pool::new(Resource::Streams, limits.streams),
             bodies: Pool::new(Resource::RequestBytes, limits.bodies),
             answers: Pool::new(Resource::AnswerBytes, limits.answers),
-            work: Rate::new(WORK_PER_SECOND, WORK_BURST),
+            requests: Rate::new(Work::Requests, limits.requests),
+            large: Rate::new(Work::LargeRequests, limits.large),
+            texts: Rate::new(Work::Texts, limits.texts),
         }
     }
 
@@ -139,6 +217,12 @@ impl Capacity {
             &self.bodies,
             &self.answers,
         ]
+    }
+
+    /// All rates.
+    #[must_use]
+    pub const fn rates(&self) -> [&Rate; 3] {
+        [&self.requests, &self.large, &self.texts]
     }
 }
 
@@ -177,5 +261,58 @@ mod tests {
             Limits::default().for_core(&config).sessions.each
         };
         assert_eq!([of(200), of(5_000), of(1_000_000)], [2_500, 5_000, 10_000]);
+    }
+
+    #[test]
+    fn a_source_makes_as_many_requests_as_its_participants_may_make_calls() {
+        let of = |max_per_address, rate_limit| {
+            let config = Config {
+                max_per_address,
+                rate_limit,
+                ..Config::default()
+            };
+            let limits = Limits::default().for_core(&config);
+            (limits.requests, limits.texts)
+        };
+        let usual = Config::default().rate_limit;
+        let (requests, texts) = of(200, usual);
+        let expected = Speed {
+            per_second: 4_000,
+            burst: 1_000,
+        };
+        assert_eq!(requests, Some(expected));
+        let expected = Speed {
+            per_second: 51_200,
+            burst: 12_800 * 1_024,
+        };
+        assert_eq!(texts, Some(expected));
+        assert_eq!(of(1, usual).0.map(|speed| speed.per_second), Some(1_000));
+        assert_eq!(of(200, RateLimit::None), (None, None));
+    }
+
+    #[test]
+    fn little_memory_has_room_for_several_sources() {
+        let usual = Limits::default().for_core(&Config::default());
+        let within = |memory| {
+            let limits = Limits { memory, ..usual };
+            limits.within_memory()
+        };
+        assert_eq!(within(None), usual);
+        let large = within(Some(16 << 30));
+        let expected = Limits {
+            memory: Some(16 << 30),
+            ..usual
+        };
+        assert_eq!(large, expected);
+        for memory in [64 << 20, 256 << 20, 1 << 30] {
+            let limits = within(Some(memory));
+            let of_one = limits.connections.each * CONNECTION
+                + limits.sessions.each * SESSION
+                + limits.streams.each * STREAM
+                + limits.bodies.each
+                + limits.answers.each;
+            assert!(of_one <= memory * 5 / 8, "{memory}: {limits:?}");
+            assert!(limits.bodies.each >= 1 << 20 && limits.answers.each >= 1 << 20);
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! The door: what every request passes, whatever it asks for.
 //!
-//! In this order: the host that is meant, the page and the site that ask, the bearer token, the
-//! body's size and pace. What comes through carries a [`Caller`], and an [`Operator`] if it is one; tools,
+//! In this order: the host that is meant, the page and the site that ask, the bearer token, how many
+//! requests its sender makes, the body's size and pace. What comes through carries a [`Caller`], and an [`Operator`] if it is one; tools,
 //! pages and MCP alike read who calls from there.
 //!
 //! The caller's address is that of the connection. Behind a proxy all callers share the proxy's:
@@ -35,6 +35,7 @@ use chat_core::{Address, Config};
 use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 
+use crate::capacity::MAX_WAIT;
 use crate::clock;
 use crate::seat::Seat;
 use crate::service::Service;
@@ -54,6 +55,9 @@ use unsent::Unsent;
 
 /// Where requests need no token: they say nothing of anybody.
 pub const HEALTH: &[&str] = &["/healthz", "/readyz"];
+
+/// What is below this is for operators alone.
+const OPERATORS: &str = "/admin/";
 
 /// The most bytes of a body, where messages are no longer than usual.
 const MAX_BODY: usize = 128 * 1_024;
@@ -213,16 +217,18 @@ impl Door {
         address: Address,
     ) -> Result<(Request, Option<CancellationToken>), Fault> {
         let (mut head, body) = request.into_parts();
-        self.hosts.check(&head.uri, &head.headers)?;
-        if !is_page(&head) {
-            AllowedHosts::check_site(&head.headers)?;
-        }
-        let known = self.known(&head)?;
-        let seat = known.seat().cloned();
+        let known = self.let_in(&head);
+        let seat = known.as_ref().ok().and_then(Known::seat).cloned();
         // The owner of a token is one place, wherever it calls from.
         let token = seat.as_ref().and_then(|seat| seat.id());
         let address = token.map_or(address, |id| self.service.secrets().address_of_seat(&id));
-        let full = self.service.capacity().answers.check(address);
+        // One that is turned away waits its turn as well.
+        let capacity = self.service.capacity();
+        let mut patience = MAX_WAIT;
+        let turn = capacity.requests.spend(address, 1, &mut patience).await;
+        turn.map_err(|too_fast| Fault::Full(too_fast.into()))?;
+        let known = known?;
+        let full = capacity.answers.check(address);
         if let (Err(full), false) = (full, HEALTH.contains(&head.uri.path())) {
             return Err(Fault::Full(full.into()));
         }
@@ -239,6 +245,21 @@ impl Door {
             head.extensions.insert(paid);
         }
         Ok((Request::from_parts(head, Body::from(body)), ended))
+    }
+
+    /// Who sends a request, if nothing in its head keeps it out.
+    fn let_in(&self, head: &request::Parts) -> Result<Known, Fault> {
+        self.hosts.check(&head.uri, &head.headers)?;
+        if !is_page(head) {
+            AllowedHosts::check_site(&head.headers)?;
+        }
+        let known = self.known(head)?;
+        let is_operators = self.operators.is_some() && head.uri.path().starts_with(OPERATORS);
+        match (&known.operator, known.seat()) {
+            (None, Some(_)) if is_operators => Err(Fault::NoOperator),
+            (None, None) if is_operators => Err(Fault::OperatorRequired),
+            _ => Ok(known),
+        }
     }
 
     fn source(&self, request: &Request) -> Source {

@@ -24,7 +24,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower::ServiceExt as _;
 
-use crate::capacity::Full;
+use crate::capacity::{Full, MAX_WAIT};
 use crate::service::Service;
 use crate::wire::Refusal;
 
@@ -63,8 +63,9 @@ pub fn raise_file_limit() -> u64 {
     })
 }
 
-/// How much of a request's head, and of an answer, is held for one connection.
-const BUFFER: usize = 64 * 1_024;
+/// How much of a request's head, and of an answer, is held for one connection: a buffer that grows to
+/// this takes twice as much.
+const BUFFER: usize = 16 * 1_024;
 
 /// How much the machine holds of what a peer has not taken yet. Left to itself it is megabytes,
 /// times as many peers as stall.
@@ -113,7 +114,8 @@ pub async fn serve(
                 continue;
             }
         };
-        let place = match places.take(service.address(peer.ip().to_canonical()), 1) {
+        let source = service.address(peer.ip().to_canonical());
+        let place = match places.take(source, 1) {
             Ok(place) => place,
             Err(full) => {
                 if let Ok(told) = Arc::clone(&told).try_acquire_owned() {
@@ -130,8 +132,14 @@ pub async fn serve(
         }
         let app = app.clone();
         let stop = stop.clone();
+        let capacity = Arc::clone(service.capacity());
         open.spawn(async move {
-            connection(stream, peer, app, limits, stop).await;
+            // A connection takes as long as a request. One that would wait for too long is closed.
+            let mut patience = MAX_WAIT;
+            let turn = capacity.requests.spend(source, 1, &mut patience).await;
+            if turn.is_ok() {
+                connection(stream, peer, app, limits, stop).await;
+            }
             drop(place);
         });
     }

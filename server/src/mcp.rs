@@ -22,6 +22,7 @@ mod listener;
 pub(crate) mod listing;
 mod marks;
 mod opening;
+mod placed;
 mod replies;
 mod session;
 mod sessions;

@@ -31,6 +31,12 @@ struct ByCode {
     code: &'static str,
 }
 
+/// By the work of a rate.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ByWork {
+    of: &'static str,
+}
+
 /// By the resource of a pool.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct ByResource {
@@ -86,8 +92,8 @@ struct Used {
     resident_bytes: Gauge,
     memory_limit_bytes: Gauge,
     refused_for_memory: Counter,
-    waited: Counter,
-    refused_for_rate: Counter,
+    waited: Family<ByWork, Counter>,
+    refused_for_rate: Family<ByWork, Counter>,
 }
 
 impl Used {
@@ -128,13 +134,13 @@ impl Used {
             self.refused_for_memory.clone(),
         );
         registry.register(
-            "large_requests_waited",
-            "How often a source sent large requests, or opened sessions, faster than it may, and waited",
+            "rate_waited",
+            "How often a source was faster than it may be, and waited",
             self.waited.clone(),
         );
         registry.register(
-            "large_requests_refused",
-            "How often it would have had to wait too long",
+            "rate_refused",
+            "How often a source would have had to wait too long, and was refused",
             self.refused_for_rate.clone(),
         );
     }
@@ -161,8 +167,14 @@ impl Used {
         let limit = memory.limit().unwrap_or(0);
         self.memory_limit_bytes.set(whole(limit));
         raise(&self.refused_for_memory, memory.refused());
-        raise(&self.waited, capacity.work.waited());
-        raise(&self.refused_for_rate, capacity.work.refused());
+        for rate in capacity.rates() {
+            let by = ByWork {
+                of: rate.of().name(),
+            };
+            raise(&self.waited.get_or_create(&by), rate.waited());
+            let refused = self.refused_for_rate.get_or_create(&by);
+            raise(&refused, rate.refused());
+        }
     }
 }
 

@@ -81,7 +81,8 @@ impl Core {
             memory: settings.memory_limit.bytes(),
             ..capacity::Limits::default()
         };
-        let limits = limits.for_core(&settings.limits).within_files(files);
+        let limits = limits.for_core(&settings.limits).within_memory();
+        let limits = limits.within_files(files);
         let capacity = Arc::new(Capacity::new(&limits));
         Memory::watch(&capacity);
         Ok(Self {

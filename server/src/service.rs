@@ -10,7 +10,7 @@ use chat_core::{
 };
 use serde_json::{Map, Value};
 
-use crate::capacity::{Capacity, Held};
+use crate::capacity::{Capacity, Held, MAX_WAIT, TEXT};
 use crate::driver::{Answered, EventStream, Facts, NodeClient, Request};
 use crate::identity::{Handle, MINTING_KEY_CHARS, MintSource, Minting, ReaderId, Secrets, minting};
 use crate::seat::Seat;
@@ -232,7 +232,7 @@ impl Service {
     /// Asks what was read and checked.
     pub async fn ask(&self, tool: Tool, asked: Asked, origin: &Origin) -> Performed {
         let began = Instant::now();
-        let room = self.room_to_answer(&asked.ask);
+        let room = self.room_for(&asked, origin.address).await;
         let known = room.and_then(|()| self.identify(&asked, origin));
         let performed = match known {
             Ok(known) => {
@@ -366,26 +366,29 @@ impl Service {
     /// Refuses a new participant while memory is short. One with a key may be a repetition, whose
     /// first attempt is not looked up here.
     fn room_to_mint(&self, key: Option<&str>) -> Result<(), Refusal> {
-        let earlier = match key {
-            Some(_) => Earlier::Unknown,
-            None => Earlier::Unasked,
-        };
         let room = self.capacity.memory.check();
-        room.map_err(|refusal| refusal.after(earlier))
+        room.map_err(|refusal| refusal.after(unasked(key)))
     }
 
-    /// Refuses what shows much while memory is short. A check is answered: it makes room.
-    fn room_to_answer(&self, ask: &Ask) -> Result<(), Refusal> {
-        match ask {
-            Ask::Read(Read::History { .. } | Read::Members { .. }) => self.capacity.memory.check(),
-            Ask::Read(Read::Check { .. } | Read::Mood)
-            | Ask::Mood
-            | Ask::Minting(..)
-            | Ask::Command(_)
-            | Ask::Block(_)
-            | Ask::Unblock(_)
-            | Ask::Report(..) => Ok(()),
+    /// Refuses what shows much while memory is short: a check is answered, since it makes room. A
+    /// text waits until its source may add it, and is refused when memory is far too short.
+    async fn room_for(&self, asked: &Asked, source: Address) -> Result<(), Refusal> {
+        let capacity = &self.capacity;
+        if matches!(
+            asked.ask,
+            Ask::Read(Read::History { .. } | Read::Members { .. })
+        ) {
+            return capacity.memory.check();
         }
+        let Some(text) = asked.ask.text() else {
+            return Ok(());
+        };
+        let earlier = |refusal: Refusal| refusal.after(unasked(asked.key.as_deref()));
+        capacity.memory.check_texts().map_err(earlier)?;
+        let bytes = text.len() as u64 + TEXT;
+        let mut patience = MAX_WAIT;
+        let turn = capacity.texts.spend(source, bytes, &mut patience).await;
+        turn.map_err(|too_fast| earlier(too_fast.into()))
     }
 
     fn request(&self, known: &Known, asked: Asked) -> Request {
@@ -519,6 +522,14 @@ impl Service {
         };
         let Answered { outcome, facts } = self.call(address, Request::Call(call)).await;
         Ok((outcome?, facts))
+    }
+}
+
+/// What is known of earlier attempts with this key, where nobody looked.
+const fn unasked(key: Option<&str>) -> Earlier {
+    match key {
+        Some(_) => Earlier::Unknown,
+        None => Earlier::Unasked,
     }
 }
 

@@ -44,19 +44,22 @@ pub enum Kind {
     WrongToken,
     /// The token's time is over.
     ExpiredToken,
+    /// The token is no operator's, where one is needed.
+    NoOperator,
     /// The address is banned.
     Banned,
 }
 
 impl Kind {
     /// All of them, in the order of their numbers.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Host,
         Self::Origin,
         Self::Site,
         Self::NoToken,
         Self::WrongToken,
         Self::ExpiredToken,
+        Self::NoOperator,
         Self::Banned,
     ];
 
@@ -70,6 +73,7 @@ impl Kind {
             Self::NoToken => "no_token",
             Self::WrongToken => "wrong_token",
             Self::ExpiredToken => "expired_token",
+            Self::NoOperator => "no_operator",
             Self::Banned => "banned",
         }
     }

@@ -5,6 +5,7 @@
 //! whatever would hold more memory is refused as `overloaded`, until there is room again.
 
 use std::fs;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -24,8 +25,12 @@ const RETRY_MS: u64 = 2_000;
 const TOLD: &str = "the server's memory is used up to its limit, so that it takes nothing new; what \
                     is there goes on. Try again in a moment";
 
-/// Where a cgroup of the second version says how much it may have.
-const CGROUP: &str = "/sys/fs/cgroup/memory.max";
+/// What is told where there is not even room for a text.
+const TOLD_TEXTS: &str = "the server's memory is used up beyond its limit, so that it takes no texts. \
+                          Try again in a moment";
+
+/// Where groups of processes are, each with how much memory it may have.
+const CGROUPS: &str = "/sys/fs/cgroup";
 
 /// The memory of the process.
 #[derive(Debug)]
@@ -97,6 +102,20 @@ impl Memory {
         }
         self.refused.fetch_add(1, Ordering::Relaxed);
         Err(Refusal::overloaded(TOLD.into(), RETRY_MS))
+    }
+
+    /// Refuses what adds a text, of those who are there, once there is an eighth more than there may
+    /// be: talk goes on while memory is short, and has to end somewhere.
+    ///
+    /// # Errors
+    /// The refusal `overloaded`.
+    pub fn check_texts(&self) -> Result<(), Refusal> {
+        let most = self.limit.map(|limit| limit.saturating_add(limit / 8));
+        if most.is_none_or(|most| self.resident() <= most) {
+            return Ok(());
+        }
+        self.refused.fetch_add(1, Ordering::Relaxed);
+        Err(Refusal::overloaded(TOLD_TEXTS.into(), RETRY_MS))
     }
 
     /// Measures the process from now on, for as long as somebody asks. It has to be called on a
@@ -200,10 +219,35 @@ impl TryFrom<String> for MemoryLimit {
 fn share() -> Option<u64> {
     let machine = fs::read_to_string("/proc/meminfo").ok();
     let machine = machine.and_then(|text| kibibytes(&text, "MemTotal:"));
-    let cgroup = fs::read_to_string(CGROUP).ok();
-    let cgroup = cgroup.and_then(|text| text.trim().parse::<u64>().ok());
-    let least = machine.into_iter().chain(cgroup).min()?;
+    let own = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    let groups = limits_of(&own).into_iter().filter_map(|path| {
+        // A group without a limit says `max`, and the root has no such file.
+        let text = fs::read_to_string(path).ok()?;
+        text.trim().parse::<u64>().ok()
+    });
+    let least = machine.into_iter().chain(groups).min()?;
     Some(least / 4 * 3)
+}
+
+/// The files that say how much memory a process of these groups may have: those of its group and of
+/// all above it, since each of them is a limit. In a container the group is the root that it sees.
+fn limits_of(groups: &str) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for line in groups.lines() {
+        // cgroups(7): `0::/path` in the second version, `4:memory:/path` in the first.
+        let (root, name, path) = match line.splitn(3, ':').collect::<Vec<_>>()[..] {
+            ["0", "", path] => (PathBuf::from(CGROUPS), "memory.max", path),
+            [_, controllers, path] if controllers.split(',').any(|one| one == "memory") => {
+                let root = Path::new(CGROUPS).join("memory");
+                (root, "memory.limit_in_bytes", path)
+            }
+            _ => continue,
+        };
+        let group = root.join(path.trim_start_matches('/'));
+        let above = group.ancestors().take_while(|at| at.starts_with(&root));
+        files.extend(above.map(|at| at.join(name)));
+    }
+    files
 }
 
 #[cfg(test)]
@@ -220,11 +264,15 @@ mod tests {
         assert_eq!(refusal.code, "overloaded");
         assert_eq!(refusal.retry_after_ms, Some(RETRY_MS));
         assert_eq!(memory.refused(), 1);
+        memory.measured(1_125);
+        assert_eq!(memory.check_texts(), Ok(()));
+        memory.measured(1_126);
+        assert_eq!(memory.check_texts().unwrap_err().code, "overloaded");
         memory.measured(999);
         assert_eq!(memory.check(), Ok(()));
         let free = Memory::new(None);
         free.measured(u64::MAX);
-        assert!(!free.is_short());
+        assert!(!free.is_short() && free.check_texts().is_ok());
     }
 
     #[test]
@@ -251,5 +299,27 @@ mod tests {
         let text = "VmPeak:\t  99 kB\nVmRSS:\t   12 kB\n";
         assert_eq!(kibibytes(text, "VmRSS:"), Some(12 * 1_024));
         assert_eq!(kibibytes(text, "VmSwap:"), None);
+    }
+
+    #[test]
+    fn the_limits_of_all_groups_above_count() {
+        let of = |groups: &str| {
+            let files = limits_of(groups).into_iter();
+            let text = files.map(|file| file.to_string_lossy().into_owned());
+            text.collect::<Vec<_>>()
+        };
+        let unit = [
+            "/sys/fs/cgroup/system.slice/talking-stick.service/memory.max",
+            "/sys/fs/cgroup/system.slice/memory.max",
+            "/sys/fs/cgroup/memory.max",
+        ];
+        assert_eq!(of("0::/system.slice/talking-stick.service\n"), unit);
+        assert_eq!(of("0::/\n"), ["/sys/fs/cgroup/memory.max"]);
+        let old = [
+            "/sys/fs/cgroup/memory/a/memory.limit_in_bytes",
+            "/sys/fs/cgroup/memory/memory.limit_in_bytes",
+        ];
+        assert_eq!(of("5:cpu,cpuacct:/a\n4:memory:/a\n"), old);
+        assert!(of("").is_empty() && of("nonsense").is_empty());
     }
 }

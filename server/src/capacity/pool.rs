@@ -184,6 +184,15 @@ impl Pool {
         self.used().of.values().copied().max().unwrap_or(0)
     }
 
+    /// The source that holds most, if it holds more than this one.
+    #[must_use]
+    pub fn more_than(&self, source: Address) -> Option<Address> {
+        let used = self.used();
+        let own = used.of.get(&source).copied().unwrap_or(0);
+        let most = used.of.iter().max_by_key(|(_, has)| **has)?;
+        (*most.1 > own).then_some(*most.0)
+    }
+
     /// How often it gave nothing.
     #[must_use]
     pub fn refused(&self) -> u64 {
@@ -300,6 +309,17 @@ impl Held {
         Ok(())
     }
 
+    /// The same amount, from now on counted as another source's.
+    #[must_use]
+    pub fn given_to(mut self, source: Address) -> Self {
+        let mut used = self.pool.used();
+        used.remove(self.source, self.amount);
+        used.add(source, self.amount);
+        drop(used);
+        self.source = source;
+        self
+    }
+
     /// Gives the rest back, until it is so much.
     pub fn shrink(&mut self, to: u64) {
         if let Some(less) = self.amount.checked_sub(to) {
@@ -355,6 +375,21 @@ mod tests {
         assert_eq!(pool.held(), 1);
         drop(held);
         assert_eq!(pool.held(), 0);
+    }
+
+    #[test]
+    fn what_is_given_to_another_is_the_other_s() {
+        let (pool, ann, ben) = (pool(), Address(1), Address(2));
+        let (most, less) = (pool.take(ann, 6).unwrap(), pool.take(ben, 4).unwrap());
+        assert_eq!(
+            (pool.more_than(ben), pool.more_than(ann)),
+            (Some(ann), None)
+        );
+        let most = most.given_to(ben);
+        assert_eq!((pool.held(), pool.most_of_one()), (10, 10));
+        assert_eq!(pool.more_than(ann), Some(ben));
+        drop((most, less));
+        assert!(pool.used().of.is_empty());
     }
 
     #[test]

@@ -21,11 +21,61 @@ const MAX_SOURCES: usize = 4_096;
 /// How long one request may wait for its turn, in all.
 pub const MAX_WAIT: Duration = Duration::from_secs(10);
 
-/// A rate for each source, in bytes.
+/// What has a rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Work {
+    /// Requests and connections, one by one.
+    Requests,
+    /// Bytes of large requests, and new sessions.
+    LargeRequests,
+    /// Bytes of texts that are added.
+    Texts,
+}
+
+impl Work {
+    /// Its name in the metrics.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Requests => "requests",
+            Self::LargeRequests => "large_requests",
+            Self::Texts => "texts",
+        }
+    }
+
+    /// What there are so many of in a second.
+    const fn words(self) -> &'static str {
+        match self {
+            Self::Requests => "requests",
+            Self::LargeRequests => "bytes of large requests and new sessions",
+            Self::Texts => "bytes of messages and other texts",
+        }
+    }
+}
+
+/// How fast work may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Speed {
+    /// So much a second.
+    pub per_second: u64,
+    /// So much at once.
+    pub burst: u64,
+}
+
+impl Speed {
+    /// How long so much takes.
+    fn time(self, amount: u64) -> Duration {
+        let nanos = u128::from(amount) * 1_000_000_000 / u128::from(self.per_second.max(1));
+        Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+    }
+}
+
+/// A rate for each source.
 #[derive(Debug)]
 pub struct Rate {
-    per_second: u64,
-    burst: u64,
+    of: Work,
+    /// None: as fast as it goes.
+    speed: Option<Speed>,
     /// When the burst of a source is whole again.
     whole_at: Mutex<BTreeMap<Address, Instant>>,
     waited: AtomicU64,
@@ -35,10 +85,11 @@ pub struct Rate {
 /// A source would have to wait for too long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "one address or token may send {per_second} bytes a second of large requests and new sessions, \
-     and yours sent more; try again later"
+    "one address or token may send {per_second} {} a second, and yours sent more; try again later",
+    of.words()
 )]
 pub struct TooFast {
+    of: Work,
     per_second: u64,
     /// When there is room for it.
     pub retry_after: Duration,
@@ -52,22 +103,28 @@ impl From<TooFast> for Refusal {
 }
 
 impl Rate {
-    /// So many bytes a second, and so many at once.
+    /// So fast, if there is a limit at all.
     #[must_use]
-    pub const fn new(per_second: u64, burst: u64) -> Self {
+    pub const fn new(of: Work, speed: Option<Speed>) -> Self {
         Self {
-            per_second,
-            burst,
+            of,
+            speed,
             whole_at: Mutex::new(BTreeMap::new()),
             waited: AtomicU64::new(0),
             refused: AtomicU64::new(0),
         }
     }
 
-    /// Bytes a second.
+    /// What it is of.
     #[must_use]
-    pub const fn per_second(&self) -> u64 {
-        self.per_second
+    pub const fn of(&self) -> Work {
+        self.of
+    }
+
+    /// How fast it is, if there is a limit.
+    #[must_use]
+    pub const fn speed(&self) -> Option<Speed> {
+        self.speed
     }
 
     /// How many times a caller waited for its turn.
@@ -82,7 +139,7 @@ impl Rate {
         self.refused.load(Ordering::Relaxed)
     }
 
-    /// Spends so many bytes, and waits until it is this source's turn. `patience` is how long the
+    /// Spends so much, and waits until it is this source's turn. `patience` is how long the
     /// request may still wait, and becomes less.
     ///
     /// # Errors
@@ -90,10 +147,13 @@ impl Rate {
     pub async fn spend(
         &self,
         source: Address,
-        bytes: u64,
+        amount: u64,
         patience: &mut Duration,
     ) -> Result<(), TooFast> {
-        let wait = match self.reserve(source, bytes, *patience) {
+        let Some(speed) = self.speed else {
+            return Ok(());
+        };
+        let wait = match self.reserve(speed, (source, amount), *patience) {
             Ok(Duration::ZERO) => return Ok(()),
             Ok(wait) => wait,
             Err(too_fast) => {
@@ -109,20 +169,21 @@ impl Rate {
 
     fn reserve(
         &self,
-        source: Address,
-        bytes: u64,
+        speed: Speed,
+        (source, amount): (Address, u64),
         patience: Duration,
     ) -> Result<Duration, TooFast> {
         let now = Instant::now();
         let mut whole_at = self.whole_at();
         let spent = whole_at.get(&source).map_or(now, |at| (*at).max(now));
-        let next = spent + self.time(bytes);
+        let next = spent + speed.time(amount);
         let wait = next
             .duration_since(now)
-            .saturating_sub(self.time(self.burst));
+            .saturating_sub(speed.time(speed.burst));
         if wait > patience {
             return Err(TooFast {
-                per_second: self.per_second,
+                of: self.of,
+                per_second: speed.per_second,
                 retry_after: wait,
             });
         }
@@ -131,12 +192,6 @@ impl Rate {
         }
         whole_at.insert(source, next);
         Ok(wait)
-    }
-
-    /// How long the rate takes for so many bytes.
-    fn time(&self, bytes: u64) -> Duration {
-        let micros = u128::from(bytes) * 1_000_000 / u128::from(self.per_second.max(1));
-        Duration::from_micros(u64::try_from(micros).unwrap_or(u64::MAX))
     }
 
     fn whole_at(&self) -> MutexGuard<'_, BTreeMap<Address, Instant>> {
@@ -162,9 +217,13 @@ mod tests {
 
     const ANN: Address = Address(1);
 
+    fn rate(per_second: u64, burst: u64) -> Rate {
+        Rate::new(Work::LargeRequests, Some(Speed { per_second, burst }))
+    }
+
     #[tokio::test(start_paused = true)]
     async fn a_source_has_its_burst_at_once_and_then_the_rate() {
-        let (rate, began) = (Rate::new(100, 300), Instant::now());
+        let (rate, began) = (rate(100, 300), Instant::now());
         let mut patience = MAX_WAIT;
         rate.spend(ANN, 300, &mut patience).await.unwrap();
         assert_eq!((began.elapsed(), rate.waited()), (Duration::ZERO, 0));
@@ -180,7 +239,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn what_would_wait_too_long_is_refused_and_spends_nothing() {
-        let rate = Rate::new(100, 100);
+        let rate = rate(100, 100);
         let mut patience = Duration::from_secs(1);
         let too_fast = rate.spend(ANN, 500, &mut patience).await.unwrap_err();
         assert_eq!(too_fast.retry_after.as_secs(), 4);
@@ -193,7 +252,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn the_table_of_sources_has_an_end() {
-        let rate = Rate::new(1, 100);
+        let rate = rate(1, 100);
         for source in 0..MAX_SOURCES as u64 + 10 {
             let mut patience = MAX_WAIT;
             let bytes = 1 + source % 50;
@@ -207,5 +266,15 @@ mod tests {
             .await
             .unwrap();
         assert_eq!(rate.whole_at().len(), 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn without_a_limit_nobody_waits_and_nobody_is_remembered() {
+        let (rate, began) = (Rate::new(Work::Texts, None), Instant::now());
+        let mut patience = Duration::ZERO;
+        for _ in 0..3 {
+            rate.spend(ANN, u64::MAX, &mut patience).await.unwrap();
+        }
+        assert!(began.elapsed().is_zero() && rate.whole_at().is_empty());
     }
 }

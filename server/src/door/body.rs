@@ -191,7 +191,7 @@ impl Reading {
             0 => Ok(()),
             more => {
                 capacity
-                    .work
+                    .large
                     .spend(self.source, more, &mut self.patience)
                     .await
             }
@@ -208,7 +208,7 @@ mod tests {
     use futures_util::stream;
 
     use super::*;
-    use crate::capacity::{Limits, Share, WORK_BURST};
+    use crate::capacity::{LARGE, Limits, Share};
 
     /// What a body without values takes besides its bytes.
     const VALUE: usize = 256;
@@ -307,16 +307,17 @@ mod tests {
     async fn what_a_source_sends_too_fast_waits_for_its_turn() {
         let limit = 1 << 20;
         let bodies = bodies(limit, PLENTY);
-        let work = &bodies.capacity.work;
+        let large = &bodies.capacity.large;
         let mut patience = MAX_WAIT;
-        work.spend(Address(1), WORK_BURST, &mut patience)
+        large
+            .spend(Address(1), LARGE.burst, &mut patience)
             .await
             .unwrap();
         let began = Instant::now();
         assert!(read(&bodies, chunks(2, SMALL / 2), 1).await.is_ok());
         assert!(read(&bodies, chunks(8, limit / 8), 2).await.is_ok());
         assert!(began.elapsed().is_zero(), "small ones and others' go on");
-        let at_rate = |bytes: usize| bytes as f64 / work.per_second() as f64;
+        let at_rate = |bytes: usize| bytes as f64 / LARGE.per_second as f64;
         let kept = SMALL + limit / 2;
         assert!(read(&bodies, chunks(8, kept / 8), 1).await.is_ok());
         let waited = began.elapsed().as_secs_f64();
@@ -333,10 +334,10 @@ mod tests {
     async fn a_body_that_would_wait_too_long_is_refused() {
         let bodies = bodies(1 << 20, PLENTY);
         let mut long = MAX_WAIT * 3;
-        let bytes = WORK_BURST + 2 * MAX_WAIT.as_secs() * bodies.capacity.work.per_second();
+        let bytes = LARGE.burst + 2 * MAX_WAIT.as_secs() * LARGE.per_second;
         tokio::select! {
             biased;
-            _ = bodies.capacity.work.spend(Address(1), bytes, &mut long) => unreachable!("it waits"),
+            _ = bodies.capacity.large.spend(Address(1), bytes, &mut long) => unreachable!("it waits"),
             read = read(&bodies, chunks(2, SMALL), 1) => {
                 assert!(matches!(read, Err(Fault::Full(_))), "{read:?}");
             }

@@ -52,6 +52,9 @@ pub enum Fault {
     /// Only operators may.
     #[error("this takes an operator's token: send Authorization: Bearer and the token")]
     OperatorRequired,
+    /// Only operators may, and the token is another's.
+    #[error("this takes an operator's token: send Authorization: Bearer and the token")]
+    NoOperator,
     /// The body is larger than the server takes.
     #[error("a body has at most {limit} bytes here")]
     BodyTooLarge {
@@ -100,11 +103,11 @@ impl Fault {
             Self::HostUnclear | Self::HostNotAllowed => Some(Kind::Host),
             Self::OriginNotAllowed => Some(Kind::Origin),
             Self::SiteNotAllowed => Some(Kind::Site),
-            Self::TokenRequired => Some(Kind::NoToken),
+            Self::TokenRequired | Self::OperatorRequired => Some(Kind::NoToken),
+            Self::NoOperator => Some(Kind::NoOperator),
             Self::TokenUnknown => Some(Kind::WrongToken),
             Self::TokenExpired => Some(Kind::ExpiredToken),
             Self::TooManyTokens { .. }
-            | Self::OperatorRequired
             | Self::BodyTooLarge { .. }
             | Self::BodyTooSlow { .. }
             | Self::BodyBroken
@@ -131,7 +134,9 @@ impl Fault {
             Self::TooManyTokens { .. } => (StatusCode::TOO_MANY_REQUESTS, "rate_limited"),
             Self::TokenRequired => (StatusCode::UNAUTHORIZED, "token_required"),
             Self::TokenUnknown => (StatusCode::UNAUTHORIZED, "token_unknown"),
-            Self::OperatorRequired => (StatusCode::UNAUTHORIZED, "operator_required"),
+            Self::OperatorRequired | Self::NoOperator => {
+                (StatusCode::UNAUTHORIZED, "operator_required")
+            }
             Self::BodyTooLarge { .. } | Self::TooManyValues { .. } => {
                 (StatusCode::PAYLOAD_TOO_LARGE, "body_too_large")
             }

@@ -3,10 +3,11 @@
 //! The library opens sessions without saying for whom, and makes one error of every failure. So
 //! both travel beside it, with the task that serves the request.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use axum::http::request::Parts;
 use axum::response::Response;
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::task_local;
 
 use super::Caller;
@@ -23,6 +24,8 @@ pub(super) struct Opening {
     pub(super) caller: Caller,
     /// What the request paid with, which the session keeps.
     pub(super) paid: Option<Paid>,
+    /// Its turn to open one, until it is answered.
+    turn: Mutex<Option<OwnedSemaphorePermit>>,
     refused: Mutex<Option<Refusal>>,
 }
 
@@ -32,6 +35,7 @@ impl Opening {
         Arc::new(Self {
             caller,
             paid: head.extensions.get().cloned(),
+            turn: Mutex::default(),
             refused: Mutex::default(),
         })
     }
@@ -46,18 +50,23 @@ impl Opening {
         OPENING.scope(Arc::clone(self), work).await
     }
 
+    /// It is this request's turn to open a session, until it is answered.
+    pub(super) fn has_turn(&self, turn: OwnedSemaphorePermit) {
+        *lock(&self.turn) = Some(turn);
+    }
+
     /// It opens no session for this reason.
     pub(super) fn refuse(&self, refusal: Refusal) {
-        *self.slot() = Some(refusal);
+        *lock(&self.refused) = Some(refusal);
     }
 
     /// Why it opened none, if it was refused.
     pub(super) fn refused(&self) -> Option<Refusal> {
-        self.slot().take()
+        lock(&self.refused).take()
     }
+}
 
-    fn slot(&self) -> std::sync::MutexGuard<'_, Option<Refusal>> {
-        // Nothing that holds the lock can panic half way.
-        self.refused.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+/// Nothing that holds such a lock can panic half way.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use tokio::sync::oneshot;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -25,8 +26,10 @@ pub(super) struct Session {
     stream: Mutex<CancellationToken>,
     busy: AtomicUsize,
     idle_since: Mutex<Instant>,
-    /// What it takes of the sessions that there may be, until another takes its place.
-    place: Mutex<Option<Held>>,
+    /// Who takes its place among the sessions, once nothing of it is left.
+    heir: Mutex<Option<oneshot::Sender<Held>>>,
+    /// Cancelled when nothing of it is left.
+    over: CancellationToken,
 }
 
 impl Session {
@@ -39,18 +42,21 @@ impl Session {
             stream: Mutex::default(),
             busy: AtomicUsize::new(0),
             idle_since: Mutex::new(Instant::now()),
-            place: Mutex::default(),
+            heir: Mutex::default(),
+            over: CancellationToken::new(),
         })
     }
 
-    /// It has this place among the sessions.
-    pub(super) fn take_place(&self, place: Held) {
-        *lock(&self.place) = Some(place);
+    /// Waits until nothing of it is left: its place is another's, or free.
+    pub(super) async fn over(&self) {
+        self.over.cancelled().await;
     }
 
-    /// Its place, which another takes.
-    pub(super) fn give_place(&self) -> Option<Held> {
-        lock(&self.place).take()
+    /// Whoever waits for this takes its place among the sessions, once nothing of it is left.
+    pub(super) fn inherit(&self) -> oneshot::Receiver<Held> {
+        let (heir, place) = oneshot::channel();
+        *lock(&self.heir) = Some(heir);
+        place
     }
 
     /// Somebody uses it, until the guard is dropped.
@@ -76,6 +82,36 @@ impl Session {
     }
 }
 
+/// What a session takes of the sessions that there may be. It goes to the session's heir, or back, when
+/// this is dropped.
+#[derive(Debug)]
+pub(super) struct Place {
+    held: Option<Held>,
+    session: Arc<Session>,
+}
+
+impl Place {
+    /// What this session takes.
+    pub(super) fn of(session: &Arc<Session>, held: Held) -> Self {
+        Self {
+            held: Some(held),
+            session: Arc::clone(session),
+        }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let heir = lock(&self.session.heir).take();
+        if let (Some(heir), Some(held)) = (heir, self.held.take()) {
+            // One that waits no longer gives it back.
+            let _ = heir.send(held);
+        }
+        drop(self.held.take());
+        self.session.over.cancel();
+    }
+}
+
 /// Nothing that holds such a lock can panic half way.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -98,7 +134,10 @@ pub(super) struct Connection(pub(super) CancellationToken);
 
 #[cfg(test)]
 mod tests {
+    use chat_core::Address;
+
     use super::*;
+    use crate::capacity::{Pool, Resource, Share};
 
     #[tokio::test(start_paused = true)]
     async fn a_session_is_idle_from_when_its_last_user_left() {
@@ -121,5 +160,28 @@ mod tests {
         assert!(first.is_cancelled() && !second.is_cancelled());
         session.ended.cancel();
         assert!(second.is_cancelled());
+    }
+
+    #[tokio::test]
+    async fn a_place_goes_to_the_heir_and_else_back() {
+        let pool = Pool::new(Resource::Sessions, Share { all: 2, each: 2 });
+        let take = || {
+            let session = Session::at(Arc::default());
+            let place = Place::of(&session, pool.take(Address(1), 1).unwrap());
+            (session, place)
+        };
+        let (_, place) = take();
+        drop(place);
+        assert_eq!(pool.held(), 0);
+        let (session, place) = take();
+        let mut heir = session.inherit();
+        assert!(heir.try_recv().is_err(), "it is not over yet");
+        drop(place);
+        let inherited = heir.await.unwrap();
+        assert_eq!((inherited.amount(), pool.held()), (1, 1));
+        let (session, place) = take();
+        drop(session.inherit());
+        drop((place, inherited));
+        assert_eq!(pool.held(), 0);
     }
 }

@@ -5,7 +5,9 @@
 //! the whole session behind a slow reader and lose what its short memory has not; a request whose
 //! connection closed is told so; and a session ends when nobody has used it for long, however
 //! much goes on in its rooms, and never while its stream is open. A source has a share of the
-//! sessions; with its share in use, its session that was idle for longest gives way.
+//! sessions; with its share in use, its session that was idle for longest gives way, with all in use
+//! one of the source that has most; and a new one begins when nothing is left of that: however fast they come and go, there are no more than there
+//! may be. Few of them begin at a time, so that calls of others come between.
 
 use std::collections::BTreeMap;
 use std::pin::Pin;
@@ -16,14 +18,14 @@ use std::time::Duration;
 use axum::http::request::Parts;
 use chat_core::Address;
 use rmcp::model::{ClientJsonRpcMessage, JsonRpcMessage, ServerJsonRpcMessage};
-use rmcp::transport::WorkerTransport;
 use rmcp::transport::streamable_http_server::session::local::{
-    LocalSessionManager, LocalSessionManagerError, LocalSessionWorker,
+    LocalSessionManager, LocalSessionManagerError,
 };
 use rmcp::transport::streamable_http_server::session::{
     ServerSseMessage, SessionId, SessionManager,
 };
-use tokio::sync::mpsc;
+use tokio::sync::{Semaphore, mpsc};
+use tokio::time::timeout;
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_stream::{Stream, StreamExt as _};
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -32,13 +34,20 @@ use super::fixtures::Fixtures;
 use super::listener::{Listener, Sink};
 use super::marks::Marks;
 use super::opening::Opening;
-use super::session::{Busy, Connection, Session};
+use super::placed::Placed;
+use super::session::{Busy, Connection, Place, Session};
 use super::{Caller, CallerOf, Options};
-use crate::capacity::{Held, MAX_WAIT, OPENING};
+use crate::capacity::{Full, Held, MAX_WAIT, OPENING};
 use crate::door::Paid;
 use crate::seat::Seat;
 use crate::service::Service;
 use crate::wire::Refusal;
+
+/// How many sessions may begin at a time: they leave half of the processors to others.
+fn openings() -> usize {
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    (processors / 2).max(1)
+}
 
 /// How many pushes lie between a listener and its connection.
 const IN_FLIGHT: usize = 4;
@@ -50,6 +59,8 @@ const RETRY: Duration = Duration::from_secs(1);
 pub(super) struct Sessions {
     inner: LocalSessionManager,
     known: Mutex<BTreeMap<SessionId, Known>>,
+    /// How many may begin at a time.
+    openings: Arc<Semaphore>,
     service: Service,
     caller: CallerOf,
     closing: CancellationToken,
@@ -94,6 +105,7 @@ impl Sessions {
         Self {
             inner,
             known: Mutex::default(),
+            openings: Arc::new(Semaphore::new(openings())),
             service,
             caller: Arc::clone(&options.caller),
             closing: options.closing.clone(),
@@ -118,36 +130,59 @@ impl Sessions {
         (self.caller)(head)
     }
 
-    /// A place for a session of this source: a free one, or that of its session which was idle for
-    /// longest.
+    /// A place for a session of this source: a free one, or that of a session which was idle for
+    /// longest, when that is over: of its own, or where all are in use, of the source that has most.
     async fn place(&self, source: Address) -> Result<Held, Refusal> {
         let capacity = self.service.capacity();
         capacity.memory.check()?;
         let mut patience = MAX_WAIT;
-        capacity.work.spend(source, OPENING, &mut patience).await?;
+        capacity.large.spend(source, OPENING, &mut patience).await?;
         let full = match capacity.sessions.take(source, 1) {
             Ok(place) => return Ok(place),
             Err(full) => full,
         };
-        let Some((id, session)) = self.idlest(source) else {
+        // Whose session ends: one of its own, or of the one who has most where all are in use.
+        let whose = match full {
+            Full::Source { .. } => source,
+            Full::All { .. } => capacity.sessions.more_than(source).unwrap_or(source),
+        };
+        let Some((id, session)) = self.take_idlest(whose) else {
             return Err(full.into());
         };
-        let place = session.give_place();
-        if let Err(error) = self.close_session(&id).await {
-            tracing::warn!(%error, "a session did not end");
+        let place = session.inherit();
+        self.end(&id, &session).await;
+        match timeout(patience, place).await {
+            Ok(Ok(place)) => Ok(place.given_to(source)),
+            Ok(Err(_)) | Err(_) => Err(full.into()),
         }
-        // None where another took it in the meantime.
-        place.ok_or_else(|| full.into())
     }
 
-    /// The session of this source that nobody has used for longest, of those that nobody uses.
-    fn idlest(&self, source: Address) -> Option<(SessionId, Arc<Session>)> {
-        let known = self.known();
+    /// The session of this source that nobody has used for longest, of those that nobody uses. From
+    /// now on it is not there any more.
+    fn take_idlest(&self, source: Address) -> Option<(SessionId, Arc<Session>)> {
+        let mut known = self.known();
         let of_source = known.iter().filter(|(_, one)| one.source == source);
-        let idle = of_source.map(|(id, one)| (one.session.idle(), id, &one.session));
-        let idlest = idle.filter(|(idle, ..)| !idle.is_zero());
-        let (_, id, session) = idlest.max_by_key(|(idle, ..)| *idle)?;
-        Some((Arc::clone(id), Arc::clone(session)))
+        let idle = of_source.map(|(id, one)| (one.session.idle(), id));
+        let idlest = idle.filter(|(idle, _)| !idle.is_zero());
+        let (_, id) = idlest.max_by_key(|(idle, _)| *idle)?;
+        let id = Arc::clone(id);
+        let one = known.remove(&id)?;
+        Some((id, one.session))
+    }
+
+    /// Ends a session that is not there any more. What is left of it goes soon.
+    async fn end(&self, id: &SessionId, session: &Session) {
+        session.ended.cancel();
+        if let Err(error) = self.inner.close_session(id).await {
+            tracing::warn!(%error, "a session did not end");
+        }
+    }
+
+    /// Ends a session that is there.
+    async fn end_known(&self, id: &SessionId) -> Option<Arc<Session>> {
+        let known = self.known().remove(id)?;
+        self.end(id, &known.session).await;
+        Some(known.session)
     }
 
     fn find(&self, id: &SessionId) -> Result<Known, SessionError> {
@@ -239,6 +274,9 @@ impl Sessions {
     }
 }
 
+/// How long whoever ends a session waits until nothing of it is left.
+const ENDING: Duration = Duration::from_secs(1);
+
 /// How often sessions are looked at for those that are over.
 const LOOK: Duration = Duration::from_secs(1);
 
@@ -257,9 +295,7 @@ pub(super) fn expire(sessions: &Arc<Sessions>, options: &Options) {
                 return;
             };
             for id in sessions.over(limit) {
-                if let Err(error) = sessions.close_session(&id).await {
-                    tracing::warn!(%error, "a session did not end");
-                }
+                sessions.end_known(&id).await;
             }
         }
     });
@@ -267,7 +303,7 @@ pub(super) fn expire(sessions: &Arc<Sessions>, options: &Options) {
 
 impl SessionManager for Sessions {
     type Error = SessionError;
-    type Transport = WorkerTransport<LocalSessionWorker>;
+    type Transport = Placed;
 
     async fn create_session(&self) -> Result<(SessionId, Self::Transport), SessionError> {
         let opening = Opening::current();
@@ -279,9 +315,13 @@ impl SessionManager for Sessions {
                 return Err(SessionError::Full);
             }
         };
+        // Until it is answered. The semaphore is never closed.
+        if let Ok(turn) = Arc::clone(&self.openings).acquire_owned().await {
+            opening.has_turn(turn);
+        }
         let (id, transport) = self.inner.create_session().await?;
         let session = Session::at(Arc::new(Seat::with_id(&format!("session {id}"))));
-        session.take_place(place);
+        let transport = Placed::new(transport, Place::of(&session, place));
         let known = Known {
             session,
             owner: seat,
@@ -306,12 +346,16 @@ impl SessionManager for Sessions {
         Ok(self.known().contains_key(id))
     }
 
+    /// Whoever ends its session may open another at once: its place is free when it is told.
     async fn close_session(&self, id: &SessionId) -> Result<(), SessionError> {
-        let known = self.known().remove(id);
-        if let Some(known) = known {
-            known.session.ended.cancel();
+        match self.end_known(id).await {
+            Some(session) => {
+                // One that takes long to end is told so before.
+                let _ = timeout(ENDING, session.over()).await;
+                Ok(())
+            }
+            None => Ok(self.inner.close_session(id).await?),
         }
-        Ok(self.inner.close_session(id).await?)
     }
 
     async fn create_stream(

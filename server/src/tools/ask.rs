@@ -51,6 +51,23 @@ pub enum Ask {
 }
 
 impl Ask {
+    /// The text that is kept of it.
+    #[must_use]
+    pub fn text(&self) -> Option<&str> {
+        match self {
+            Self::Command(Command::SendMessage { text, .. } | Command::Append { text, .. }) => {
+                Some(text)
+            }
+            Self::Report(_, reason) => Some(reason),
+            Self::Minting(..)
+            | Self::Command(_)
+            | Self::Block(_)
+            | Self::Unblock(_)
+            | Self::Read(_)
+            | Self::Mood => None,
+        }
+    }
+
     /// What the caller says itself of its break.
     #[must_use]
     pub fn excuse(&self) -> Option<Arc<str>> {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::server::{Connection, Server, hello, modern};
+use crate::server::{Answer, Connection, Server, hello, modern};
 
 /// How many requests an attacker sends.
 const REQUESTS: usize = 60;
@@ -156,49 +156,96 @@ fn a_check_that_waits_keeps_nothing_of_what_nobody_reads() {
     server.until("held{resource=\"request_bytes\"}", |held| held == 0);
 }
 
+/// A limit that is soon reached.
+const LITTLE: [&str; 6] = [
+    "--memory-limit",
+    "64MiB",
+    "--limit",
+    "rate_limit=none",
+    "--limit",
+    "stick=optional",
+];
+
+/// What it may come to: the limit, an eighth more for texts, and what came while nobody looked.
+const MOST: u64 = 96 << 20;
+
+/// A text as long as one may be without being a large request.
+fn long() -> Value {
+    json!({ "message": "😀".repeat(3_500) })
+}
+
+/// How many participants fill rooms, how many rooms each, and how many messages a room keeps.
+const TALKERS: usize = 4;
+const ROOMS: usize = 16;
+const KEPT: usize = 200;
+
+/// Fills rooms with texts until one is refused, and returns the refusal.
+fn fill(server: &Server) -> Answer {
+    let mut talkers = Vec::new();
+    for n in 0..TALKERS {
+        let mut talker = server.connect();
+        let handle = talker.register(&format!("Talker {n}"));
+        for room in 1..ROOMS {
+            let who = json!({ "username": format!("Talker {n}"), "room": format!("{n} {room}") });
+            let joined = talker.post("/tools/login", &handle, &who);
+            assert_eq!(joined.status, 200, "{}", joined.body);
+            talkers.push((n, handle.clone(), joined.json()["room_id"].clone()));
+        }
+    }
+    for (n, handle, room) in talkers {
+        let (mut talker, mut said) = (server.connect(), long());
+        said["room_id"] = room;
+        for _ in 0..KEPT {
+            let answer = talker.post("/send", &handle, &said);
+            if answer.status != 200 {
+                return answer;
+            }
+        }
+        let resident = server.resident();
+        assert!(resident < MOST, "{resident} bytes by talker {n}");
+    }
+    panic!("nothing was refused");
+}
+
 #[test]
 fn above_the_limit_of_memory_nothing_is_taken_and_what_is_there_goes_on() {
-    let server = Server::start(&[
-        "--memory-limit",
-        "64MiB",
-        "--limit",
-        "max_per_address=10000",
-    ]);
+    let server = Server::start(&LITTLE);
     let mut ann = server.connect();
     let handle = ann.register("Ann");
-    let mut attacker = server.connect();
-    let mut opened = 0;
-    let refused = loop {
-        let answer = attacker.initialize();
-        if answer.status != 200 {
-            break answer;
-        }
-        opened += 1;
-        assert!(opened < 10_000, "{} bytes", server.resident());
-    };
+    let mut ben = server.connect();
+    let reads = ben.register("Ben");
+    let refused = fill(&server);
     assert_eq!((refused.status, refused.code()), (503, "overloaded".into()));
     assert!(refused.body.contains("memory"), "{}", refused.body);
-    assert!(refused.json()["error"]["data"]["error"]["retry_after_ms"].is_u64());
+    assert!(refused.json()["error"]["retry_after_ms"].is_u64());
     assert!(server.figure("resident_bytes") > server.figure("memory_limit_bytes"));
     for (path, body) in [
-        ("/register", json!({ "username": "Ben" })),
+        ("/register", json!({ "username": "Cid" })),
         ("/tools/enter_queue", json!({})),
     ] {
         let answer = server.connect().post(path, "", &body);
-        assert_eq!(
-            (answer.status, answer.code()),
-            (503, "overloaded".into()),
-            "{path}"
-        );
+        let told = (answer.status, answer.code());
+        assert_eq!(told, (503, "overloaded".into()), "{path}");
     }
+    let session = server.connect().initialize();
+    assert_eq!((session.status, session.code()), (503, "overloaded".into()));
+    assert!(session.json()["error"]["data"]["error"]["retry_after_ms"].is_u64());
     let stream = [("Chat-Handle", &*handle)];
     let answer = server.connect().exchange("GET /events", &stream, "");
     assert_eq!((answer.status, answer.code()), (503, "overloaded".into()));
-    let refused = ann.post("/tools/history", &handle, &json!({ "room_id": "room_1" }));
-    assert_eq!((refused.status, refused.code()), (503, "overloaded".into()));
-    let read = ann.post("/check_event", &handle, &json!({ "delay": 0 }));
-    assert_eq!(read.status, 200, "{}", read.body);
+    for (path, body) in [
+        ("/tools/history", json!({ "room_id": "room_1" })),
+        ("/send", json!({ "message": "x" })),
+        ("/tools/append", json!({ "text": "x" })),
+    ] {
+        let answer = ann.post(path, &handle, &body);
+        let told = (answer.status, answer.code());
+        assert_eq!(told, (503, "overloaded".into()), "{path}");
+    }
+    for path in ["/check_event", "/tools/talking_stick", "/unregister"] {
+        let read = ben.post(path, &reads, &json!({}));
+        assert_eq!(read.status, 200, "{path} {}", read.body);
+    }
     assert!(server.figure("memory_refused_total") >= 3);
-    let most = 96 << 20;
-    assert!(server.resident() < most, "{}", server.resident());
+    assert!(server.resident() < MOST, "{}", server.resident());
 }

@@ -19,32 +19,43 @@ fn guarded(tokens: &[&str]) -> (Server, tempfile::NamedTempFile) {
     (Server::start(&["--auth-tokens", &path]), file)
 }
 
-/// As many as one source may have.
-const SHARE: usize = 2_500;
+/// How many sessions there may be, and how many each of a few sources opens, in all more than that.
+const ALL: u64 = 10_000;
+const EACH: usize = 1_300;
 
 #[test]
-fn sessions_of_one_token_shut_out_no_other() {
-    let (server, _file) = guarded(&["greedy", "modest"]);
-    let mut modest = server.connect_with("modest");
-    let kept = modest.initialize();
+fn sessions_of_a_few_tokens_shut_out_no_other() {
+    let greedy = [1, 2, 3, 4, 5, 6, 7, 8].map(|n| format!("greedy {n}"));
+    let mut tokens: Vec<_> = greedy.iter().map(|token| &**token).collect();
+    tokens.extend(["modest", "late"]);
+    let (server, _file) = guarded(&tokens);
+    let kept = server.connect_with("modest").initialize();
     let kept = kept.session.expect("a session");
-    let mut greedy = server.connect_with("greedy");
-    let first = greedy.initialize().session.expect("a session");
-    for _ in 0..SHARE + 500 {
-        let answer = greedy.initialize();
-        assert_eq!(answer.status, 200, "its own longest idle session gives way");
-    }
-    let held = server.figure_with("held{resource=\"sessions\"}", "modest");
-    assert_eq!(held, SHARE as u64 + 1);
-    let waited = server.figure_with("large_requests_waited_total", "modest");
+    std::thread::scope(|scope| {
+        for token in &greedy {
+            let server = &server;
+            scope.spawn(move || {
+                let mut greedy = server.connect_with(token);
+                for _ in 0..EACH {
+                    let answer = greedy.initialize();
+                    assert_eq!(answer.status, 200, "a session that is idle gives way");
+                }
+            });
+        }
+    });
+    let figure = |name: &str| server.figure_with(name, "modest");
+    assert_eq!(figure("held{resource=\"sessions\"}"), ALL);
     assert!(
-        waited > 0,
+        figure("rate_waited_total{of=\"large_requests\"}") > 0,
         "sessions that are opened fast wait for their turn"
     );
-    let mut modest = server.connect_with("modest");
-    assert_eq!(modest.initialize().status, 200);
+    for token in ["modest", "late"] {
+        let opened = server.connect_with(token).initialize();
+        assert_eq!(opened.status, 200, "{token} has fewer than others");
+    }
+    assert_eq!(figure("held{resource=\"sessions\"}"), ALL);
     let list = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" }).to_string();
-    let gone = greedy.mcp(&[("Mcp-Session-Id", &*first)], &list);
-    assert_eq!(gone.status, 404);
-    assert_eq!(modest.mcp(&[("Mcp-Session-Id", &*kept)], &list).status, 200);
+    let session = [("Mcp-Session-Id", &*kept)];
+    let there = server.connect_with("modest").mcp(&session, &list);
+    assert_eq!(there.status, 200);
 }

@@ -148,6 +148,76 @@ async fn a_muted_address_listens_and_does_not_speak() {
     assert_eq!(says(&mut ben).await, (200, None));
 }
 
+/// Registers under this name and key, and says something: what it is told.
+async fn comes_back(world: &World, name: &str, key: &str) -> (u16, Option<String>) {
+    let body = json!({ "username": name, "request_key": key });
+    let mut client = world.client().await;
+    let answer = client.post("/register", None, &body).await;
+    if answer.status != 200 {
+        return (answer.status, Some(answer.code()));
+    }
+    let handle = answer.json()["handle"].as_str().expect("text").to_owned();
+    let said = json!({ "message": "back" });
+    let answer = client.post("/send", Some(&handle), &said).await;
+    (answer.status, (answer.status != 200).then(|| answer.code()))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_mute_and_a_ban_outlive_another_registration() {
+    let world = operated().await;
+    let keys = ["kJ3v9QmX2hTz7pLw8RbYcA", "zzzv9QmX2hTz7pLw8RbYcA"];
+    for (name, key, path) in [("Ann", keys[0], "mute"), ("Ben", keys[1], "ban")] {
+        let body = json!({ "username": name, "request_key": key });
+        let mut client = world.client().await;
+        let answer = client.post("/register", None, &body).await.json();
+        let act = json!({ "user_id": answer["user_id"], "reason": "spam" });
+        done(&world, &format!("/admin/{path}"), act).await;
+        let handle = answer["handle"].as_str();
+        client.post("/unregister", handle, &json!({})).await;
+    }
+    let muted = (403, Some("muted".to_owned()));
+    assert_eq!(comes_back(&world, "Ann", keys[0]).await, muted);
+    let other = "aaav9QmX2hTz7pLw8RbYcA";
+    let taken = (409, Some("name_taken".to_owned()));
+    assert_eq!(comes_back(&world, "ANN", other).await, taken);
+    let blocked = (403, Some("blocked".to_owned()));
+    for name in ["Ben", "Benjamin"] {
+        assert_eq!(comes_back(&world, name, keys[1]).await, blocked, "{name}");
+    }
+    let refused = (400, Some("name_not_allowed".to_owned()));
+    assert_eq!(comes_back(&world, "BEN", other).await, refused);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn false_reports_push_out_no_true_one() {
+    let mut setup = Setup::free();
+    setup.door.operators = Some(tokens(&["boss"]));
+    setup.http.admin = Admin::Served;
+    setup.config.max_reports = 10;
+    setup.config.max_reports_per_address = 5;
+    let world = World::start(setup).await;
+    let (mut ann, eve) = (world.register("Ann").await, world.register("Eve").await);
+    let about = |reason: &str| json!({ "user_id": eve.user, "reason": reason });
+    for reason in ["she shouts", "again", "and again"] {
+        let reported = ann.post("/tools/report_user", about(reason)).await;
+        assert_eq!(reported.status, 200, "{}", reported.text());
+    }
+    let mut statuses = Vec::new();
+    for n in 0..20 {
+        let mut one = world.register(&format!("Liar {n}")).await;
+        let lie = json!({ "user_id": ann.user, "reason": format!("lie {n}") });
+        statuses.push(one.post("/tools/report_user", lie).await.status);
+    }
+    assert_eq!(statuses.iter().filter(|status| **status == 200).count(), 4);
+    let seen = seen(&world, "/admin/reports").await;
+    assert_eq!(seen["kept"], 5);
+    let oldest = &seen["reports"][4];
+    assert_eq!(
+        (&oldest["reason"], &oldest["by"]["display_name"]),
+        (&json!("she shouts"), &json!("Ann"))
+    );
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn reports_are_read_newest_first() {
     let world = operated().await;
@@ -345,6 +415,34 @@ async fn nobody_else_is_let_in() {
     }
     let stranger = client.post("/admin/mute", None, &json!({})).await;
     assert_eq!(stranger.code(), "operator_required");
+    let turned_away = "talking_stick_turned_away_total{why=\"no_token\"} 4";
+    assert!(figures(&world).contains(turned_away));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_has_another_token_is_no_operator_and_leaves_a_trace() {
+    let mut setup = Setup::free();
+    setup.door.tokens = Some(tokens(&["sesame"]));
+    setup.door.operators = Some(tokens(&["boss"]));
+    setup.http.admin = Admin::Served;
+    let world = World::start(setup).await;
+    let token = [("Authorization", "Bearer sesame")];
+    for path in ["/admin/overview", "/admin/nowhere"] {
+        let mut client = world.client().await;
+        let answer = client.request("GET", path, &token, b"").await;
+        let told = (answer.status, answer.code());
+        assert_eq!(told, (401, "operator_required".into()), "{path}");
+    }
+    let turned_away = "talking_stick_turned_away_total{why=\"no_operator\"} 2";
+    assert!(figures(&world).contains(turned_away));
+}
+
+/// What the server says of itself.
+fn figures(world: &World) -> String {
+    let node = world.service.node();
+    let capacity = world.service.capacity();
+    let text = node.metrics().render(node.now(), None, (0, capacity));
+    text.expect("text can be written")
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -14,4 +14,6 @@ mod secrets;
 mod shares;
 mod stalled;
 mod stream;
+#[cfg(target_os = "linux")]
+mod takeover;
 mod world;

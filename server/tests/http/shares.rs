@@ -2,7 +2,8 @@
 
 use std::net::Ipv4Addr;
 
-use server::capacity::Share;
+use serde_json::json;
+use server::capacity::{Share, Speed};
 
 use crate::client::Client;
 use crate::world::{Setup, World};
@@ -52,4 +53,73 @@ async fn streams_of_one_address_shut_out_no_other() {
     let elsewhere = Client::connect_from(ELSEWHERE, world.address).await;
     let _elsewhere = elsewhere.events(&path, &[]).await;
     assert_eq!(world.service.capacity().streams.held(), 3);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn requests_of_one_address_wait_for_their_turn_and_those_of_others_do_not() {
+    let mut setup = Setup::free();
+    setup.capacity.requests = Some(Speed {
+        per_second: 50,
+        burst: 10,
+    });
+    let world = World::start(setup).await;
+    let requests = &world.service.capacity().requests;
+    let wrong = [("Host", "evil.example")];
+    let mut greedy = world.client().await;
+    for _ in 0..20 {
+        assert_eq!(greedy.get("/users").await.status, 200);
+        let refused = greedy.request("GET", "/users", &wrong, b"").await;
+        assert_eq!(refused.status, 403, "one that is turned away waits as well");
+    }
+    let waited = requests.waited();
+    assert!(waited > 0);
+    let mut elsewhere = Client::connect_from(ELSEWHERE, world.address).await;
+    for _ in 0..5 {
+        assert_eq!(elsewhere.get("/users").await.status, 200);
+    }
+    assert_eq!(requests.waited(), waited);
+    // A connection takes a turn of its own.
+    for _ in 0..20 {
+        let mut client = world.client().await;
+        assert_eq!(client.get("/healthz").await.status, 200);
+    }
+    assert!(requests.waited() >= waited + 20);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn texts_of_one_address_have_a_rate_and_those_of_others_pass() {
+    let mut setup = Setup::free();
+    setup.capacity.texts = Some(Speed {
+        per_second: 1,
+        burst: 10_000,
+    });
+    let world = World::start(setup).await;
+    let mut ann = world.register("Ann").await;
+    let said = json!({ "message": "x".repeat(3_000) });
+    let mut accepted = 0;
+    let refused = loop {
+        let answer = ann.post("/send", said.clone()).await;
+        if answer.status != 200 {
+            break answer;
+        }
+        accepted += 1;
+    };
+    assert_eq!(accepted, 3);
+    assert_eq!((refused.status, refused.code()), (503, "overloaded".into()));
+    assert!(refused.text().contains("messages"), "{}", refused.text());
+    assert!(refused.header("retry-after").is_some());
+    let appended = json!({ "text": "x".repeat(1_000) });
+    let refused = ann.post("/tools/append", appended).await;
+    assert_eq!((refused.status, refused.code()), (503, "overloaded".into()));
+    for path in ["/check_event", "/talking_stick", "/tools/push"] {
+        let answer = ann.post(path, json!({})).await;
+        let is_free = answer.status != 503;
+        assert!(is_free, "{path}: {}", answer.text());
+    }
+    let mut elsewhere = Client::connect_from(ELSEWHERE, world.address).await;
+    let ben = json!({ "username": "Ben" });
+    let ben = elsewhere.post("/register", None, &ben).await.json();
+    let handle = ben["handle"].as_str().expect("a handle");
+    let heard = elsewhere.post("/send", Some(handle), &said).await;
+    assert_eq!(heard.status, 200, "{}", heard.text());
 }

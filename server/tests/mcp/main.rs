@@ -11,4 +11,5 @@ mod listing;
 mod pushes;
 mod readers;
 mod resume;
+mod sessions;
 mod world;

@@ -1,0 +1,295 @@
+//! The hostile client: a process that attacks while it is told to.
+//!
+//! It reads `go` and `rest` from its standard input, and answers each with how many answers of the
+//! server it got since the last.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt as _, BufReader};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+use super::attack::{Attack, post};
+use crate::Outcome;
+use crate::wire::{Connection, request};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Where the server is
+    address: SocketAddr,
+    /// What to do
+    attack: Attack,
+    /// On how many connections
+    connections: usize,
+}
+
+/// From where it attacks: an address of this machine that nobody else calls from.
+const FROM: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
+
+/// Where its participants meet.
+const ROOM: &str = "pit";
+
+/// How many messages are there to be read.
+const SAID: usize = 60;
+
+/// What all its connections share.
+struct Hostile {
+    server: SocketAddr,
+    attack: Attack,
+    answers: AtomicU64,
+    goes: watch::Receiver<bool>,
+    requests: Vec<Vec<u8>>,
+}
+
+#[expect(clippy::print_stdout, reason = "this is how it speaks")]
+pub(crate) async fn run(args: &Args) -> Outcome<()> {
+    let (go, goes) = watch::channel(false);
+    let hostile = Arc::new(Hostile {
+        server: args.address,
+        attack: args.attack,
+        answers: AtomicU64::new(0),
+        goes,
+        requests: args.attack.requests(),
+    });
+    let mut attacking = JoinSet::new();
+    for n in 0..args.connections {
+        let member = match args.attack.takes_part() {
+            true => Some(Member::join(&hostile, n).await?),
+            false => None,
+        };
+        attacking.spawn(Arc::clone(&hostile).attack(n, member));
+    }
+    println!("0");
+    let mut lines = BufReader::new(tokio::io::stdin()).lines();
+    while let Some(word) = lines.next_line().await? {
+        go.send_replace(word == "go");
+        println!("{}", hostile.answers.swap(0, Ordering::Relaxed));
+    }
+    Ok(())
+}
+
+/// A participant of the hostile client.
+#[derive(Clone)]
+struct Member {
+    name: String,
+    handle: String,
+    reader: String,
+    room: Value,
+}
+
+impl Member {
+    async fn join(hostile: &Hostile, n: usize) -> Outcome<Self> {
+        let mut connection = hostile.connect().await?;
+        let name = format!("hostile {n}");
+        let who = json!({ "username": name, "room": ROOM });
+        let answer = connection.post("/register", "", &who).await?;
+        let text = |key: &str| answer[key].as_str().unwrap_or_default().to_owned();
+        let member = Self {
+            name,
+            handle: text("handle"),
+            reader: text("reader_id"),
+            room: answer["room_id"].clone(),
+        };
+        if n == 0 && hostile.attack == Attack::Answers {
+            let room = json!({ "room_id": member.room });
+            connection
+                .post("/talking_stick", &member.handle, &room)
+                .await?;
+            for _ in 0..SAID / 2 {
+                let said = json!({ "room_id": member.room, "message": "x".repeat(4_000) });
+                connection.post("/send", &member.handle, &said).await?;
+            }
+        }
+        Ok(member)
+    }
+}
+
+impl Hostile {
+    async fn connect(&self) -> Outcome<Connection> {
+        Connection::open_from(FROM, self.server).await
+    }
+
+    /// Waits until it is told to go.
+    async fn may_go(&self) {
+        // The sender lives as long as the process.
+        let _ = self.goes.clone().wait_for(|goes| *goes).await;
+    }
+
+    async fn exchange(&self, connection: &mut Connection, request: &[u8]) -> Outcome<Vec<u8>> {
+        self.may_go().await;
+        let answer = connection.exchange(request).await?;
+        self.answers.fetch_add(1, Ordering::Relaxed);
+        Ok(answer.body)
+    }
+
+    /// Attacks until the process ends. A connection that is cut is opened again.
+    async fn attack(self: Arc<Self>, n: usize, member: Option<Member>) {
+        loop {
+            self.may_go().await;
+            let done = match (self.attack, &member) {
+                (Attack::SlowReaders, _) => self.read_slowly().await,
+                (Attack::SlowBodies, _) => self.send_slowly().await,
+                (Attack::WrongTokens, _) => self.guess(n).await,
+                (Attack::Registrations, _) => self.register(n).await,
+                (Attack::Connections, _) => self.connect_once().await,
+                (Attack::Streams, Some(member)) => self.open_streams(member).await,
+                (Attack::Answers, Some(member)) => self.read_much(member).await,
+                (Attack::Checks, Some(member)) => self.come_and_go(member, Waits::Check).await,
+                (Attack::Crowd, Some(member)) => self.come_and_go(member, Waits::Stream).await,
+                _ => self.repeat().await,
+            };
+            // What it came to is its own affair.
+            drop(done);
+            tokio::task::yield_now().await;
+        }
+    }
+
+    async fn repeat(&self) -> Outcome<()> {
+        let mut connection = self.connect().await?;
+        loop {
+            for request in &self.requests {
+                self.exchange(&mut connection, request).await?;
+            }
+        }
+    }
+
+    async fn connect_once(&self) -> Outcome<()> {
+        let mut connection = self.connect().await?;
+        self.exchange(&mut connection, &self.requests[0]).await?;
+        Ok(())
+    }
+
+    async fn read_slowly(&self) -> Outcome<()> {
+        let mut connection = self.connect().await?;
+        connection.trickle(&self.requests.concat()).await
+    }
+
+    async fn send_slowly(&self) -> Outcome<()> {
+        let mut connection = self.connect().await?;
+        let whole = json!({ "username": "x".repeat(15_000) });
+        let whole = request("POST /register", &[], &whole);
+        connection.dribble(&whole).await
+    }
+
+    async fn guess(&self, from: usize) -> Outcome<()> {
+        let mut connection = self.connect().await?;
+        for n in from.. {
+            let token = format!("Bearer {n}");
+            let line = ["GET /users", "GET /admin/overview"][n % 2];
+            let guess = request(line, &[("Authorization", &token)], &Value::Null);
+            self.exchange(&mut connection, &guess).await?;
+        }
+        Ok(())
+    }
+
+    async fn register(&self, n: usize) -> Outcome<()> {
+        let mut connection = self.connect().await?;
+        for round in 0.. {
+            let who = json!({ "username": format!("guest {n} {round}"), "room": ROOM });
+            let registered = request("POST /register", &[], &who);
+            let answer = self.exchange(&mut connection, &registered).await?;
+            let answer: Value = serde_json::from_slice(&answer)?;
+            if let Some(handle) = answer["handle"].as_str() {
+                let leaves = post("/unregister", handle, &json!({}));
+                self.exchange(&mut connection, &leaves).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn open_streams(&self, member: &Member) -> Outcome<()> {
+        self.may_go().await;
+        let by_handle = [("Chat-Handle", &*member.handle)];
+        let own = request("GET /events", &by_handle, &Value::Null);
+        let reads = format!("GET /events?reader={}", member.reader);
+        for request in [own, request(&reads, &[], &Value::Null)] {
+            let opened = self.connect().await?.stream(&request).await;
+            self.answers.fetch_add(1, Ordering::Relaxed);
+            drop(opened);
+        }
+        Ok(())
+    }
+
+    async fn read_much(&self, member: &Member) -> Outcome<()> {
+        let mut connection = self.connect().await?;
+        let all = json!({ "room_id": member.room, "limit": 100 });
+        let history = post("/tools/history", &member.handle, &all);
+        let inbox = format!("chat://inbox/{}?after=0", member.reader);
+        let body = json!({
+            "jsonrpc": "2.0", "id": 1, "method": "resources/read",
+            "params": {
+                "uri": inbox,
+                "_meta": {
+                    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+                    "io.modelcontextprotocol/clientInfo": { "name": "load", "version": "1" },
+                    "io.modelcontextprotocol/clientCapabilities": {}
+                }
+            }
+        });
+        let headers = [
+            ("Accept", "application/json, text/event-stream"),
+            ("MCP-Protocol-Version", "2026-07-28"),
+            ("Mcp-Method", "resources/read"),
+            ("Mcp-Name", &*inbox),
+        ];
+        let inbox = request("POST /mcp", &headers, &body);
+        loop {
+            self.exchange(&mut connection, &history).await?;
+            self.exchange(&mut connection, &inbox).await?;
+        }
+    }
+
+    /// Comes into the room and leaves it, and hears how others do.
+    async fn come_and_go(&self, member: &Member, waits: Waits) -> Outcome<()> {
+        let (mut comes, mut hears) = (self.connect().await?, self.connect().await?);
+        let moves = async {
+            let (joins, room) = (
+                json!({ "username": member.name, "room": ROOM }),
+                json!({ "room_id": member.room }),
+            );
+            let joins = post("/tools/login", &member.handle, &joins);
+            let leaves = post("/tools/leave_chat", &member.handle, &room);
+            let types = post("/tools/typing", &member.handle, &room);
+            loop {
+                for request in [&joins, &types, &leaves] {
+                    self.exchange(&mut comes, request).await?;
+                }
+            }
+        };
+        let hearing = async {
+            match waits {
+                Waits::Check => {
+                    let check = json!({ "wait_seconds": 50 });
+                    let check = post("/tools/check", &member.handle, &check);
+                    loop {
+                        self.exchange(&mut hears, &check).await?;
+                    }
+                }
+                Waits::Stream => {
+                    let by_handle = [("Chat-Handle", &*member.handle)];
+                    let opens = request("GET /events", &by_handle, &Value::Null);
+                    let mut events = hears.stream(&opens).await?;
+                    loop {
+                        events.data().await?;
+                        self.answers.fetch_add(1, Ordering::Relaxed);
+                    }
+                }
+            }
+        };
+        let ended: Outcome<()> = tokio::select! {
+            moved = moves => moved,
+            heard = hearing => heard,
+        };
+        ended
+    }
+}
+
+/// How a member of the crowd hears of others.
+#[derive(Clone, Copy)]
+enum Waits {
+    Check,
+    Stream,
+}

@@ -1,0 +1,141 @@
+//! Sessions that are opened without end: no more of them than there may be, and nothing left of those
+//! that gave way.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use axum::http::request::Parts;
+use chat_core::Address;
+use serde_json::json;
+use server::capacity::{Limits, Share};
+use server::mcp::{Caller, Options};
+use tokio::runtime::Handle;
+
+use crate::http::GUARD;
+use crate::world::{Session, World};
+
+/// How many sessions there may be, how many clients open some at the same time, and how many each.
+const SESSIONS: usize = 16;
+const CLIENTS: usize = 8;
+const EACH: usize = 50;
+
+/// How many tasks a session is.
+const TASKS: usize = 3;
+
+/// A header says who calls, where the door would.
+fn by_header(options: &mut Options) {
+    options.caller = Arc::new(|head: &Parts| {
+        let source = head.headers.get("x-source");
+        let source = source.and_then(|text| text.to_str().ok()?.parse().ok());
+        Caller {
+            address: Address(source.unwrap_or(1)),
+            seat: None,
+        }
+    });
+}
+
+/// A server with so many sessions.
+async fn world(sessions: Share) -> World {
+    let limits = Limits {
+        sessions,
+        large: None,
+        ..Limits::default()
+    };
+    World::within(&limits, 1_000, by_header).await
+}
+
+/// Opens a session of this source: its id, or the status of the refusal.
+async fn open(world: &World, source: &str) -> Result<String, u16> {
+    let hello = json!({
+        "jsonrpc": "2.0", "id": 0, "method": "initialize",
+        "params": {
+            "protocolVersion": "2025-11-25", "capabilities": {},
+            "clientInfo": { "name": "test", "version": "1" }
+        }
+    });
+    let source = [("X-Source", source)];
+    let reply = world.post(&source, hello.to_string().as_bytes()).await;
+    let id = reply.header("mcp-session-id").map(str::to_owned);
+    id.ok_or(reply.status)
+}
+
+async fn is_there(world: &World, id: &str) -> bool {
+    let list = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" }).to_string();
+    let session = [("Mcp-Session-Id", id)];
+    world.post(&session, list.as_bytes()).await.status == 200
+}
+
+/// Waits until no more tasks run than this.
+async fn until_tasks(most: usize) {
+    let began = Instant::now();
+    while Handle::current().metrics().num_alive_tasks() > most {
+        assert!(began.elapsed() < GUARD, "tasks do not end");
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sessions_that_gave_way_leave_nothing_behind() {
+    let share = Share::of(SESSIONS as u64, 1);
+    let world = Arc::new(world(share).await);
+    let before = Handle::current().metrics().num_alive_tasks();
+    let kept = open(&world, "1").await.expect("a session");
+    // Connections end by themselves when their clients are gone.
+    until_tasks(before + TASKS).await;
+    let mut clients = tokio::task::JoinSet::new();
+    for _ in 0..CLIENTS {
+        let world = Arc::clone(&world);
+        clients.spawn(async move {
+            for _ in 0..EACH {
+                let opened = open(&world, "1").await;
+                assert!(opened.is_ok(), "its own longest idle session gives way");
+                assert!(world.service.capacity().sessions.held() <= share.all);
+            }
+        });
+    }
+    while let Some(client) = clients.join_next().await {
+        client.expect("it is answered");
+    }
+    assert!(!is_there(&world, &kept).await);
+    assert_eq!(world.service.capacity().sessions.held(), share.all);
+    // Of all that were opened as many run on as there may be.
+    until_tasks(before + TASKS * SESSIONS).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_source_that_has_most_gives_way_to_whoever_has_fewer() {
+    let world = world(Share { all: 4, each: 2 }).await;
+    let mut greedy = Vec::new();
+    for source in ["1", "1", "2", "2"] {
+        greedy.push(open(&world, source).await.expect("a session"));
+    }
+    let modest = open(&world, "3").await.expect("a session of the others'");
+    assert_eq!(world.service.capacity().sessions.held(), 4);
+    let mut there = 0;
+    for id in &greedy {
+        there += usize::from(is_there(&world, id).await);
+    }
+    assert_eq!(there, 3);
+    // Whoever has as many as any takes its own.
+    open(&world, "1").await.expect("its own");
+    open(&world, "2").await.expect("its own");
+    assert!(is_there(&world, &modest).await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_ends_its_session_has_its_place_at_once() {
+    let world = world(Share::of(2, 1)).await;
+    let sessions = [Session::open(&world).await, Session::open(&world).await];
+    let streams = (
+        sessions[0].stream(None).await,
+        sessions[1].stream(None).await,
+    );
+    assert_eq!(open(&world, "1").await, Err(503), "both are in use");
+    for session in &sessions {
+        let headers = [("Mcp-Session-Id", session.id.as_str())];
+        let ended = crate::http::request(world.address, ("DELETE", "/mcp"), &headers, b"").await;
+        assert_eq!(ended.status, 204);
+        open(&world, "1").await.expect("a place that is free");
+    }
+    drop(streams);
+}

@@ -2,10 +2,10 @@
 //! long they wait when all is quiet.
 //!
 //! Sends are due at a steady rate and are measured from when they were due, so that a server which
-//! stands still is not measured less often. Quiet and hostile rounds alternate, and what is told is
-//! the median of each: the machine is never the same twice. The hostile client is a process of its
-//! own, at an address of its own, and gives way to the server and to those who measure: over a
-//! network it would take none of their processor.
+//! stands still is not measured less often. Quiet and hostile rounds alternate, and the program prints
+//! the median of each: the machine's speed changes. The hostile client is a separate process with its
+//! own address and the lowest scheduling priority: over a network it would take no processor time from
+//! the server and the measuring clients.
 
 mod attack;
 mod attacker;
@@ -97,12 +97,18 @@ impl std::fmt::Display for Measured {
 
 /// A server with what is usual, an attacker, and rounds with and without it.
 async fn measure(args: &Args, attack: Attack) -> Outcome<Measured> {
-    // With tokens of operators a wrong one is refused, and nobody else needs one.
+    // With a file of operators' tokens the server refuses wrong tokens and still admits clients without one.
     let tokens = std::env::temp_dir().join(format!("tokens-{}", std::process::id()));
     std::fs::write(&tokens, format!("operator {}\n", "0".repeat(64)))?;
     let path = tokens.to_str().ok_or("a name in UTF-8")?;
+    let measured = measure_with(args, attack, path).await;
+    std::fs::remove_file(&tokens)?;
+    measured
+}
+
+async fn measure_with(args: &Args, attack: Attack, tokens: &str) -> Outcome<Measured> {
     // A pair may go on for as long as it is measured.
-    let words = ["--operator-tokens", path, "--limit", "turn_limit=none"];
+    let words = ["--operator-tokens", tokens, "--limit", "turn_limit=none"];
     let server = Server::usual(&words).await?;
     let mut others = Others::join(server.address, args.others, args.rate).await?;
     let mut attacker = Attacker::start(&server, attack, args.connections).await?;
@@ -116,7 +122,6 @@ async fn measure(args: &Args, attack: Attack) -> Outcome<Measured> {
         attacked.push(p99(&others.send(span).await?));
         answered += attacker.tell("rest").await?;
     }
-    std::fs::remove_file(&tokens)?;
     let ratios = quiet.iter().zip(&attacked);
     let ratios = ratios.map(|(quiet, attacked)| attacked / quiet).collect();
     Ok(Measured {

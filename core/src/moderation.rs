@@ -45,7 +45,7 @@ struct Handle {
 /// One thing of which a mute or a ban is kept, as operators find it again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kept<'a> {
-    /// A display name or a public id that somebody chose.
+    /// A display name or a public id that a participant chose.
     Name {
         /// By what it is found: in lower case, folded.
         folded: &'a str,

@@ -5,8 +5,8 @@
 //! bearer token or an address. [`Pool::take`] gives a [`Held`], and the amount goes back when the
 //! `Held` is dropped: it lies beside what it paid for, in the session, the stream, the connection
 //! or the request, and so cannot be given back too early. The process as a whole has a watermark,
-//! see [`Memory`]. What is used up once and not held, the time of the processor, has a [`Rate`]; and so
-//! has what is held by the chat itself for longer than anybody here can see, its texts.
+//! see [`Memory`]. A [`Rate`] bounds what a request uses up without holding it: processor time, and the
+//! texts that rooms and inboxes keep after the request.
 
 mod memory;
 mod pool;
@@ -62,9 +62,9 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// The same where one source brings as many participants as the core lets it: each of them may
-    /// have a connection, a session and a stream, and make as many calls as its own rate lets it. Where
-    /// participants have no rate, sources have none.
+    /// These limits, raised to fit `config`: one source may have `max_per_address` participants, each
+    /// with a connection, a session and a stream, and with calls up to `rate_limit`. Without a
+    /// `rate_limit` the rates of requests and texts are off.
     #[must_use]
     pub fn for_core(self, config: &Config) -> Self {
         let participants = u64::from(config.max_per_address);
@@ -91,8 +91,8 @@ impl Limits {
         }
     }
 
-    /// The same in a process with so much memory: of each resource there is no more than takes an
-    /// eighth of it, so that one source, which has a quarter of each, leaves room for others.
+    /// These limits, lowered to fit `memory`: each pool may occupy at most an eighth of that limit.
+    /// One source has a quarter of each pool, so it cannot use up the memory alone.
     #[must_use]
     pub fn within_memory(self) -> Self {
         let Some(limit) = self.memory else {

@@ -525,7 +525,7 @@ impl Service {
     }
 }
 
-/// What is known of earlier attempts with this key, where nobody looked.
+/// What a refusal says of earlier attempts with this key, which were not looked up.
 const fn unasked(key: Option<&str>) -> Earlier {
     match key {
         Some(_) => Earlier::Unknown,

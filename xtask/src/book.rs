@@ -92,7 +92,7 @@ fn install(cargo: &Cargo, root: &Path) -> Result<(), Outcome> {
         ],
     ]
     .concat();
-    // Nobody steps through it.
+    // Debug information is of no use here.
     match cargo.run_with(&[("CARGO_PROFILE_DEV_DEBUG", "false")], &words) {
         Outcome::Passed => Ok(()),
         Outcome::Failed(why) | Outcome::Skipped(why) => Err(Outcome::Skipped(format!(

@@ -32,7 +32,7 @@ attacks! {
     Sessions "idle-sessions";
     /// Answers that it takes a byte at a time.
     SlowReaders "slow-readers";
-    /// Tokens that are nobody's.
+    /// Tokens that belong to no user.
     WrongTokens "wrong-tokens";
     /// Small requests for whatever costs no participant.
     Calls "small-calls";
@@ -44,9 +44,9 @@ attacks! {
     Streams "streams";
     /// Pages of what was said, and inboxes by their addresses.
     Answers "large-answers";
-    /// Checks that wait, of many in one room where somebody always comes and goes.
+    /// Waiting checks in one room whose members join and leave without pause, so that each check wakes.
     Checks "waiting-checks";
-    /// Streams of many in one room where somebody always comes and goes.
+    /// Open streams in one room whose members join and leave without pause, so that each stream writes.
     Crowd "crowd";
 }
 

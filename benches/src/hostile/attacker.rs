@@ -1,7 +1,7 @@
-//! The hostile client: a process that attacks while it is told to.
+//! The hostile client: a process that starts and pauses its attack on command.
 //!
-//! It reads `go` and `rest` from its standard input, and answers each with how many answers of the
-//! server it got since the last.
+//! It reads `go` and `rest` from its standard input. After each word it prints the number of answers
+//! that it received from the server since the word before.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -26,7 +26,7 @@ pub(crate) struct Args {
     connections: usize,
 }
 
-/// From where it attacks: an address of this machine that nobody else calls from.
+/// The attacker's address: a loopback address that no other client uses.
 const FROM: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
 
 /// Where its participants meet.
@@ -112,7 +112,7 @@ impl Hostile {
         Connection::open_from(FROM, self.server).await
     }
 
-    /// Waits until it is told to go.
+    /// Waits until the attack is on.
     async fn may_go(&self) {
         // The sender lives as long as the process.
         let _ = self.goes.clone().wait_for(|goes| *goes).await;

@@ -57,7 +57,7 @@ impl Others {
         let count = u32::try_from(self.all.len())?.max(1);
         let each = Duration::from_secs(1) / self.rate;
         for (n, other) in (0..).zip(self.all.drain(..)) {
-            // In turns: nobody waits for another who sends at the same instant.
+            // Starts are spread evenly, so that no two clients send at the same instant.
             let first = Instant::now() + each * n / count;
             sending.spawn(other.send(first, each, span));
         }

@@ -74,15 +74,8 @@ fn check(command: &Command) -> Result<(), String> {
         ["cargo", subcommand, ..] if CARGO.contains(&subcommand) => Ok(()),
         ["sim", ref words @ ..] => of_sim(words),
         ["talking-stick", ref words @ ..] => of_server(words),
-        [program, ..] => {
-            // As in `handle=$(curl …`.
-            let program = program.rsplit("$(").next().unwrap_or(program);
-            let known = OTHERS.contains(&program);
-            known
-                .then_some(())
-                .ok_or_else(|| "an unknown program".into())
-        }
-        [] => Ok(()),
+        _ if OTHERS.contains(&command.program()) => Ok(()),
+        _ => Err("an unknown program".into()),
     }
 }
 

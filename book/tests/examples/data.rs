@@ -8,7 +8,7 @@ use server::settings::Settings;
 
 use crate::{fences, none_of};
 
-/// Keys by which a file of settings is told from a scenario.
+/// Keys that settings files have and scenarios lack.
 const SETTINGS: [&str; 11] = [
     "allow_hosts",
     "auth_tokens",

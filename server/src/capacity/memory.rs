@@ -25,7 +25,7 @@ const RETRY_MS: u64 = 2_000;
 const TOLD: &str = "the server's memory is used up to its limit, so that it takes nothing new; what \
                     is there goes on. Try again in a moment";
 
-/// What is told where there is not even room for a text.
+/// The message of a refusal where memory does not even suffice for a text.
 const TOLD_TEXTS: &str = "the server's memory is used up beyond its limit, so that it takes no texts. \
                           Try again in a moment";
 

@@ -1,7 +1,7 @@
 //! The library's end of a session, with the session's place among all that there may be.
 //!
-//! The library drops it when nothing is left of the session: not when it is told to end, but when its
-//! tasks have ended and what they hold is gone. So what is counted is what there is.
+//! The library drops the transport when the session has released everything: not when its end is
+//! requested, but when its tasks have ended. So the pool counts exactly the sessions that exist.
 
 use rmcp::RoleServer;
 use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};

@@ -52,7 +52,8 @@ impl Session {
         self.over.cancelled().await;
     }
 
-    /// Whoever waits for this takes its place among the sessions, once nothing of it is left.
+    /// Names the caller as the heir: the receiver yields the session's place once the session has
+    /// released everything.
     pub(super) fn inherit(&self) -> oneshot::Receiver<Held> {
         let (heir, place) = oneshot::channel();
         *lock(&self.heir) = Some(heir);

@@ -4,10 +4,12 @@
 //! stream that a client opens is a [`Listener`]'s, and not the library's, whose queue would wedge
 //! the whole session behind a slow reader and lose what its short memory has not; a request whose
 //! connection closed is told so; and a session ends when nobody has used it for long, however
-//! much goes on in its rooms, and never while its stream is open. A source has a share of the
-//! sessions; with its share in use, its session that was idle for longest gives way, with all in use
-//! one of the source that has most; and a new one begins when nothing is left of that: however fast they come and go, there are no more than there
-//! may be. Few of them begin at a time, so that calls of others come between.
+//! much goes on in its rooms, and never while its stream is open.
+//!
+//! A source has a share of the sessions. With its share in use, its own longest idle session ends;
+//! with all sessions in use, that of the source that has most. The new session begins when the old
+//! one has released everything, so that a fast sequence of openings never exceeds the limit. Half of
+//! the processors at most open sessions at a time, so that other calls go on.
 
 use std::collections::BTreeMap;
 use std::pin::Pin;
@@ -157,8 +159,8 @@ impl Sessions {
         }
     }
 
-    /// The session of this source that nobody has used for longest, of those that nobody uses. From
-    /// now on it is not there any more.
+    /// Removes the longest idle session of this source from the table, and returns it. Sessions in use
+    /// are passed over.
     fn take_idlest(&self, source: Address) -> Option<(SessionId, Arc<Session>)> {
         let mut known = self.known();
         let of_source = known.iter().filter(|(_, one)| one.source == source);
@@ -274,7 +276,7 @@ impl Sessions {
     }
 }
 
-/// How long whoever ends a session waits until nothing of it is left.
+/// How long the answer to `DELETE` waits for the session to release everything.
 const ENDING: Duration = Duration::from_secs(1);
 
 /// How often sessions are looked at for those that are over.
@@ -346,11 +348,11 @@ impl SessionManager for Sessions {
         Ok(self.known().contains_key(id))
     }
 
-    /// Whoever ends its session may open another at once: its place is free when it is told.
+    /// The answer leaves when the session's place is free, so that the client may open another at once.
     async fn close_session(&self, id: &SessionId) -> Result<(), SessionError> {
         match self.end_known(id).await {
             Some(session) => {
-                // One that takes long to end is told so before.
+                // A session that takes longer to end does not delay the answer further.
                 let _ = timeout(ENDING, session.over()).await;
                 Ok(())
             }

@@ -166,7 +166,7 @@ const LITTLE: [&str; 6] = [
     "stick=optional",
 ];
 
-/// What it may come to: the limit, an eighth more for texts, and what came while nobody looked.
+/// The most resident memory: the limit, an eighth for texts, and what arrives between two samples.
 const MOST: u64 = 96 << 20;
 
 /// A text as long as one may be without being a large request.

@@ -154,11 +154,6 @@ impl Metrics {
         }
     }
 
-    /// A client read so many bytes besides the events that it was handed.
-    pub fn add_read_bytes(&mut self, agent: Agent, bytes: u64) {
-        self.waits(agent).bytes += bytes;
-    }
-
     /// How often anyone was passed over, as the judge of the same run found.
     pub fn add_overtaken(&mut self, overtaken: Overtaken) {
         self.overtaken.queue = self.overtaken.queue.max(overtaken.queue);

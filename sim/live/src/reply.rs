@@ -209,7 +209,7 @@ impl Reader<'_> {
                 boss_alert: json.boss_alert_level?,
                 flavour: print(json.message.as_deref().unwrap_or_default()),
             },
-            // A newcomer alone is told who it is.
+            // Only a newcomer's answer names the participant.
             Op::Mood => match user() {
                 Some(user) => Answer::Arrived { user },
                 None => Answer::Mood {

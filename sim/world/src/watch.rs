@@ -1,4 +1,4 @@
-//! What is told of all that happens in a world: what was reached, and whoever observes.
+//! The receivers of a world's records: the tally of points, and an observer.
 
 use std::cell::RefCell;
 use std::rc::Rc;

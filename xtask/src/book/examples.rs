@@ -103,7 +103,7 @@ fn failures(cargo: &Cargo, server: &Path) -> io::Result<Vec<String>> {
     Ok(failures)
 }
 
-/// An address that nobody listens on.
+/// An address without a listener.
 fn free_address() -> io::Result<String> {
     Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.to_string())
 }

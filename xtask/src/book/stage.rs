@@ -10,7 +10,7 @@ use ::book::pages::{self, CONTENTS, resolve};
 
 use super::links::is_elsewhere;
 
-/// What mdBook is told.
+/// The configuration for mdBook.
 const SETTINGS: &str = "docs/book.toml";
 
 /// Where mdBook looks for the table of contents: at the root of the sources.

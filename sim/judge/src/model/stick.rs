@@ -58,14 +58,6 @@ impl Model {
         Some((hold.user, stick.epoch, hold.ends))
     }
 
-    /// The claim line of the room's stick, from its front.
-    pub fn claimants(&self, room: Room) -> impl Iterator<Item = User> {
-        let stick = self.stick(room);
-        stick
-            .into_iter()
-            .flat_map(|stick| stick.claims.iter().copied())
-    }
-
     /// The epoch of the participant's current grant in the room.
     pub(super) fn grant_of(&self, room: Room, user: User) -> Option<u64> {
         let stick = self.stick(room)?;

@@ -1,4 +1,4 @@
-//! What a run was, before anybody judges it: who came, how far it got, what was reached.
+//! The facts of a run before it is judged: its users, how far it got, and the points it reached.
 
 use std::sync::Arc;
 

@@ -119,7 +119,7 @@ points! {
     BreakHeld "break_held",
     /// Somebody was as stressed as can be.
     StressFull "stress_full",
-    /// Somebody registered by a look at its stress.
+    /// A newcomer registered by `check_stress_status`.
     Arrived "arrived",
     /// A history listed past messages.
     HistoryRead "history_read",

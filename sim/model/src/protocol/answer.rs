@@ -62,7 +62,7 @@ pub enum Answer {
     },
     /// Stress from 0 to 100, and the boss's alertness from 0 to 5.
     Mood { stress: u8, boss_alert: u8 },
-    /// Registered, and known as `user`: what a newcomer that looks at its stress is told first.
+    /// The answer to an *arrive*: the newcomer is registered as `user`.
     Arrived { user: User },
     /// Done, with nothing more to say.
     Done,

@@ -27,6 +27,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use chat_types::{Config, Time};
+use rustc_hash::FxHashMap;
 use sim_model::protocol::{Answer, Earlier, Notice, Op, Outcome, Refusal, Room, User};
 use sim_model::server::{Caller, Decided, Entry, Handle};
 
@@ -50,7 +51,7 @@ pub struct Model {
     config: Config,
     now: Time,
     people: Table<Person>,
-    handles: BTreeMap<Handle, User>,
+    handles: FxHashMap<Handle, User>,
     /// The participants by the keys of their display names, and of the public ids that they
     /// chose. // 5.3, 5.4
     names: BTreeMap<String, User>,
@@ -100,7 +101,7 @@ impl Model {
             config: config.clone(),
             now: Time(0),
             people: Table::new(),
-            handles: BTreeMap::new(),
+            handles: FxHashMap::default(),
             names: BTreeMap::new(),
             rooms: Table::new(),
             room_names: BTreeMap::new(),

@@ -1,6 +1,7 @@
 //! What the server refuses before the journal (docs/protocol.md, 13).
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use chat_types::config::{Bucket, RateLimit};
 use chat_types::{Config, Span, Time};
@@ -340,7 +341,7 @@ impl Auditor {
             let Some(call) = self.border.call(ticket) else {
                 continue;
             };
-            let ask = std::sync::Arc::clone(&call.ask);
+            let ask = Arc::clone(&call.ask);
             let user = call.user.or_else(|| {
                 let (handle, _) = name_of(&ask)?;
                 self.model.user_of(handle)
@@ -386,32 +387,24 @@ const fn op_of(ask: &Ask) -> Option<&Op> {
 /// How a call is refused of which a text is longer than any within its limit. // 13.1 (6)
 fn too_long(op: &Op, config: &Config) -> Option<&'static str> {
     let long = |text: &str, characters: u32| text.len() as u64 > 4 * u64::from(characters);
-    let found = match op {
-        Op::Send { text, .. } => vec![(long(text, config.max_message), "message_too_long")],
-        Op::Append { text, .. } => vec![(long(text, config.max_draft), "draft_full")],
-        Op::Login { username, room } => vec![
-            (long(username, 64), "name_not_allowed"),
-            (long(room, 64), "invalid_arguments"),
-        ],
+    let is_long = |text: &Option<Arc<str>>, most| text.as_ref().is_some_and(|it| long(it, most));
+    let (found, code) = match op {
+        Op::Send { text, .. } => (long(text, config.max_message), "message_too_long"),
+        Op::Append { text, .. } => (long(text, config.max_draft), "draft_full"),
+        Op::Login { username, .. } if long(username, 64) => (true, "name_not_allowed"),
+        Op::Login { room, .. } => (long(room, 64), "invalid_arguments"),
+        Op::EnterQueue { display_name, .. } if is_long(display_name, 64) => {
+            (true, "name_not_allowed")
+        }
         Op::EnterQueue {
-            user_id,
-            display_name,
-            interests,
+            user_id, interests, ..
         } => {
-            let name = display_name.as_deref().unwrap_or_default();
-            let id = user_id.as_deref().unwrap_or_default();
             let many = interests.len() > config.max_interests as usize;
             let one_is_long = interests.iter().any(|interest| long(interest, 64));
-            vec![
-                (long(name, 64), "name_not_allowed"),
-                (many || one_is_long || long(id, 64), "invalid_arguments"),
-            ]
+            (many || one_is_long || is_long(user_id, 64), "invalid_arguments")
         }
-        Op::Report { reason, .. } => vec![(long(reason, 500), "invalid_arguments")],
-        Op::Break { excuse, .. } => {
-            let excuse = excuse.as_deref().unwrap_or_default();
-            vec![(long(excuse, config.max_excuse), "invalid_arguments")]
-        }
+        Op::Report { reason, .. } => (long(reason, 500), "invalid_arguments"),
+        Op::Break { excuse, .. } => (is_long(excuse, config.max_excuse), "invalid_arguments"),
         Op::LeaveQueue
         | Op::LeaveChat { .. }
         | Op::TalkingStick { .. }
@@ -425,10 +418,9 @@ fn too_long(op: &Op, config: &Config) -> Option<&'static str> {
         | Op::Unregister
         | Op::Check { .. }
         | Op::History { .. }
-        | Op::ListUsers { .. } => vec![],
+        | Op::ListUsers { .. } => return None,
     };
-    let first = found.into_iter().find(|(is_long, _)| *is_long);
-    first.map(|(_, code)| code)
+    found.then_some(code)
 }
 
 const fn is_break(ask: &Ask) -> bool {

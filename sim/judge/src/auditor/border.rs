@@ -95,7 +95,7 @@ type Noticed = (Time, User, Notice);
 /// All calls and streams of one server's life.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Border {
-    calls: BTreeMap<Ticket, Call>,
+    calls: BTreeMap<Ticket, Box<Call>>,
     streams: BTreeMap<Ticket, Stream>,
     streams_of: BTreeMap<User, Vec<Ticket>>,
     /// What is to be served before time moves on, and some that is served already.
@@ -112,7 +112,7 @@ pub(super) struct Border {
 
 impl Border {
     pub(super) fn call(&self, ticket: Ticket) -> Option<&Call> {
-        self.calls.get(&ticket)
+        self.calls.get(&ticket).map(Box::as_ref)
     }
 
     /// How many calls joined others.
@@ -122,7 +122,7 @@ impl Border {
 
     /// How many answers to breaks are held back, or may have to be.
     pub(super) fn held(&self) -> usize {
-        let may_be_held = |call: &&Call| {
+        let may_be_held = |call: &&Box<Call>| {
             matches!(call.op(), Some(Op::Break { .. })) && !matches!(call.stage, Stage::Owed(..))
         };
         self.calls.values().filter(may_be_held).count()
@@ -140,7 +140,7 @@ impl Border {
                 self.held.insert((until, ticket));
             }
         }
-        self.calls.insert(ticket, call);
+        self.calls.insert(ticket, Box::new(call));
     }
 
     /// The waiting check is to be answered now.
@@ -209,7 +209,7 @@ impl Border {
         (at, answer_at): (Time, Time),
     ) -> Option<User> {
         if self.joined > 0 {
-            let joined = |(_, call): &(&Ticket, &Call)| matches!(call.stage, Stage::Joined(first) if first == ticket);
+            let joined = |(_, call): &(&Ticket, &Box<Call>)| matches!(call.stage, Stage::Joined(first) if first == ticket);
             let joined: Vec<Ticket> = self.calls.iter().filter(joined).map(|c| *c.0).collect();
             self.joined -= joined.len();
             for ticket in joined {
@@ -246,7 +246,7 @@ impl Border {
     }
 
     /// An answer leaves.
-    pub(super) fn take(&mut self, ticket: Ticket) -> Option<Call> {
+    pub(super) fn take(&mut self, ticket: Ticket) -> Option<Box<Call>> {
         let call = self.calls.remove(&ticket)?;
         match call.stage {
             Stage::Held(_, until) => {
@@ -278,10 +278,8 @@ impl Border {
     pub(super) fn finish(&mut self, at: Time) {
         self.is_finished = true;
         for (until, ticket) in std::mem::take(&mut self.held) {
-            if let Some(Call {
-                stage: Stage::Held(_, leaves_at),
-                ..
-            }) = self.calls.get_mut(&ticket)
+            if let Some(call) = self.calls.get_mut(&ticket)
+                && let Stage::Held(_, leaves_at) = &mut call.stage
             {
                 *leaves_at = until.min(at);
                 self.due.push_back((at, ticket));
@@ -302,7 +300,7 @@ impl Border {
 
     /// How many streams of the participant are open by its reader id, or about to be.
     pub(super) fn peeking(&self, user: User) -> usize {
-        let is_its = |call: &&Call| {
+        let is_its = |call: &&Box<Call>| {
             call.user == Some(user)
                 && call.is_by_reader()
                 && matches!(*call.ask, Ask::OpenStream { .. })
@@ -449,6 +447,6 @@ impl Border {
 
     /// What a call that waits for the journal asks for.
     pub(super) fn proposed(&self, ticket: Ticket) -> Due {
-        Due::Commit(self.calls.get(&ticket).map_or("a call", Call::verb))
+        Due::Commit(self.calls.get(&ticket).map_or("a call", |call| call.verb()))
     }
 }

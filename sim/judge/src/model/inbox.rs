@@ -107,17 +107,15 @@ impl Inbox {
     #[must_use]
     pub fn is_page(&self, reader: User, after: u64, most: Most, page: &Page<'_>) -> bool {
         let count = self.count(after, most);
-        let owed = (after + 1..=self.end).take(count);
         let is_cut = count == most.events || count < self.behind(after).len();
-        let mut pairs = owed.zip(&page.events);
+        let mut pairs = self.behind(after).zip(&page.events).zip(after + 1..);
         page.gaps.is_empty()
             && page.events.len() == count
             && page.cursor == after + count as u64
             && (is_cut || page.cursor == self.end)
             && page.more == (self.end > page.cursor)
-            && pairs.all(|(seq, seen)| {
-                let event = self.event(seq);
-                event.is_some_and(|event| (seq, event.at, event.seen_by(reader)) == *seen)
+            && pairs.all(|(((seq, event), seen), place)| {
+                *seq == place && (place, event.at, event.seen_by(reader)) == *seen
             })
     }
 
@@ -151,7 +149,7 @@ impl Inbox {
     /// The implied *read*. // 12.3
     pub(super) fn read(&mut self, acknowledged: u64, delivered: u64) {
         let known = acknowledged.min(self.end);
-        self.kept.retain(|one| one.0 > known);
+        while self.kept.pop_front_if(|one| one.0 <= known).is_some() {}
         self.lost.acknowledge(known);
         self.delivered = self.delivered.max(known).max(delivered.min(self.end));
     }

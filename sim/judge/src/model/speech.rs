@@ -21,6 +21,11 @@ pub(super) fn count(text: &str) -> u32 {
     u32::try_from(text.chars().count()).expect("a text has fewer than 2^32 characters")
 }
 
+/// Whether a text has more characters than `most`: never, where it has no more bytes.
+fn is_longer(text: &str, most: u32) -> bool {
+    text.len() > most as usize && count(text) > most
+}
+
 impl Model {
     /// Whether the caller has the floor. // 7.6
     pub(super) fn check_floor(
@@ -45,7 +50,7 @@ impl Model {
         if !says_something(text) {
             return Err(refuse("message_empty"));
         }
-        if count(text) > self.config.max_message {
+        if is_longer(text, self.config.max_message) {
             return Err(refuse("message_too_long"));
         }
         Ok(())

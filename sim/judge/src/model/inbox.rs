@@ -1,5 +1,6 @@
 //! The inbox: events under `seq`, what is gone from it, and pages. // 12
 
+use std::collections::vec_deque::Iter;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
@@ -55,15 +56,15 @@ impl Inbox {
     }
 
     /// The events that are kept behind a place.
-    fn behind(&self, after: u64) -> impl ExactSizeIterator<Item = &(u64, Arc<Event>)> {
+    fn behind(&self, after: u64) -> Iter<'_, (u64, Arc<Event>)> {
         let first = self.kept.partition_point(|one| one.0 <= after);
         self.kept.range(first..)
     }
 
-    /// How many events a page holds. // 12.4
-    fn count(&self, after: u64, most: Most) -> usize {
+    /// How many of these events a page holds. // 12.4
+    fn count(events: Iter<'_, (u64, Arc<Event>)>, most: Most) -> usize {
         let (mut count, mut bytes) = (0, 0);
-        for (_, event) in self.behind(after).take(most.events) {
+        for (_, event) in events.take(most.events) {
             bytes += event.text_bytes();
             if count > 0 && bytes > most.bytes {
                 break;
@@ -82,13 +83,14 @@ impl Inbox {
             cursor: after,
             more: false,
         };
-        let count = self.count(after, most);
-        for (seq, event) in self.behind(after).take(count) {
+        let behind = self.behind(after);
+        let count = Self::count(behind.clone(), most);
+        for (seq, event) in behind.clone().take(count) {
             page.gaps.extend(self.gap(reader, page.cursor, *seq));
             page.events.push((*seq, event.at, event.seen_by(reader)));
             page.cursor = *seq;
         }
-        if count < most.events && count == self.behind(after).len() {
+        if count < most.events && count == behind.len() {
             page.gaps
                 .extend(self.gap(reader, page.cursor, self.end + 1));
             page.cursor = self.end;
@@ -106,9 +108,10 @@ impl Inbox {
     /// Whether a page without a gap is the one behind `after`.
     #[must_use]
     pub fn is_page(&self, reader: User, after: u64, most: Most, page: &Page<'_>) -> bool {
-        let count = self.count(after, most);
-        let is_cut = count == most.events || count < self.behind(after).len();
-        let mut pairs = self.behind(after).zip(&page.events).zip(after + 1..);
+        let behind = self.behind(after);
+        let count = Self::count(behind.clone(), most);
+        let is_cut = count == most.events || count < behind.len();
+        let mut pairs = behind.zip(&page.events).zip(after + 1..);
         page.gaps.is_empty()
             && page.events.len() == count
             && page.cursor == after + count as u64

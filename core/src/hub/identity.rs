@@ -26,13 +26,18 @@ impl Index {
 
     /// Makes a participant findable by its name, and by the id it chose.
     pub(super) fn add_names(&mut self, who: &Who) {
-        self.add_name(Keys::of(&who.name), who.id);
-        if let Some(id) = &who.chosen_id {
-            for key in Keys::of(id).iter() {
-                self.spellings.insert(key.into(), who.id);
-            }
-            self.chosen_ids.insert(id.clone(), who.id);
+        let id = who.chosen_id.as_deref().map(Keys::of);
+        self.add_keys(who, Keys::of(&who.name), id.as_ref());
+    }
+
+    /// Makes it findable by the keys of its name, and by those of the id it chose.
+    pub(super) fn add_keys(&mut self, who: &Who, name: Keys, id: Option<&Keys>) {
+        self.add_name(name, who.id);
+        for key in id.into_iter().flat_map(Keys::iter) {
+            self.spellings.insert(key.into(), who.id);
         }
+        let id = who.chosen_id.clone();
+        self.chosen_ids.extend(id.map(|id| (id, who.id)));
     }
 
     fn add_name(&mut self, keys: Keys, user: UserId) {

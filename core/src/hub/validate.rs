@@ -2,7 +2,7 @@
 
 use super::{Hub, Index};
 use crate::id::{RoomId, UserId};
-use crate::name::{Keys, fold};
+use crate::name::Keys;
 use crate::participant::Participant;
 use crate::room::{Kind, Room};
 
@@ -63,29 +63,33 @@ impl Hub {
         if index.away != self.index_away() {
             return Err("the index of those away differs from the participants".into());
         }
+        self.validate_names()
+    }
+
+    /// Whether each participant is found by every key of its name and of its chosen id, and nobody
+    /// by others.
+    fn validate_names(&self) -> Result<(), String> {
         let mut rebuilt = Index::default();
         for user in self.users.sorted_keys() {
-            rebuilt.add_names(&self.user(user).who);
+            let who = self.who(user);
+            let name = Keys::of(&who.name);
+            let id = who.chosen_id.as_deref().map(Keys::of);
+            let mut keys = name.iter().chain(id.iter().flat_map(Keys::iter));
+            if !keys.all(|key| self.index.owner(key) == Some(user)) {
+                return Err(format!("{user}: is not found by its own name"));
+            }
+            drop(keys);
+            rebuilt.add_keys(&who, name, id.as_ref());
         }
-        if [&index.spellings, &index.chosen_ids] != [&rebuilt.spellings, &rebuilt.chosen_ids] {
+        let is_found = [
+            &self.index.names,
+            &self.index.spellings,
+            &self.index.chosen_ids,
+        ];
+        if is_found != [&rebuilt.names, &rebuilt.spellings, &rebuilt.chosen_ids] {
             return Err("the index spells names that nobody has, or not all that are had".into());
         }
         Ok(())
-    }
-
-    /// Whether a participant is found by each key of its name and its chosen id, and by its id.
-    fn has_its_keys(&self, user: UserId) -> bool {
-        let who = self.who(user);
-        let index = &self.index;
-        let is_its_own = |text: &str| {
-            Keys::of(text)
-                .iter()
-                .all(|key| index.owner(key) == Some(user))
-        };
-        let chosen = who.chosen_id.as_deref();
-        is_its_own(&who.name)
-            && index.names.get(&fold(&who.name)) == Some(&user)
-            && chosen.is_none_or(|id| is_its_own(id) && index.chosen_ids.get(id) == Some(&user))
     }
 
     fn validate_user(&self, user: UserId) -> Result<(), String> {
@@ -97,8 +101,8 @@ impl Hub {
             index.handles.get(&participant.handle),
             index.readers.get(&participant.reader),
         ];
-        if found != [Some(&user); 2] || participant.who.id != user || !self.has_its_keys(user) {
-            return Err("is not found by its own secrets and name".into());
+        if found != [Some(&user); 2] || participant.who.id != user {
+            return Err("is not found by its own secrets".into());
         }
         if !participant.blocks.is_sorted_by(|a, b| a < b) || participant.has_blocked(user) {
             return Err("has blocks out of order, or blocks itself".into());

@@ -4,16 +4,22 @@
 use chat_core::{Entry, Hub, Node, Position, Reject, Reply};
 use chat_types::{Config, Time};
 
+/// Entries that a snapshot stands for are kept in its place up to this number.
+const LONG_TAIL: usize = 1_000;
+
 /// What survives a crash.
 #[derive(Clone, Debug)]
 pub(crate) struct Disk {
     keep: Keep,
     /// After how many entries a snapshot takes the place of the tail.
     snapshot_every: usize,
-    /// The state at the last snapshot; none before the first one.
-    snapshot: Option<Vec<u8>>,
+    /// A state that was written out; none before the first one.
+    written: Option<Vec<u8>>,
     /// What was committed since, each entry with the time of its commit.
     tail: Vec<(Time, Entry)>,
+    /// How many entries of the tail the last snapshot stands for. Its bytes follow from them, so
+    /// that they are made only where a recovery reads them.
+    covered: usize,
     /// What is being written.
     pending: Vec<Entry>,
     /// How many entries are being written, kept or not.
@@ -43,8 +49,9 @@ impl Disk {
         Self {
             keep,
             snapshot_every: usize::try_from(snapshot_every).unwrap_or(usize::MAX),
-            snapshot: None,
+            written: None,
             tail: Vec::new(),
+            covered: 0,
             pending: Vec::new(),
             entries: 0,
         }
@@ -76,10 +83,20 @@ impl Disk {
     /// A snapshot takes the place of the tail when that has grown long. `hub` holds exactly what
     /// is committed.
     pub(crate) fn compact(&mut self, hub: &Hub) {
-        if self.tail.len() >= self.snapshot_every {
-            self.snapshot = Some(hub.snapshot());
-            self.tail.clear();
+        if self.tail.len() - self.covered < self.snapshot_every {
+            return;
         }
+        self.covered = self.tail.len();
+        if self.covered >= LONG_TAIL {
+            self.write(hub);
+        }
+    }
+
+    /// Writes out the state that the last snapshot is of.
+    fn write(&mut self, hub: &Hub) {
+        self.written = Some(hub.snapshot());
+        self.tail.drain(..self.covered);
+        self.covered = 0;
     }
 
     /// Whether a crash may come.
@@ -89,7 +106,7 @@ impl Disk {
 
     /// Whether a recovery begins from a snapshot.
     pub(crate) const fn has_snapshot(&self) -> bool {
-        self.snapshot.is_some()
+        self.written.is_some() || self.covered > 0
     }
 
     /// How many entries are being written.
@@ -113,21 +130,38 @@ impl Disk {
     /// # Panics
     /// When what was written cannot be read, which is a bug.
     pub(crate) fn recover(
-        &self,
+        &mut self,
         config: &Config,
         seed: u64,
         mut look: impl FnMut(Position, Time, &Entry, &Result<Reply, Reject>),
     ) -> Node {
-        let mut hub = match &self.snapshot {
+        if self.covered > 0 {
+            let mut hub = self.last_written(config, seed);
+            replay(&mut hub, &self.tail[..self.covered], &mut look);
+            self.write(&hub);
+        }
+        let mut hub = self.last_written(config, seed);
+        replay(&mut hub, &self.tail, &mut look);
+        Node::resume(hub, config.clone())
+    }
+
+    fn last_written(&self, config: &Config, seed: u64) -> Hub {
+        match &self.written {
             Some(bytes) => Hub::restore(bytes).expect("a snapshot that this version wrote"),
             None => Hub::new(config.clone(), seed),
-        };
-        for (at, entry) in &self.tail {
-            // Outcomes reached their callers before the crash, or never will.
-            let outcome = hub.handle(*at, entry);
-            look(hub.position(), *at, entry, &outcome);
-            while hub.poll_effect().is_some() {}
         }
-        Node::resume(hub, config.clone())
+    }
+}
+
+fn replay(
+    hub: &mut Hub,
+    entries: &[(Time, Entry)],
+    look: &mut impl FnMut(Position, Time, &Entry, &Result<Reply, Reject>),
+) {
+    for (at, entry) in entries {
+        // Outcomes reached their callers before the crash, or never will.
+        let outcome = hub.handle(*at, entry);
+        look(hub.position(), *at, entry, &outcome);
+        while hub.poll_effect().is_some() {}
     }
 }

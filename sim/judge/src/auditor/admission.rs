@@ -401,7 +401,10 @@ fn too_long(op: &Op, config: &Config) -> Option<&'static str> {
         } => {
             let many = interests.len() > config.max_interests as usize;
             let one_is_long = interests.iter().any(|interest| long(interest, 64));
-            (many || one_is_long || is_long(user_id, 64), "invalid_arguments")
+            (
+                many || one_is_long || is_long(user_id, 64),
+                "invalid_arguments",
+            )
         }
         Op::Report { reason, .. } => (long(reason, 500), "invalid_arguments"),
         Op::Break { excuse, .. } => (is_long(excuse, config.max_excuse), "invalid_arguments"),

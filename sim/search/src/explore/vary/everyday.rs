@@ -89,6 +89,7 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
     if dice.one_in(6) {
         dice.say("busy operators");
         plan.faults.extend(faults::of_operators(dice));
+        limits::of_inboxes(&mut plan.server, dice);
     }
     let phases = vec![Phase {
         name: "all".to_owned(),

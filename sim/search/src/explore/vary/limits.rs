@@ -89,6 +89,14 @@ pub(super) fn line(server: &mut Config, dice: &mut Dice) {
     ));
 }
 
+/// How long inboxes are where operators act: half of them so short that acts fall into gaps.
+pub(super) fn of_inboxes(server: &mut Config, dice: &mut Dice) {
+    if dice.coin() {
+        server.inbox_limit = dice.pick(&[2, 3, 5]);
+        dice.say(format!("inbox_limit {}", server.inbox_limit));
+    }
+}
+
 /// The same, where all wait without a stream: patience ends while they may still come back.
 pub(super) fn absent(server: &mut Config, dice: &mut Dice) {
     server.matching = Matching::Interests;

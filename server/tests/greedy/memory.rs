@@ -113,6 +113,30 @@ fn a_session_keeps_no_experimental_capabilities() {
 }
 
 #[test]
+fn a_session_keeps_no_long_addresses() {
+    let server = Server::start(&FREE);
+    let who = json!({ "username": "Ann" });
+    let ann = server.connect().post("/register", "", &who).json();
+    let inbox = format!("chat://inbox/{}?after=", ann["reader_id"].as_str().unwrap());
+    let mut attacker = server.connect();
+    let session = attacker.initialize().session.expect("a session");
+    let session = [("Mcp-Session-Id", &*session)];
+    let mut subscribes = |after: &str| {
+        let params = json!({ "uri": format!("{inbox}{after}") });
+        let subscribe = json!({
+            "jsonrpc": "2.0", "id": 1, "method": "resources/subscribe", "params": params
+        });
+        let answer = attacker.mcp(&session, &subscribe.to_string());
+        assert_eq!(answer.status, 200, "{}", answer.body);
+        attacker.end_of_stream()
+    };
+    let kept = subscribes("0");
+    assert!(kept.contains("\"result\""), "{kept}");
+    let refused = subscribes(&"0".repeat(100_000));
+    assert!(refused.contains("\"code\":-32002"), "{:.200}", refused);
+}
+
+#[test]
 fn a_stream_keeps_nothing_of_what_nobody_reads() {
     let server = Server::start(&FREE);
     let listen = modern(

@@ -227,13 +227,15 @@ impl Connection {
     }
 
     /// Reads a body in chunks to its end.
-    fn end_of_stream(&mut self) {
+    pub(crate) fn end_of_stream(&mut self) -> String {
+        let mut whole = Vec::new();
         loop {
             let length = usize::from_str_radix(&self.line(), 16).expect("a chunk's length");
             let mut chunk = vec![0; length + 2];
             self.stream.read_exact(&mut chunk).expect("the whole chunk");
+            whole.extend_from_slice(&chunk[..length]);
             if length == 0 {
-                return;
+                return String::from_utf8(whole).expect("text");
             }
         }
     }

@@ -10,6 +10,7 @@ use chat_core::{
 };
 use serde_json::{Map, Value};
 
+use crate::barred::Barred;
 use crate::capacity::{Capacity, Held, MAX_WAIT, TEXT};
 use crate::driver::{Answered, EventStream, Facts, NodeClient, Request};
 use crate::identity::{Handle, MINTING_KEY_CHARS, MintSource, Minting, ReaderId, Secrets, minting};
@@ -110,6 +111,7 @@ pub struct Service {
     node: NodeClient,
     secrets: Arc<Secrets>,
     turned_away: Arc<TurnedAway>,
+    barred: Arc<Barred>,
     capacity: Arc<Capacity>,
 }
 
@@ -127,6 +129,7 @@ impl Service {
             node,
             secrets: Arc::new(secrets),
             turned_away: Arc::default(),
+            barred: Arc::default(),
             capacity: Arc::default(),
         }
     }
@@ -165,6 +168,12 @@ impl Service {
     #[must_use]
     pub fn turned_away(&self) -> &TurnedAway {
         &self.turned_away
+    }
+
+    /// The addresses that are banned, whose streams and waiting calls end.
+    #[must_use]
+    pub fn barred(&self) -> &Barred {
+        &self.barred
     }
 
     /// A place for one more stream of this source.

@@ -113,6 +113,12 @@ fn a_session_keeps_no_experimental_capabilities() {
 }
 
 #[test]
+fn no_call_waits_for_a_huge_page() {
+    let server = Server::start(&FREE);
+    assert_eq!(server.status("THP_enabled:"), 0);
+}
+
+#[test]
 fn a_session_keeps_no_long_addresses() {
     let server = Server::start(&FREE);
     let who = json!({ "username": "Ann" });

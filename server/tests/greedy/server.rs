@@ -50,11 +50,16 @@ impl Server {
 
     /// How many bytes of memory it has.
     pub(crate) fn resident(&self) -> u64 {
+        1_024 * self.status("VmRSS:")
+    }
+
+    /// What the system says of the process under this name.
+    pub(crate) fn status(&self, name: &str) -> u64 {
         let path = format!("/proc/{}/status", self.child.id());
         let status = std::fs::read_to_string(path).expect("it runs");
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let line = status.lines().find_map(|line| line.strip_prefix(name));
         let figure = line.and_then(|line| line.split_whitespace().next());
-        1_024 * figure.and_then(|it| it.parse::<u64>().ok()).expect("kB")
+        figure.and_then(|it| it.parse().ok()).expect("a figure")
     }
 
     /// What it says of itself under this name.

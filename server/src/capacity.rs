@@ -63,8 +63,9 @@ impl Default for Limits {
 
 impl Limits {
     /// These limits, raised to fit `config`: one source may have `max_per_address` participants, each
-    /// with a connection, a session and a stream, and with calls up to `rate_limit`. Without a
-    /// `rate_limit` the rates of requests and texts are off.
+    /// with a connection, a session and a stream, and with calls up to `rate_limit`. Where these are more
+    /// than usual, its large requests are faster in proportion. Without a `rate_limit` the rates of
+    /// requests and texts are off.
     #[must_use]
     pub fn for_core(self, config: &Config) -> Self {
         let participants = u64::from(config.max_per_address);
@@ -76,6 +77,7 @@ impl Limits {
             connections: self.connections.at_least(participants),
             sessions: self.sessions.at_least(participants),
             streams: self.streams.at_least(participants),
+            large: self.large.map(|speed| speed.for_participants(participants)),
             requests: rated.map(|calls| {
                 let per_second = (participants * calls).max(LEAST_REQUESTS);
                 Speed {
@@ -128,16 +130,30 @@ impl Limits {
     }
 }
 
-/// How many bytes a second one source may send of large requests, and how many at once. A session
-/// that is opened counts as [`OPENING`].
+/// How many bytes a second one source may send of large requests, and how many at once, where it has no
+/// more than [`USUAL`] participants. A session that is opened counts as [`OPENING`].
 pub const LARGE: Speed = Speed {
     per_second: 4 << 20,
     burst: 16 << 20,
 };
 
-/// What a new session counts as, in bytes of requests: with the memory that it takes, which the
-/// system has to find first, it takes the processor about as long.
-pub const OPENING: u64 = 64 * 1_024;
+/// How many participants one source may have by itself.
+const USUAL: u64 = 200;
+
+impl Speed {
+    /// This speed of a source that has as many participants as usual, for one that may have so many.
+    fn for_participants(self, participants: u64) -> Self {
+        let scaled = |amount: u64| amount.saturating_mul(participants.max(USUAL)) / USUAL;
+        Self {
+            per_second: scaled(self.per_second),
+            burst: scaled(self.burst),
+        }
+    }
+}
+
+/// What a new session counts as, in bytes of requests and their values: with the memory that it takes,
+/// which the system has to find first, it takes the processor about as long.
+pub const OPENING: u64 = 128 * 1_024;
 
 /// How many requests a second one source may make, however few calls its participants may.
 const LEAST_REQUESTS: u64 = 1_000;
@@ -288,6 +304,24 @@ mod tests {
         assert_eq!(texts, Some(expected));
         assert_eq!(of(1, usual).0.map(|speed| speed.per_second), Some(1_000));
         assert_eq!(of(200, RateLimit::None), (None, None));
+    }
+
+    #[test]
+    fn large_requests_are_faster_where_there_may_be_more_participants_than_usual() {
+        let of = |max_per_address| {
+            let config = Config {
+                max_per_address,
+                ..Config::default()
+            };
+            Limits::default().for_core(&config).large
+        };
+        assert_eq!(u64::from(Config::default().max_per_address), USUAL);
+        assert_eq!([of(1), of(200)], [Some(LARGE); 2]);
+        let tenfold = Speed {
+            per_second: 40 << 20,
+            burst: 160 << 20,
+        };
+        assert_eq!(of(2_000), Some(tenfold));
     }
 
     #[test]

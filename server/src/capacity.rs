@@ -40,6 +40,8 @@ pub struct Limits {
     pub large: Option<Speed>,
     /// Bytes of texts that one source adds, if they have a rate.
     pub texts: Option<Speed>,
+    /// Bytes of answers to one source, if they have a rate.
+    pub answered: Option<Speed>,
 }
 
 /// How many parts of a pool one source may not have.
@@ -57,6 +59,7 @@ impl Default for Limits {
             requests: None,
             large: Some(LARGE),
             texts: None,
+            answered: None,
         }
     }
 }
@@ -64,8 +67,8 @@ impl Default for Limits {
 impl Limits {
     /// These limits, raised to fit `config`: one source may have `max_per_address` participants, each
     /// with a connection, a session and a stream, and with calls up to `rate_limit`. Where these are more
-    /// than usual, its large requests are faster in proportion. Without a `rate_limit` the rates of
-    /// requests and texts are off.
+    /// than usual, its large requests and its answers are faster in proportion. Without a `rate_limit` the
+    /// rates of requests, texts and answers are off.
     #[must_use]
     pub fn for_core(self, config: &Config) -> Self {
         let participants = u64::from(config.max_per_address);
@@ -85,6 +88,7 @@ impl Limits {
                     burst: per_second / 4,
                 }
             }),
+            answered: rated.map(|_| ANSWERED.for_participants(participants)),
             texts: rated.map(|_| Speed {
                 per_second: participants * TEXT_PER_SECOND,
                 burst: (participants * TEXT_BURST).max(LEAST_TEXT_BURST),
@@ -136,6 +140,20 @@ pub const LARGE: Speed = Speed {
     per_second: 4 << 20,
     burst: 16 << 20,
 };
+
+/// How many bytes of answers a second one source may take, and how many at once, where it has no more
+/// than [`USUAL`] participants. Each answer, and each part of a stream, counts as [`PART`] more.
+pub const ANSWERED: Speed = Speed {
+    per_second: 4 << 20,
+    burst: 16 << 20,
+};
+
+/// What an answer, or a part of a stream, takes besides its bytes, counted in bytes: to write it to its
+/// connection takes the processor as long.
+pub const PART: u64 = 512;
+
+/// How many requests a connection counts as: to open and to close one takes the system as long.
+pub const CONNECTING: u64 = 4;
 
 /// How many participants one source may have by itself.
 const USUAL: u64 = 200;
@@ -204,6 +222,8 @@ pub struct Capacity {
     pub large: Rate,
     /// Bytes of texts that are added.
     pub texts: Rate,
+    /// Bytes of answers.
+    pub answered: Rate,
 }
 
 impl Capacity {
@@ -220,6 +240,7 @@ impl Capacity {
             requests: Rate::new(Work::Requests, limits.requests),
             large: Rate::new(Work::LargeRequests, limits.large),
             texts: Rate::new(Work::Texts, limits.texts),
+            answered: Rate::new(Work::Answers, limits.answered),
         }
     }
 
@@ -237,8 +258,8 @@ impl Capacity {
 
     /// All rates.
     #[must_use]
-    pub const fn rates(&self) -> [&Rate; 3] {
-        [&self.requests, &self.large, &self.texts]
+    pub const fn rates(&self) -> [&Rate; 4] {
+        [&self.requests, &self.large, &self.texts, &self.answered]
     }
 }
 
@@ -288,6 +309,7 @@ mod tests {
                 ..Config::default()
             };
             let limits = Limits::default().for_core(&config);
+            assert_eq!(limits.answered.is_some(), limits.texts.is_some());
             (limits.requests, limits.texts)
         };
         let usual = Config::default().rate_limit;

@@ -194,8 +194,8 @@ async fn pass(State(door): State<Arc<Door>>, request: Request, next: Next) -> Re
             let address = caller.map_or(source.address, |caller| caller.address);
             let right = (ended, &door.service, address);
             let response = ending::unless(right, next.run(request)).await;
-            let answers = &door.service.capacity().answers;
-            response.map(|body| Unsent::charged(body, answers, address))
+            let capacity = door.service.capacity();
+            response.map(|body| Unsent::charged(body, capacity, address))
         }
         Err(fault) => door.refuse(fault, source),
     };

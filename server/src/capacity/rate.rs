@@ -30,6 +30,8 @@ pub enum Work {
     LargeRequests,
     /// Bytes of texts that are added.
     Texts,
+    /// Bytes of answers, and their parts.
+    Answers,
 }
 
 impl Work {
@@ -40,6 +42,7 @@ impl Work {
             Self::Requests => "requests",
             Self::LargeRequests => "large_requests",
             Self::Texts => "texts",
+            Self::Answers => "answers",
         }
     }
 
@@ -49,6 +52,7 @@ impl Work {
             Self::Requests => "requests",
             Self::LargeRequests => "bytes of large requests and new sessions",
             Self::Texts => "bytes of messages and other texts",
+            Self::Answers => "bytes of answers",
         }
     }
 }
@@ -167,6 +171,36 @@ impl Rate {
         Ok(())
     }
 
+    /// Spends what has happened already: whoever spends next waits for it, at most [`MAX_WAIT`].
+    pub fn owe(&self, source: Address, amount: u64) {
+        let Some(speed) = self.speed else {
+            return;
+        };
+        let now = Instant::now();
+        let most = now + speed.time(speed.burst) + MAX_WAIT;
+        let mut whole_at = self.whole_at();
+        let spent = whole_at.get(&source).map_or(now, |at| (*at).max(now));
+        Self::keep(
+            &mut whole_at,
+            source,
+            (spent + speed.time(amount)).min(most),
+        );
+    }
+
+    /// How long the source has to wait until it owes no more than its burst, if it owes more. The wait is
+    /// counted.
+    #[must_use]
+    pub fn owed(&self, source: Address) -> Option<Duration> {
+        let speed = self.speed?;
+        let ahead = self.whole_at().get(&source)?.duration_since(Instant::now());
+        let wait = ahead.checked_sub(speed.time(speed.burst))?;
+        if wait.is_zero() {
+            return None;
+        }
+        self.waited.fetch_add(1, Ordering::Relaxed);
+        Some(wait)
+    }
+
     fn reserve(
         &self,
         speed: Speed,
@@ -187,11 +221,15 @@ impl Rate {
                 retry_after: wait,
             });
         }
-        if whole_at.len() >= MAX_SOURCES && !whole_at.contains_key(&source) {
-            make_room(&mut whole_at, now);
-        }
-        whole_at.insert(source, next);
+        Self::keep(&mut whole_at, source, next);
         Ok(wait)
+    }
+
+    fn keep(whole_at: &mut BTreeMap<Address, Instant>, source: Address, at: Instant) {
+        if whole_at.len() >= MAX_SOURCES && !whole_at.contains_key(&source) {
+            make_room(whole_at, Instant::now());
+        }
+        whole_at.insert(source, at);
     }
 
     fn whole_at(&self) -> MutexGuard<'_, BTreeMap<Address, Instant>> {
@@ -248,6 +286,20 @@ mod tests {
         assert_eq!(patience, Duration::ZERO);
         assert!(rate.spend(ANN, 1, &mut patience).await.is_err());
         assert_eq!((rate.waited(), rate.refused()), (1, 2));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_happened_already_is_waited_for_by_the_next() {
+        let rate = rate(100, 300);
+        rate.owe(ANN, 300);
+        assert_eq!((rate.owed(ANN), rate.waited()), (None, 0));
+        rate.owe(ANN, 200);
+        assert_eq!(rate.owed(ANN), Some(Duration::from_secs(2)));
+        assert_eq!((rate.owed(Address(2)), rate.waited()), (None, 1));
+        rate.owe(ANN, 1_000_000);
+        assert_eq!(rate.owed(ANN), Some(MAX_WAIT));
+        tokio::time::sleep(MAX_WAIT).await;
+        assert_eq!(rate.owed(ANN), None);
     }
 
     #[tokio::test(start_paused = true)]

@@ -379,13 +379,13 @@ impl Service {
         room.map_err(|refusal| refusal.after(unasked(key)))
     }
 
-    /// Refuses what shows much while memory is short: a check is answered, since it makes room. A
-    /// text waits until its source may add it, and is refused when memory is far too short.
+    /// Refuses what shows much while memory is short: a check is answered, since it makes room, and one
+    /// message shows little: who comes back asks for that. A text waits until its source may add it, and is refused when memory is far too short.
     async fn room_for(&self, asked: &Asked, source: Address) -> Result<(), Refusal> {
         let capacity = &self.capacity;
         if matches!(
             asked.ask,
-            Ask::Read(Read::History { .. } | Read::Members { .. })
+            Ask::Read(Read::History { limit: 2.., .. } | Read::Members { .. })
         ) {
             return capacity.memory.check();
         }

@@ -272,7 +272,13 @@ fn above_the_limit_of_memory_nothing_is_taken_and_what_is_there_goes_on() {
         let told = (answer.status, answer.code());
         assert_eq!(told, (503, "overloaded".into()), "{path}");
     }
-    for path in ["/check_event", "/tools/talking_stick", "/unregister"] {
+    let answered = [
+        "/reconnect",
+        "/check_event",
+        "/tools/talking_stick",
+        "/unregister",
+    ];
+    for path in answered {
         let read = ben.post(path, &reads, &json!({}));
         assert_eq!(read.status, 200, "{path} {}", read.body);
     }

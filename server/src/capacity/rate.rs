@@ -171,29 +171,18 @@ impl Rate {
         Ok(())
     }
 
-    /// Spends what has happened already: whoever spends next waits for it, at most [`MAX_WAIT`].
-    pub fn owe(&self, source: Address, amount: u64) {
-        let Some(speed) = self.speed else {
-            return;
-        };
+    /// Spends so much, and says how long the source has to wait for it, if it has to: at most [`MAX_WAIT`].
+    /// Each that waits has a turn of its own, so that those who wait do not go on all at once.
+    #[must_use]
+    pub fn book(&self, source: Address, amount: u64) -> Option<Duration> {
+        let speed = self.speed?;
         let now = Instant::now();
-        let most = now + speed.time(speed.burst) + MAX_WAIT;
+        let burst = speed.time(speed.burst);
         let mut whole_at = self.whole_at();
         let spent = whole_at.get(&source).map_or(now, |at| (*at).max(now));
-        Self::keep(
-            &mut whole_at,
-            source,
-            (spent + speed.time(amount)).min(most),
-        );
-    }
-
-    /// How long the source has to wait until it owes no more than its burst, if it owes more. The wait is
-    /// counted.
-    #[must_use]
-    pub fn owed(&self, source: Address) -> Option<Duration> {
-        let speed = self.speed?;
-        let ahead = self.whole_at().get(&source)?.duration_since(Instant::now());
-        let wait = ahead.checked_sub(speed.time(speed.burst))?;
+        let next = (spent + speed.time(amount)).min(now + burst + MAX_WAIT);
+        Self::keep(&mut whole_at, source, next);
+        let wait = next.duration_since(now).saturating_sub(burst);
         if wait.is_zero() {
             return None;
         }
@@ -289,17 +278,15 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_happened_already_is_waited_for_by_the_next() {
-        let rate = rate(100, 300);
-        rate.owe(ANN, 300);
-        assert_eq!((rate.owed(ANN), rate.waited()), (None, 0));
-        rate.owe(ANN, 200);
-        assert_eq!(rate.owed(ANN), Some(Duration::from_secs(2)));
-        assert_eq!((rate.owed(Address(2)), rate.waited()), (None, 1));
-        rate.owe(ANN, 1_000_000);
-        assert_eq!(rate.owed(ANN), Some(MAX_WAIT));
-        tokio::time::sleep(MAX_WAIT).await;
-        assert_eq!(rate.owed(ANN), None);
+    async fn each_that_books_has_a_turn_of_its_own() {
+        let (rate, seconds) = (rate(100, 300), Duration::from_secs);
+        assert_eq!((rate.book(ANN, 300), rate.waited()), (None, 0));
+        assert_eq!(rate.book(ANN, 200), Some(seconds(2)));
+        assert_eq!(rate.book(ANN, 100), Some(seconds(3)));
+        assert_eq!((rate.book(Address(2), 300), rate.waited()), (None, 2));
+        assert_eq!(rate.book(ANN, 1_000_000), Some(MAX_WAIT));
+        tokio::time::sleep(MAX_WAIT + seconds(3)).await;
+        assert_eq!(rate.book(ANN, 300), None);
     }
 
     #[tokio::test(start_paused = true)]

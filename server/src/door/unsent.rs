@@ -3,8 +3,8 @@
 //! An answer that was made cannot be taken back, since the core counts it as delivered. So its bytes
 //! are charged whatever there is, and a source beyond its share makes no further requests until its
 //! readers have taken some. Answers have a rate as well: what a source was sent too fast has to be waited
-//! for before its next answer, or the next part of a stream of its, is made. Meanwhile the events of a
-//! stream gather in its inbox, and go out together.
+//! for before its next answer goes out, or the next part of a stream of its is made. Meanwhile the events
+//! of a stream gather in its inbox, and go out together.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -26,7 +26,9 @@ pub(super) struct Unsent {
     body: Body,
     capacity: Arc<Capacity>,
     source: Address,
-    /// Until its source may be sent more.
+    /// How much of the rate was booked for the next part.
+    booked: u64,
+    /// Until its turn comes.
     turn: Option<Pin<Box<Sleep>>>,
 }
 
@@ -49,28 +51,33 @@ impl Unsent {
             body,
             capacity: Arc::clone(capacity),
             source,
+            booked: 0,
             turn: None,
         })
     }
 
-    /// Waits until its source may be sent more.
+    /// Books the next part, and waits for its turn.
     fn poll_turn(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        loop {
-            if let Some(turn) = &mut self.turn {
-                ready!(turn.as_mut().poll(context));
-                self.turn = None;
-                return Poll::Ready(());
-            }
-            match self.capacity.answered.owed(self.source) {
-                Some(wait) => self.turn = Some(Box::pin(sleep(wait))),
-                None => return Poll::Ready(()),
-            }
+        if self.booked == 0 {
+            // Of a stream it is not known how long the part will be.
+            self.booked = self.body.size_hint().exact().unwrap_or(0) + PART;
+            let wait = self.capacity.answered.book(self.source, self.booked);
+            self.turn = wait.map(|wait| Box::pin(sleep(wait)));
         }
+        if let Some(turn) = &mut self.turn {
+            ready!(turn.as_mut().poll(context));
+            self.turn = None;
+        }
+        Poll::Ready(())
     }
 
-    fn charge(&self, bytes: Bytes) -> Bytes {
+    fn charge(&mut self, bytes: Bytes) -> Bytes {
         let length = bytes.len() as u64;
-        self.capacity.answered.owe(self.source, length + PART);
+        let more = (length + PART).saturating_sub(std::mem::take(&mut self.booked));
+        if more > 0 {
+            // The next part waits for it.
+            let _ = self.capacity.answered.book(self.source, more);
+        }
         if bytes.len() <= SMALL {
             return bytes;
         }
@@ -132,12 +139,12 @@ mod tests {
         for _ in 0..3 {
             sent(1, 20_000).await;
         }
-        assert_eq!(began.elapsed().as_secs(), 2);
-        sent(2, 20_000).await;
-        assert_eq!(began.elapsed().as_secs(), 2, "others go on");
-        sent(1, 1_000).await;
         assert_eq!(began.elapsed().as_secs(), 4);
-        assert_eq!(capacity.answered.waited(), 2);
+        sent(2, 20_000).await;
+        assert_eq!(began.elapsed().as_secs(), 4, "others go on");
+        sent(1, 10_000).await;
+        assert_eq!(began.elapsed().as_secs(), 5);
+        assert_eq!(capacity.answered.waited(), 3);
     }
 
     #[tokio::test]

@@ -145,7 +145,7 @@ pub const LARGE: Speed = Speed {
 /// than [`USUAL`] participants. Each answer, and each part of a stream, counts as [`PART`] more.
 pub const ANSWERED: Speed = Speed {
     per_second: 4 << 20,
-    burst: 16 << 20,
+    burst: 4 << 20,
 };
 
 /// What an answer, or a part of a stream, takes besides its bytes, counted in bytes: to write it to its

@@ -40,6 +40,8 @@ pub struct Limits {
     pub large: Option<Speed>,
     /// Bytes of texts that one source adds, if they have a rate.
     pub texts: Option<Speed>,
+    /// Bytes of answers to one source, if they have a rate.
+    pub answered: Option<Speed>,
 }
 
 /// How many parts of a pool one source may not have.
@@ -57,14 +59,16 @@ impl Default for Limits {
             requests: None,
             large: Some(LARGE),
             texts: None,
+            answered: None,
         }
     }
 }
 
 impl Limits {
     /// These limits, raised to fit `config`: one source may have `max_per_address` participants, each
-    /// with a connection, a session and a stream, and with calls up to `rate_limit`. Without a
-    /// `rate_limit` the rates of requests and texts are off.
+    /// with a connection, a session and a stream, and with calls up to `rate_limit`. Where these are more
+    /// than usual, its large requests and its answers are faster in proportion. Without a `rate_limit` the
+    /// rates of requests, texts and answers are off.
     #[must_use]
     pub fn for_core(self, config: &Config) -> Self {
         let participants = u64::from(config.max_per_address);
@@ -76,6 +80,7 @@ impl Limits {
             connections: self.connections.at_least(participants),
             sessions: self.sessions.at_least(participants),
             streams: self.streams.at_least(participants),
+            large: self.large.map(|speed| speed.for_participants(participants)),
             requests: rated.map(|calls| {
                 let per_second = (participants * calls).max(LEAST_REQUESTS);
                 Speed {
@@ -83,6 +88,7 @@ impl Limits {
                     burst: per_second / 4,
                 }
             }),
+            answered: rated.map(|_| ANSWERED.for_participants(participants)),
             texts: rated.map(|_| Speed {
                 per_second: participants * TEXT_PER_SECOND,
                 burst: (participants * TEXT_BURST).max(LEAST_TEXT_BURST),
@@ -128,16 +134,44 @@ impl Limits {
     }
 }
 
-/// How many bytes a second one source may send of large requests, and how many at once. A session
-/// that is opened counts as [`OPENING`].
+/// How many bytes a second one source may send of large requests, and how many at once, where it has no
+/// more than [`USUAL`] participants. A session that is opened counts as [`OPENING`].
 pub const LARGE: Speed = Speed {
     per_second: 4 << 20,
     burst: 16 << 20,
 };
 
-/// What a new session counts as, in bytes of requests: with the memory that it takes, which the
-/// system has to find first, it takes the processor about as long.
-pub const OPENING: u64 = 64 * 1_024;
+/// How many bytes of answers a second one source may take, and how many at once, where it has no more
+/// than [`USUAL`] participants. Each answer, and each part of a stream, counts as [`PART`] more.
+pub const ANSWERED: Speed = Speed {
+    per_second: 4 << 20,
+    burst: 4 << 20,
+};
+
+/// What an answer, or a part of a stream, takes besides its bytes, counted in bytes: to write it to its
+/// connection takes the processor as long.
+pub const PART: u64 = 512;
+
+/// How many requests a connection counts as: to open and to close one takes the system as long.
+pub const CONNECTING: u64 = 4;
+
+/// How many participants one source may have by itself.
+const USUAL: u64 = 200;
+
+impl Speed {
+    /// This speed of a source that has as many participants as usual, for one that may have so many.
+    fn for_participants(self, participants: u64) -> Self {
+        let scaled = |amount: u64| amount.saturating_mul(participants.max(USUAL)) / USUAL;
+        Self {
+            per_second: scaled(self.per_second),
+            burst: scaled(self.burst),
+        }
+    }
+}
+
+/// What a new session counts as, in bytes of requests and their values: with the memory that it takes,
+/// which the system has to find first, it takes the processor about as long.
+pub const OPENING: u64 = 128 * 1_024;
 
 /// How many requests a second one source may make, however few calls its participants may.
 const LEAST_REQUESTS: u64 = 1_000;
@@ -188,6 +222,8 @@ pub struct Capacity {
     pub large: Rate,
     /// Bytes of texts that are added.
     pub texts: Rate,
+    /// Bytes of answers.
+    pub answered: Rate,
 }
 
 impl Capacity {
@@ -204,6 +240,7 @@ impl Capacity {
             requests: Rate::new(Work::Requests, limits.requests),
             large: Rate::new(Work::LargeRequests, limits.large),
             texts: Rate::new(Work::Texts, limits.texts),
+            answered: Rate::new(Work::Answers, limits.answered),
         }
     }
 
@@ -221,8 +258,8 @@ impl Capacity {
 
     /// All rates.
     #[must_use]
-    pub const fn rates(&self) -> [&Rate; 3] {
-        [&self.requests, &self.large, &self.texts]
+    pub const fn rates(&self) -> [&Rate; 4] {
+        [&self.requests, &self.large, &self.texts, &self.answered]
     }
 }
 
@@ -272,6 +309,7 @@ mod tests {
                 ..Config::default()
             };
             let limits = Limits::default().for_core(&config);
+            assert_eq!(limits.answered.is_some(), limits.texts.is_some());
             (limits.requests, limits.texts)
         };
         let usual = Config::default().rate_limit;
@@ -288,6 +326,24 @@ mod tests {
         assert_eq!(texts, Some(expected));
         assert_eq!(of(1, usual).0.map(|speed| speed.per_second), Some(1_000));
         assert_eq!(of(200, RateLimit::None), (None, None));
+    }
+
+    #[test]
+    fn large_requests_are_faster_where_there_may_be_more_participants_than_usual() {
+        let of = |max_per_address| {
+            let config = Config {
+                max_per_address,
+                ..Config::default()
+            };
+            Limits::default().for_core(&config).large
+        };
+        assert_eq!(u64::from(Config::default().max_per_address), USUAL);
+        assert_eq!([of(1), of(200)], [Some(LARGE); 2]);
+        let tenfold = Speed {
+            per_second: 40 << 20,
+            burst: 160 << 20,
+        };
+        assert_eq!(of(2_000), Some(tenfold));
     }
 
     #[test]

@@ -192,12 +192,10 @@ async fn pass(State(door): State<Arc<Door>>, request: Request, next: Next) -> Re
         Ok((request, ended)) => {
             let caller = request.extensions().get::<Caller>();
             let address = caller.map_or(source.address, |caller| caller.address);
-            let response = match ended {
-                Some(ended) => ending::unless(ended, next.run(request)).await,
-                None => next.run(request).await,
-            };
-            let answers = &door.service.capacity().answers;
-            response.map(|body| Unsent::charged(body, answers, address))
+            let right = (ended, &door.service, address);
+            let response = ending::unless(right, next.run(request)).await;
+            let capacity = door.service.capacity();
+            response.map(|body| Unsent::charged(body, capacity, address))
         }
         Err(fault) => door.refuse(fault, source),
     };

@@ -73,6 +73,10 @@ impl ReaderId {
     /// A sentence that says what such an address looks like.
     pub fn from_inbox_uri(uri: &str) -> Result<(Self, Option<u64>), String> {
         let wrong = || format!("an inbox is read at {INBOX_URI}{{reader_id}}?after=CURSOR");
+        // Whoever subscribes has it kept: a cursor may begin with any number of zeros.
+        if uri.len() > MAX_INBOX_URI {
+            return Err(wrong());
+        }
         let rest = uri.strip_prefix(INBOX_URI).ok_or_else(wrong)?;
         let (reader, query) = rest.split_once('?').unwrap_or((rest, ""));
         let after = match query.strip_prefix("after=") {
@@ -86,6 +90,9 @@ impl ReaderId {
 
 /// Where inboxes are, among resources.
 pub const INBOX_URI: &str = "chat://inbox/";
+
+/// The most bytes of an inbox's address: twice what a reader id and a cursor take.
+const MAX_INBOX_URI: usize = 128;
 
 impl fmt::Debug for Handle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -324,6 +331,10 @@ mod tests {
         ] {
             assert!(ReaderId::from_inbox_uri(wrong).is_err(), "{wrong}");
         }
+        let longest = format!("{uri}?after={}", u64::MAX);
+        assert!(ReaderId::from_inbox_uri(&longest).is_ok());
+        let zeros = format!("{uri}?after={}", "0".repeat(MAX_INBOX_URI));
+        assert!(ReaderId::from_inbox_uri(&zeros).is_err());
     }
 
     #[test]

@@ -24,7 +24,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower::ServiceExt as _;
 
-use crate::capacity::{Full, MAX_WAIT};
+use crate::capacity::{CONNECTING, Full, MAX_WAIT};
 use crate::service::Service;
 use crate::wire::Refusal;
 
@@ -134,9 +134,10 @@ pub async fn serve(
         let stop = stop.clone();
         let capacity = Arc::clone(service.capacity());
         open.spawn(async move {
-            // A connection takes as long as a request. One that would wait for too long is closed.
+            // One that would wait for too long is closed.
             let mut patience = MAX_WAIT;
-            let turn = capacity.requests.spend(source, 1, &mut patience).await;
+            let requests = &capacity.requests;
+            let turn = requests.spend(source, CONNECTING, &mut patience).await;
             if turn.is_ok() {
                 connection(stream, peer, app, limits, stop).await;
             }

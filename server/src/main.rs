@@ -109,6 +109,7 @@ fn with_settings(
         }
     };
     logs::start(settings.log, settings.log_level);
+    keep_pages_small();
     let runtime = match Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(why) => {
@@ -124,6 +125,19 @@ fn with_settings(
         ExitCode::FAILURE
     })
 }
+
+/// Has the system give this process small pages alone. The allocator asks for huge ones, and the
+/// thread that first writes to one waits until two mebibytes are found in one piece and cleared: several
+/// milliseconds, in which its other calls wait, too.
+#[cfg(target_os = "linux")]
+fn keep_pages_small() {
+    if let Err(error) = rustix::thread::disable_transparent_huge_pages(true) {
+        tracing::debug!(%error, "pages stay as the system gives them");
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+const fn keep_pages_small() {}
 
 /// Serves until a signal comes.
 async fn run(settings: &Settings, play: &Play) -> Result<ExitCode, Box<dyn std::error::Error>> {

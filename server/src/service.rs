@@ -10,6 +10,7 @@ use chat_core::{
 };
 use serde_json::{Map, Value};
 
+use crate::barred::Barred;
 use crate::capacity::{Capacity, Held, MAX_WAIT, TEXT};
 use crate::driver::{Answered, EventStream, Facts, NodeClient, Request};
 use crate::identity::{Handle, MINTING_KEY_CHARS, MintSource, Minting, ReaderId, Secrets, minting};
@@ -110,6 +111,7 @@ pub struct Service {
     node: NodeClient,
     secrets: Arc<Secrets>,
     turned_away: Arc<TurnedAway>,
+    barred: Arc<Barred>,
     capacity: Arc<Capacity>,
 }
 
@@ -127,6 +129,7 @@ impl Service {
             node,
             secrets: Arc::new(secrets),
             turned_away: Arc::default(),
+            barred: Arc::default(),
             capacity: Arc::default(),
         }
     }
@@ -165,6 +168,12 @@ impl Service {
     #[must_use]
     pub fn turned_away(&self) -> &TurnedAway {
         &self.turned_away
+    }
+
+    /// The addresses that are banned, whose streams and waiting calls end.
+    #[must_use]
+    pub fn barred(&self) -> &Barred {
+        &self.barred
     }
 
     /// A place for one more stream of this source.
@@ -370,13 +379,13 @@ impl Service {
         room.map_err(|refusal| refusal.after(unasked(key)))
     }
 
-    /// Refuses what shows much while memory is short: a check is answered, since it makes room. A
-    /// text waits until its source may add it, and is refused when memory is far too short.
+    /// Refuses what shows much while memory is short: a check is answered, since it makes room, and one
+    /// message shows little: who comes back asks for that. A text waits until its source may add it, and is refused when memory is far too short.
     async fn room_for(&self, asked: &Asked, source: Address) -> Result<(), Refusal> {
         let capacity = &self.capacity;
         if matches!(
             asked.ask,
-            Ask::Read(Read::History { .. } | Read::Members { .. })
+            Ask::Read(Read::History { limit: 2.., .. } | Read::Members { .. })
         ) {
             return capacity.memory.check();
         }

@@ -30,6 +30,8 @@ pub enum Work {
     LargeRequests,
     /// Bytes of texts that are added.
     Texts,
+    /// Bytes of answers, and their parts.
+    Answers,
 }
 
 impl Work {
@@ -40,6 +42,7 @@ impl Work {
             Self::Requests => "requests",
             Self::LargeRequests => "large_requests",
             Self::Texts => "texts",
+            Self::Answers => "answers",
         }
     }
 
@@ -49,6 +52,7 @@ impl Work {
             Self::Requests => "requests",
             Self::LargeRequests => "bytes of large requests and new sessions",
             Self::Texts => "bytes of messages and other texts",
+            Self::Answers => "bytes of answers",
         }
     }
 }
@@ -167,6 +171,25 @@ impl Rate {
         Ok(())
     }
 
+    /// Spends so much, and says how long the source has to wait for it, if it has to: at most [`MAX_WAIT`].
+    /// Each that waits has a turn of its own, so that those who wait do not go on all at once.
+    #[must_use]
+    pub fn book(&self, source: Address, amount: u64) -> Option<Duration> {
+        let speed = self.speed?;
+        let now = Instant::now();
+        let burst = speed.time(speed.burst);
+        let mut whole_at = self.whole_at();
+        let spent = whole_at.get(&source).map_or(now, |at| (*at).max(now));
+        let next = (spent + speed.time(amount)).min(now + burst + MAX_WAIT);
+        Self::keep(&mut whole_at, source, next);
+        let wait = next.duration_since(now).saturating_sub(burst);
+        if wait.is_zero() {
+            return None;
+        }
+        self.waited.fetch_add(1, Ordering::Relaxed);
+        Some(wait)
+    }
+
     fn reserve(
         &self,
         speed: Speed,
@@ -187,11 +210,15 @@ impl Rate {
                 retry_after: wait,
             });
         }
-        if whole_at.len() >= MAX_SOURCES && !whole_at.contains_key(&source) {
-            make_room(&mut whole_at, now);
-        }
-        whole_at.insert(source, next);
+        Self::keep(&mut whole_at, source, next);
         Ok(wait)
+    }
+
+    fn keep(whole_at: &mut BTreeMap<Address, Instant>, source: Address, at: Instant) {
+        if whole_at.len() >= MAX_SOURCES && !whole_at.contains_key(&source) {
+            make_room(whole_at, Instant::now());
+        }
+        whole_at.insert(source, at);
     }
 
     fn whole_at(&self) -> MutexGuard<'_, BTreeMap<Address, Instant>> {
@@ -248,6 +275,18 @@ mod tests {
         assert_eq!(patience, Duration::ZERO);
         assert!(rate.spend(ANN, 1, &mut patience).await.is_err());
         assert_eq!((rate.waited(), rate.refused()), (1, 2));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn each_that_books_has_a_turn_of_its_own() {
+        let (rate, seconds) = (rate(100, 300), Duration::from_secs);
+        assert_eq!((rate.book(ANN, 300), rate.waited()), (None, 0));
+        assert_eq!(rate.book(ANN, 200), Some(seconds(2)));
+        assert_eq!(rate.book(ANN, 100), Some(seconds(3)));
+        assert_eq!((rate.book(Address(2), 300), rate.waited()), (None, 2));
+        assert_eq!(rate.book(ANN, 1_000_000), Some(MAX_WAIT));
+        tokio::time::sleep(MAX_WAIT + seconds(3)).await;
+        assert_eq!(rate.book(ANN, 300), None);
     }
 
     #[tokio::test(start_paused = true)]

@@ -4,7 +4,9 @@
 //! sent of their requests stays bounded: a small body costs its connection alone, what is beyond
 //! takes from a pool in which each source has a share. A body is scanned before it is parsed, and
 //! what its parsed form may take is paid for, too: until nothing of the request is there any more.
-//! What a source sends beyond small bodies has a rate, also where it is read to be thrown away.
+//! What a source sends beyond small bodies has a rate, also where it is read to be thrown away, and
+//! the values of a body count in that rate as they do in the pool: parsing them takes the processor
+//! longer than their bytes do.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -67,7 +69,12 @@ impl Bodies {
             held: self.capacity.bodies.nothing(source),
         };
         let body = self.whole(headers, &mut reading).await?;
-        self.pay(&mut reading.held, cost(&body)?)?;
+        let cost = cost(&body)?;
+        self.pay(&mut reading.held, cost)?;
+        reading
+            .spend(&self.capacity, cost)
+            .await
+            .map_err(too_fast)?;
         let held = reading.held;
         let paid = (held.amount() > 0).then(|| Paid::with(held));
         Ok((body, paid))
@@ -121,9 +128,9 @@ impl Bodies {
     /// Waits until the source may send what was read last. Its own time does not run on.
     async fn turn(&self, reading: &mut Reading, ends: &mut Instant) -> Result<(), Fault> {
         let before = reading.patience;
-        let turn = reading.spend(&self.capacity).await;
+        let turn = reading.spend(&self.capacity, reading.read).await;
         *ends += before - reading.patience;
-        turn.map_err(|too_fast| Fault::Full(too_fast.into()))
+        turn.map_err(too_fast)
     }
 
     /// Pays for so many bytes. Nothing large is taken while memory is short.
@@ -140,7 +147,8 @@ impl Bodies {
         let most = self.limit.saturating_mul(PATIENCE);
         let read_on = async {
             while let Ok(Some(_)) = reading.next().await {
-                if reading.read > most || reading.spend(&self.capacity).await.is_err() {
+                let read = reading.read;
+                if read > most || reading.spend(&self.capacity, read).await.is_err() {
                     break;
                 }
             }
@@ -156,7 +164,7 @@ struct Reading {
     source: Address,
     /// How much was read of it.
     read: usize,
-    /// How much of that was spent.
+    /// How much of its cost was spent, beyond what is small.
     spent: usize,
     /// How long its source may still wait for its turn.
     patience: Duration,
@@ -182,21 +190,21 @@ impl Reading {
         }
     }
 
-    /// Spends what was read and not spent yet, beyond what is small, when it is the source's turn.
-    async fn spend(&mut self, capacity: &Capacity) -> Result<(), TooFast> {
-        let beyond = self.read.saturating_sub(SMALL);
+    /// Spends what is beyond a small body of `cost` and was not spent yet, when it is the source's turn.
+    async fn spend(&mut self, capacity: &Capacity, cost: usize) -> Result<(), TooFast> {
+        let beyond = cost.saturating_sub(SMALL);
         let more = beyond.saturating_sub(self.spent) as u64;
-        self.spent = beyond;
-        match more {
-            0 => Ok(()),
-            more => {
-                capacity
-                    .large
-                    .spend(self.source, more, &mut self.patience)
-                    .await
-            }
+        if more == 0 {
+            return Ok(());
         }
+        self.spent = beyond;
+        let patience = &mut self.patience;
+        capacity.large.spend(self.source, more, patience).await
     }
+}
+
+fn too_fast(why: TooFast) -> Fault {
+    Fault::Full(why.into())
 }
 
 fn declared(headers: &HeaderMap) -> Option<usize> {
@@ -314,7 +322,11 @@ mod tests {
             .await
             .unwrap();
         let began = Instant::now();
-        assert!(read(&bodies, chunks(2, SMALL / 2), 1).await.is_ok());
+        assert!(
+            read(&bodies, chunks(2, (SMALL - VALUE) / 2), 1)
+                .await
+                .is_ok()
+        );
         assert!(read(&bodies, chunks(8, limit / 8), 2).await.is_ok());
         assert!(began.elapsed().is_zero(), "small ones and others' go on");
         let at_rate = |bytes: usize| bytes as f64 / LARGE.per_second as f64;
@@ -328,6 +340,26 @@ mod tests {
         assert_eq!(too_large.unwrap_err(), Fault::BodyTooLarge { limit });
         let waited = began.elapsed().as_secs_f64();
         assert!((waited - at_rate(3 * limit)).abs() < 0.01, "{waited}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn values_have_the_rate_of_the_memory_that_they_take() {
+        let bodies = bodies(1 << 20, PLENTY);
+        let mut patience = MAX_WAIT;
+        let large = &bodies.capacity.large;
+        large
+            .spend(Address(1), LARGE.burst, &mut patience)
+            .await
+            .unwrap();
+        let list = format!("[{}1]", "1,".repeat(1_000));
+        let cost = list.len() + 1_002 * VALUE;
+        let began = Instant::now();
+        assert!(read(&bodies, Body::from("[1,1]"), 1).await.is_ok());
+        assert!(began.elapsed().is_zero(), "few values are small");
+        assert!(read(&bodies, Body::from(list), 1).await.is_ok());
+        let expected = (cost - SMALL) as f64 / LARGE.per_second as f64;
+        let waited = began.elapsed().as_secs_f64();
+        assert!((waited - expected).abs() < 0.01, "{waited} {expected}");
     }
 
     #[tokio::test(start_paused = true)]

@@ -1,45 +1,59 @@
 //! Answers that end with their caller's right to them: a call that waits, and a stream that is open,
-//! stop when the token behind them is revoked.
+//! stop when the token behind them is revoked, or their address is banned.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use axum::body::{Body, Bytes, HttpBody};
 use axum::response::{IntoResponse as _, Response};
+use chat_core::{Address, Reject};
 use hyper::body::{Frame, SizeHint};
-use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
+use tokio_util::sync::CancellationToken;
 
 use super::refused::{Fault, Refused};
+use crate::service::Service;
+use crate::wire::Refusal;
 
-/// The answer, unless `ended` is cancelled before it is there; and its body until then.
+/// Waits until a caller loses its right to answers, and says why.
+async fn of(token: Option<CancellationToken>, barred: impl Future<Output = ()>) -> Refused {
+    let revoked = async {
+        match token {
+            Some(token) => token.cancelled().await,
+            None => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        () = revoked => Fault::TokenUnknown.into(),
+        () = barred => Refusal::from(Reject::Blocked).into(),
+    }
+}
+
+/// The answer, unless its caller's right to it ends before it is there; and its body until then.
 pub(super) async fn unless(
-    ended: CancellationToken,
+    (token, service, address): (Option<CancellationToken>, &Service, Address),
     answer: impl Future<Output = Response>,
 ) -> Response {
+    let end = || of(token.clone(), service.barred().of(address));
     let response = tokio::select! {
         biased;
         response = answer => response,
-        () = ended.cancelled() => return Refused::from(Fault::TokenUnknown).into_response(),
+        refused = end() => return refused.into_response(),
     };
     // What is whole already is sent as it is.
     if response.body().size_hint().exact().is_some() {
         return response;
     }
-    response.map(|body| {
-        Body::new(Ending {
-            body,
-            ended: Box::pin(ended.cancelled_owned()),
-        })
-    })
+    let ended = Box::pin(end());
+    response.map(|body| Body::new(Ending { body, ended }))
 }
 
-/// A body that comes to its end when the token is cancelled.
-struct Ending {
+/// A body that comes to its end when its reader's right to it does.
+struct Ending<E> {
     body: Body,
-    ended: Pin<Box<WaitForCancellationFutureOwned>>,
+    ended: Pin<Box<E>>,
 }
 
-impl HttpBody for Ending {
+impl<E: Future> HttpBody for Ending<E> {
     type Data = Bytes;
     type Error = axum::Error;
 

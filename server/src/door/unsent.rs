@@ -2,16 +2,21 @@
 //!
 //! An answer that was made cannot be taken back, since the core counts it as delivered. So its bytes
 //! are charged whatever there is, and a source beyond its share makes no further requests until its
-//! readers have taken some.
+//! readers have taken some. Answers have a rate as well: what a source was sent too fast has to be waited
+//! for before its next answer goes out, or the next part of a stream of its is made. Meanwhile the events
+//! of a stream gather in its inbox, and go out together.
 
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
 
 use axum::body::{Body, Bytes, HttpBody};
 use chat_core::Address;
 use hyper::body::{Frame, SizeHint};
 
-use crate::capacity::{Held, Pool};
+use tokio::time::{Sleep, sleep};
+
+use crate::capacity::{Capacity, Held, PART};
 
 /// A part of an answer up to this size is not counted: its connection's buffers hold as much.
 const SMALL: usize = 4 * 1_024;
@@ -19,8 +24,12 @@ const SMALL: usize = 4 * 1_024;
 /// The body of an answer, each part of which is charged until it is written to its connection.
 pub(super) struct Unsent {
     body: Body,
-    pool: Pool,
+    capacity: Arc<Capacity>,
     source: Address,
+    /// How much of the rate was booked for the next part.
+    booked: u64,
+    /// Until its turn comes.
+    turn: Option<Pin<Box<Sleep>>>,
 }
 
 /// A part of an answer, and its charge.
@@ -37,19 +46,42 @@ impl AsRef<[u8]> for Part {
 
 impl Unsent {
     /// The same body, charged to this source.
-    pub(super) fn charged(body: Body, pool: &Pool, source: Address) -> Body {
+    pub(super) fn charged(body: Body, capacity: &Arc<Capacity>, source: Address) -> Body {
         Body::new(Self {
             body,
-            pool: pool.clone(),
+            capacity: Arc::clone(capacity),
             source,
+            booked: 0,
+            turn: None,
         })
     }
 
-    fn charge(&self, bytes: Bytes) -> Bytes {
+    /// Books the next part, and waits for its turn.
+    fn poll_turn(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        if self.booked == 0 {
+            // Of a stream it is not known how long the part will be.
+            self.booked = self.body.size_hint().exact().unwrap_or(0) + PART;
+            let wait = self.capacity.answered.book(self.source, self.booked);
+            self.turn = wait.map(|wait| Box::pin(sleep(wait)));
+        }
+        if let Some(turn) = &mut self.turn {
+            ready!(turn.as_mut().poll(context));
+            self.turn = None;
+        }
+        Poll::Ready(())
+    }
+
+    fn charge(&mut self, bytes: Bytes) -> Bytes {
+        let length = bytes.len() as u64;
+        let more = (length + PART).saturating_sub(std::mem::take(&mut self.booked));
+        if more > 0 {
+            // The next part waits for it.
+            let _ = self.capacity.answered.book(self.source, more);
+        }
         if bytes.len() <= SMALL {
             return bytes;
         }
-        let held = self.pool.charge(self.source, bytes.len() as u64);
+        let held = self.capacity.answers.charge(self.source, length);
         // The connection keeps it as it is until it is written.
         Bytes::from_owner(Part { bytes, _held: held })
     }
@@ -63,6 +95,10 @@ impl HttpBody for Unsent {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        // Its end is no part.
+        if !self.body.is_end_stream() {
+            ready!(self.poll_turn(context));
+        }
         let polled = Pin::new(&mut self.body).poll_frame(context);
         polled.map_ok(|frame| frame.map_data(|bytes| self.charge(bytes)))
     }
@@ -81,14 +117,43 @@ mod tests {
     use http_body_util::BodyExt as _;
 
     use super::*;
-    use crate::capacity::Capacity;
+    use crate::capacity::{Limits, Speed};
+
+    #[tokio::test(start_paused = true)]
+    async fn answers_of_a_source_that_took_too_much_wait_and_those_of_others_do_not() {
+        let speed = Speed {
+            per_second: 10_000,
+            burst: 20_000,
+        };
+        let limits = Limits {
+            answered: Some(speed),
+            ..Limits::default()
+        };
+        let capacity = Arc::new(Capacity::new(&limits));
+        let sent = async |source: u64, size: u64| {
+            let body = Body::from(vec![b'x'; usize::try_from(size - PART).unwrap()]);
+            let body = Unsent::charged(body, &capacity, Address(source));
+            body.collect().await.unwrap().to_bytes().len()
+        };
+        let began = tokio::time::Instant::now();
+        for _ in 0..3 {
+            sent(1, 20_000).await;
+        }
+        assert_eq!(began.elapsed().as_secs(), 4);
+        sent(2, 20_000).await;
+        assert_eq!(began.elapsed().as_secs(), 4, "others go on");
+        sent(1, 10_000).await;
+        assert_eq!(began.elapsed().as_secs(), 5);
+        assert_eq!(capacity.answered.waited(), 3);
+    }
 
     #[tokio::test]
     async fn a_large_part_is_charged_until_it_is_gone() {
-        let pool = Capacity::default().answers;
+        let capacity = Arc::<Capacity>::default();
+        let pool = &capacity.answers;
         let charged = |size: usize| {
             let body = Body::from(vec![b'x'; size]);
-            Unsent::charged(body, &pool, Address(1))
+            Unsent::charged(body, &capacity, Address(1))
         };
         let body = charged(100_000);
         assert_eq!(body.size_hint().exact(), Some(100_000));

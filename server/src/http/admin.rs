@@ -323,6 +323,23 @@ async fn about_address(
     operate(http, operator, posted.origin.address, read).await
 }
 
+/// Ends what is open for an address that was banned. A mute takes the place of a ban, and an unban
+/// lifts it.
+fn follow(http: &Http, act: &Operate) {
+    match act {
+        Operate::BanAddress { address, .. } => http.service.barred().bar(*address),
+        Operate::MuteAddress { address, .. } | Operate::UnbanAddress { address } => {
+            http.service.barred().admit(*address);
+        }
+        Operate::Mute { .. }
+        | Operate::Unmute { .. }
+        | Operate::Kick { .. }
+        | Operate::Close { .. }
+        | Operate::BanUser { .. }
+        | Operate::Unban { .. } => {}
+    }
+}
+
 async fn unban(operator: Operator, State(http): State<Http>, mut posted: Posted) -> Response {
     let act = Act::of(&http, &operator, "unban", &posted);
     let address = posted.arguments.remove("address");
@@ -385,10 +402,19 @@ async fn operate(
     from: Address,
     read: Result<Operate, Refusal>,
 ) -> Response {
-    match read {
-        Ok(act) => done(http, from, Asked::Call(Call::Operate { operator, act })).await,
-        Err(refusal) => Refused::from(refusal).into_response(),
+    let act = match read {
+        Ok(act) => act,
+        Err(refusal) => return Refused::from(refusal).into_response(),
+    };
+    let asked = Asked::Call(Call::Operate {
+        operator,
+        act: act.clone(),
+    });
+    let done = done(http, from, asked).await;
+    if done.status().is_success() {
+        follow(http, &act);
     }
+    done
 }
 
 /// What is done about somebody, once it is known who it is.

@@ -26,6 +26,10 @@ const NAMES: usize = 1_000;
 /// How many participants, and how many rooms, `/overview` shows.
 const SHOWN: usize = 200;
 
+/// The most bytes of the place where a list goes on: more than any name has, folded. To fold a long text
+/// takes the driver milliseconds.
+const MAX_AFTER: usize = 1_024;
+
 /// How long a view is kept.
 pub(super) const KEPT: Duration = Duration::from_secs(1);
 
@@ -102,6 +106,10 @@ pub(super) fn part(query: Option<&str>, most: usize) -> Result<Part, Refused> {
             .ok()
             .filter(|limit| (1..=most).contains(limit));
         match (&*name, limit) {
+            ("after", _) if value.len() > MAX_AFTER => {
+                let why = "`after` must be `next` of the answer before";
+                return Err(Refusal::invalid(why.into()).into());
+            }
             ("after", _) => part.after = Some(value.into_owned()),
             ("limit", Some(limit)) => part.limit = limit,
             ("limit", None) => {
@@ -244,6 +252,10 @@ mod tests {
         for wrong in ["limit=0", "limit=101", "limit=x", "limit="] {
             assert!(of(wrong).unwrap_err().contains("from 1 to 100"), "{wrong}");
         }
+        let longest = format!("after={}", "x".repeat(MAX_AFTER));
+        assert!(of(longest.leak()).is_ok());
+        let longer = format!("after={}", "x".repeat(MAX_AFTER + 1));
+        assert!(of(longer.leak()).unwrap_err().contains("`after`"));
         assert!(of("page=2").unwrap_err().contains("`after` and `limit`"));
     }
 }

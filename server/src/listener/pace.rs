@@ -1,8 +1,10 @@
 //! How fast a peer takes what it is sent: one that is slower than it has to be is cut.
 //!
 //! A write that has to wait opens a window. Within each window the peer has to take as many bytes as
-//! the least rate asks for, until all that was to be sent is sent. Progress alone is not enough: a
-//! peer that takes a byte now and then would hold an answer for ever.
+//! the least rate asks for. The time while nothing waits for the peer is no part of a window, and a rest
+//! as long as a window ends it. Progress alone is not enough: a peer that takes a byte now and then would
+//! hold an answer for ever. Nor is it enough to take all that waits just then: of a stream there is always
+//! more.
 
 use std::io;
 use std::pin::Pin;
@@ -36,7 +38,7 @@ impl Pace {
 pub(super) struct Paced<S> {
     inner: S,
     pace: Pace,
-    /// While bytes wait for the peer.
+    /// Since bytes waited for the peer.
     window: Option<Window>,
     waits: Arc<Waits>,
 }
@@ -45,6 +47,32 @@ pub(super) struct Paced<S> {
 struct Window {
     ends: Pin<Box<Sleep>>,
     taken: u128,
+    /// Since when nothing waits for the peer, if nothing does.
+    rests: Option<Instant>,
+}
+
+impl Window {
+    fn new(pace: Pace) -> Self {
+        Self {
+            ends: Box::pin(sleep_until(Instant::now() + pace.window)),
+            taken: 0,
+            rests: None,
+        }
+    }
+
+    /// Bytes wait again: the window goes on, or begins anew after a long rest.
+    fn resume(&mut self, pace: Pace) {
+        let Some(since) = self.rests.take() else {
+            return;
+        };
+        let rest = since.elapsed();
+        if rest >= pace.window {
+            *self = Self::new(pace);
+        } else {
+            let ends = self.ends.deadline() + rest;
+            self.ends.as_mut().reset(ends);
+        }
+    }
 }
 
 impl<S> Paced<S> {
@@ -71,11 +99,8 @@ impl<S> Paced<S> {
             (Poll::Ready(Ok(taken)), Some(window)) => window.taken += *taken as u128,
             (Poll::Pending, window) => {
                 let pace = self.pace;
-                let opened = || Window {
-                    ends: Box::pin(sleep_until(Instant::now() + pace.window)),
-                    taken: 0,
-                };
-                let window = window.get_or_insert_with(opened);
+                let window = window.get_or_insert_with(|| Window::new(pace));
+                window.resume(pace);
                 while window.ends.as_mut().poll(context).is_ready() {
                     // A peer that takes nothing is slow at any rate.
                     if window.taken < pace.least().max(1) {
@@ -127,7 +152,9 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Paced<S> {
 
     /// Asked for when nothing is left to write.
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.window = None;
+        if let Some(window) = &mut self.window {
+            window.rests.get_or_insert_with(Instant::now);
+        }
         Pin::new(&mut self.inner).poll_flush(context)
     }
 
@@ -175,6 +202,50 @@ mod tests {
             let wrote = taken_by(peer, server, bytes).await;
             let cut = wrote.is_err_and(|error| error.kind() == io::ErrorKind::TimedOut);
             assert_eq!(cut, is_cut, "{bytes} bytes a second");
+        }
+    }
+
+    /// Sends words of nine bytes one by one, each flushed, to a peer that takes a word in so many seconds.
+    async fn words_taken_each(seconds: u64) -> io::Result<()> {
+        let (server, mut peer) = tokio::io::duplex(8);
+        let (mut server, _) = Paced::new(server, PACE);
+        let writing = tokio::spawn(async move {
+            for _ in 0..20 {
+                server.write_all(b"123456789").await?;
+                server.flush().await?;
+            }
+            Ok(())
+        });
+        while !writing.is_finished() {
+            tokio::time::sleep(Duration::from_secs(seconds)).await;
+            let mut word = [0; 9];
+            if peer.read_exact(&mut word).await.is_err() {
+                break;
+            }
+        }
+        writing.await?
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_peer_that_takes_all_that_waits_is_slow_if_there_is_always_more() {
+        assert!(words_taken_each(3).await.is_ok());
+        let slow = words_taken_each(6).await.unwrap_err();
+        assert_eq!(slow.kind(), io::ErrorKind::TimedOut);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_peer_that_rested_has_a_window_of_its_own_again() {
+        let (server, mut peer) = tokio::io::duplex(8);
+        let (mut server, _) = Paced::new(server, PACE);
+        for _ in 0..5 {
+            let taking = async {
+                tokio::time::sleep(PACE.window * 9 / 10).await;
+                peer.read_exact(&mut [0; 9]).await.unwrap();
+            };
+            let (wrote, ()) = tokio::join!(server.write_all(b"123456789"), taking);
+            wrote.unwrap();
+            server.flush().await.unwrap();
+            tokio::time::sleep(PACE.window).await;
         }
     }
 

@@ -113,6 +113,36 @@ fn a_session_keeps_no_experimental_capabilities() {
 }
 
 #[test]
+fn no_call_waits_for_a_huge_page() {
+    let server = Server::start(&FREE);
+    assert_eq!(server.status("THP_enabled:"), 0);
+}
+
+#[test]
+fn a_session_keeps_no_long_addresses() {
+    let server = Server::start(&FREE);
+    let who = json!({ "username": "Ann" });
+    let ann = server.connect().post("/register", "", &who).json();
+    let inbox = format!("chat://inbox/{}?after=", ann["reader_id"].as_str().unwrap());
+    let mut attacker = server.connect();
+    let session = attacker.initialize().session.expect("a session");
+    let session = [("Mcp-Session-Id", &*session)];
+    let mut subscribes = |after: &str| {
+        let params = json!({ "uri": format!("{inbox}{after}") });
+        let subscribe = json!({
+            "jsonrpc": "2.0", "id": 1, "method": "resources/subscribe", "params": params
+        });
+        let answer = attacker.mcp(&session, &subscribe.to_string());
+        assert_eq!(answer.status, 200, "{}", answer.body);
+        attacker.end_of_stream()
+    };
+    let kept = subscribes("0");
+    assert!(kept.contains("\"result\""), "{kept}");
+    let refused = subscribes(&"0".repeat(100_000));
+    assert!(refused.contains("\"code\":-32002"), "{:.200}", refused);
+}
+
+#[test]
 fn a_stream_keeps_nothing_of_what_nobody_reads() {
     let server = Server::start(&FREE);
     let listen = modern(
@@ -242,7 +272,13 @@ fn above_the_limit_of_memory_nothing_is_taken_and_what_is_there_goes_on() {
         let told = (answer.status, answer.code());
         assert_eq!(told, (503, "overloaded".into()), "{path}");
     }
-    for path in ["/check_event", "/tools/talking_stick", "/unregister"] {
+    let answered = [
+        "/reconnect",
+        "/check_event",
+        "/tools/talking_stick",
+        "/unregister",
+    ];
+    for path in answered {
         let read = ben.post(path, &reads, &json!({}));
         assert_eq!(read.status, 200, "{path} {}", read.body);
     }

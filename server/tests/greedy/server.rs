@@ -50,11 +50,16 @@ impl Server {
 
     /// How many bytes of memory it has.
     pub(crate) fn resident(&self) -> u64 {
+        1_024 * self.status("VmRSS:")
+    }
+
+    /// What the system says of the process under this name.
+    pub(crate) fn status(&self, name: &str) -> u64 {
         let path = format!("/proc/{}/status", self.child.id());
         let status = std::fs::read_to_string(path).expect("it runs");
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let line = status.lines().find_map(|line| line.strip_prefix(name));
         let figure = line.and_then(|line| line.split_whitespace().next());
-        1_024 * figure.and_then(|it| it.parse::<u64>().ok()).expect("kB")
+        figure.and_then(|it| it.parse().ok()).expect("a figure")
     }
 
     /// What it says of itself under this name.
@@ -227,13 +232,15 @@ impl Connection {
     }
 
     /// Reads a body in chunks to its end.
-    fn end_of_stream(&mut self) {
+    pub(crate) fn end_of_stream(&mut self) -> String {
+        let mut whole = Vec::new();
         loop {
             let length = usize::from_str_radix(&self.line(), 16).expect("a chunk's length");
             let mut chunk = vec![0; length + 2];
             self.stream.read_exact(&mut chunk).expect("the whole chunk");
+            whole.extend_from_slice(&chunk[..length]);
             if length == 0 {
-                return;
+                return String::from_utf8(whole).expect("text");
             }
         }
     }

@@ -12,7 +12,7 @@ use crate::world::{Registered, Setup, World};
 
 const BOSS: (&str, &str) = ("Authorization", "Bearer boss");
 
-async fn operated() -> World {
+pub(crate) async fn operated() -> World {
     let mut setup = Setup::free();
     setup.door.operators = Some(tokens(&["boss"]));
     setup.http.admin = Admin::Served;
@@ -28,7 +28,7 @@ async fn act(world: &World, path: &str, body: Value) -> Answer {
         .await
 }
 
-async fn done(world: &World, path: &str, body: Value) {
+pub(crate) async fn done(world: &World, path: &str, body: Value) {
     let answer = act(world, path, body).await;
     assert_eq!(answer.status, 200, "{path}: {}", answer.text());
 }

@@ -148,6 +148,19 @@ async fn what_is_too_large_is_413() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_list_goes_on_behind_no_text_that_is_longer_than_a_name() {
+    let world = World::start(Setup::default()).await;
+    let of = async |length: usize| {
+        let path = format!("/users?limit=1&after={}", "%EF%B7%BA".repeat(length));
+        let answer = world.client().await.get(&path).await;
+        (answer.status, answer.text())
+    };
+    assert_eq!(of(64).await.0, 200);
+    let (status, told) = of(1_000).await;
+    assert!(status == 400 && told.contains("`after`"), "{told}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn bodies_that_come_byte_by_byte_or_not_at_all_are_given_up() {
     let mut setup = Setup::default();
     setup.door.body_within = Duration::from_millis(200);

@@ -6,6 +6,7 @@ use chat_core::Span;
 use chat_core::config::{Bucket, RateLimit, StickRule};
 use serde_json::{Value, json};
 
+use crate::admin::{done, operated};
 use crate::client::{Answer, Client};
 use crate::world::{Registered, Setup, World, within};
 
@@ -227,4 +228,44 @@ async fn a_block_can_be_lifted() {
         heard.contains("\"two\"") && !heard.contains("\"one\""),
         "{heard}"
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_banned_address_hears_no_more() {
+    let world = operated().await;
+    let mut eve = elsewhere(&world).await;
+    let registered = register(&mut eve, "Eve", None).await.json();
+    let (handle, reader) = (&registered["handle"], &registered["reader_id"]);
+    let handle = handle.as_str().expect("a handle");
+    let own = [("Chat-Handle", handle)];
+    let mut hears = elsewhere(&world).await.events("/events", &own).await;
+    let path = format!("/events?reader={}", reader.as_str().expect("a reader id"));
+    let mut reads = elsewhere(&world).await.events(&path, &[]).await;
+    let mut ann = world.register("Ann").await;
+    let ban = json!({ "address": ELSEWHERE.to_string(), "reason": "spam" });
+    done(&world, "/admin/ban", ban).await;
+    ann.say("a secret").await;
+    for stream in [&mut hears, &mut reads] {
+        let mut heard = Vec::new();
+        while let Some(event) = stream.event().await {
+            heard.push(event.json()["message"].clone());
+        }
+        assert!(!heard.contains(&"a secret".into()), "{heard:?}");
+    }
+    done(
+        &world,
+        "/admin/unban",
+        json!({ "address": ELSEWHERE.to_string() }),
+    )
+    .await;
+    let mut again = elsewhere(&world)
+        .await
+        .events("/events?after=0", &own)
+        .await;
+    while !again
+        .event()
+        .await
+        .expect("it is open")
+        .is("message.received")
+    {}
 }

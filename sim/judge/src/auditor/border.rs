@@ -122,10 +122,11 @@ impl Border {
 
     /// How many answers to breaks are held back, or may have to be.
     pub(super) fn held(&self) -> usize {
-        let may_be_held = |call: &&Box<Call>| {
+        let may_be_held = |call: &&Call| {
             matches!(call.op(), Some(Op::Break { .. })) && !matches!(call.stage, Stage::Owed(..))
         };
-        self.calls.values().filter(may_be_held).count()
+        let calls = self.calls.values().map(Box::as_ref);
+        calls.filter(may_be_held).count()
     }
 
     pub(super) fn ask(&mut self, ticket: Ticket, call: Call) {
@@ -209,8 +210,9 @@ impl Border {
         (at, answer_at): (Time, Time),
     ) -> Option<User> {
         if self.joined > 0 {
-            let joined = |(_, call): &(&Ticket, &Box<Call>)| matches!(call.stage, Stage::Joined(first) if first == ticket);
-            let joined: Vec<Ticket> = self.calls.iter().filter(joined).map(|c| *c.0).collect();
+            let joins = |call: &Call| matches!(call.stage, Stage::Joined(first) if first == ticket);
+            let joined = self.calls.iter().filter(|(_, call)| joins(call));
+            let joined: Vec<Ticket> = joined.map(|(ticket, _)| *ticket).collect();
             self.joined -= joined.len();
             for ticket in joined {
                 self.settle(ticket, caller, outcome.clone(), (at, answer_at));
@@ -300,7 +302,7 @@ impl Border {
 
     /// How many streams of the participant are open by its reader id, or about to be.
     pub(super) fn peeking(&self, user: User) -> usize {
-        let is_its = |call: &&Box<Call>| {
+        let is_its = |call: &&Call| {
             call.user == Some(user)
                 && call.is_by_reader()
                 && matches!(*call.ask, Ask::OpenStream { .. })
@@ -309,7 +311,7 @@ impl Border {
         let open = self.streams_of.get(&user).into_iter().flatten();
         let open = open.filter_map(|ticket| self.streams.get(ticket));
         open.filter(|stream| stream.by == ReadBy::ReaderId).count()
-            + self.calls.values().filter(is_its).count()
+            + self.calls.values().map(Box::as_ref).filter(is_its).count()
     }
 
     pub(super) fn open(

@@ -143,6 +143,11 @@ fn persona(kind: u32, theme: Theme, server: &Config, dice: &mut Dice) -> Persona
         persona.habits.stray = dice.pick(&[ratio(1, 4), ratio(1, 1)]);
         dice.say(format!("{}: stray {}", persona.name, persona.habits.stray));
     }
+    if theme == Theme::Anything && dice.one_in(12) {
+        dice.say(format!("{}: types while it waits", persona.name));
+        persona.flow = visits::typing_while_waiting(server, dice).into();
+        persona.habits.parallel = ratio(1, 2);
+    }
     manner(&mut persona, dice);
     persona
 }

@@ -183,6 +183,10 @@ fn reconfigured(server: &Config, dice: &mut Dice) -> Config {
     let mut config = server.clone();
     limits::draw(&mut config, dice);
     limits::bosses(&mut config, dice);
+    if dice.coin() {
+        // Those who wait insist as before, and are matched as from now on.
+        limits::line(&mut config, dice);
+    }
     // What is forgotten sooner than a packet takes is done twice.
     config.forget_after = config.forget_after.max(server.forget_after);
     config

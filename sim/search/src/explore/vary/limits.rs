@@ -125,7 +125,7 @@ pub(super) fn bosses(server: &mut Config, dice: &mut Dice) {
     server.boss_alertness = dice.pick(&[server.boss_alertness, 0, 50, 80, 100, 100]);
     let cooldown = server.boss_alertness_cooldown;
     let secs = Span::secs;
-    server.boss_alertness_cooldown = dice.pick(&[cooldown, cooldown, secs(0), secs(3), secs(15)]);
+    server.boss_alertness_cooldown = dice.pick(&[cooldown, secs(0), secs(1), secs(3), secs(15)]);
     dice.say(format!(
         "boss {} %, calms in {}",
         server.boss_alertness, server.boss_alertness_cooldown

@@ -91,9 +91,34 @@ pub(super) fn some(theme: Theme, server: &Config, dice: &mut Dice) -> Vec<Step> 
     flow
 }
 
-/// Most of those who choose a name do so when they come. A chosen name is kept for good.
+/// Most of those who choose a name do so when they come. A chosen name is kept for good; later ones
+/// are for those who were put out meanwhile.
 fn chooses(nth: u32) -> u64 {
-    if nth == 0 { 4 } else { 24 }
+    if nth == 0 { 4 } else { 10 }
+}
+
+/// Waits for news in a room so long that its members hear of it, and types meanwhile: half of the
+/// calls do not wait for the one before.
+pub(super) fn typing_while_waiting(server: &Config, dice: &mut Dice) -> Vec<Step> {
+    let login = Verb::Login {
+        room: said::room(dice),
+        rooms: 1,
+        name: None,
+    };
+    let check = |wait: Span| {
+        let (wait, by) = (wait.min(server.max_wait), ReadBy::Handle);
+        Step::Call(Verb::Check { wait, by })
+    };
+    let round = [
+        check(Span::secs(12)),
+        think(dice),
+        Step::Call(Verb::Typing),
+        think(dice),
+        check(Span::secs(5)),
+    ];
+    let count = dice.between(2, 6);
+    let steps = round.into();
+    vec![Step::Call(login), Step::Loop { count, steps }]
 }
 
 /// A visit to a named room, and at times another one to it, or to another, at once.
@@ -293,6 +318,14 @@ fn rest(server: &Config, dice: &mut Dice, steps: &mut Vec<Step>) {
             steps.push(rest);
         }
         steps.push(think(dice));
+        if dice.one_in(4) {
+            // The boss calms down meanwhile, level by level.
+            let steps_of_round = [think(dice), Step::Call(Verb::Mood)];
+            steps.push(Step::Loop {
+                count: dice.between(2, 8),
+                steps: steps_of_round.into(),
+            });
+        }
         maybe_read(steps, server, dice);
     }
 }

@@ -9,6 +9,7 @@ use sim::commands::{Console, execute};
 use sim_judge::SeedOutcome;
 use sim_model::outcome::{Mix, Progress, Trial, Violation};
 use sim_model::plan::{FaultKind, Plan, Step, Verb, Workload};
+use sim_model::protocol::Plain;
 use sim_model::recipe::Recipe;
 use sim_report::Paint;
 use sim_scenario::{annotated, load, parse, to_yaml};
@@ -247,28 +248,28 @@ impl Walk {
     fn verb(&mut self, verb: &Verb) {
         let name = match verb {
             Verb::EnterQueue { .. } => "enter_queue",
-            Verb::LeaveQueue => "leave_queue",
+            Verb::Plain(Plain::LeaveQueue) => "leave_queue",
             Verb::Login { .. } => {
                 self.in_room = true;
                 "login"
             }
-            Verb::Send(_) | Verb::Append(_) | Verb::Push | Verb::TalkingStick(_) => {
+            Verb::Send(_) | Verb::Append(_) | Verb::Plain(Plain::Push) | Verb::TalkingStick(_) => {
                 self.spoke_outside += u32::from(!self.in_room);
                 "speech"
             }
             Verb::Check { .. } => "check",
             Verb::Undo(_) => "undo",
             Verb::Reset(_) => "reset",
-            Verb::LeaveChat => "leave_chat",
-            Verb::Typing => "typing",
-            Verb::Block => "block",
-            Verb::Unblock => "unblock",
+            Verb::Plain(Plain::LeaveChat) => "leave_chat",
+            Verb::Plain(Plain::Typing) => "typing",
+            Verb::Plain(Plain::Block) => "block",
+            Verb::Plain(Plain::Unblock) => "unblock",
             Verb::Report { .. } => "report",
             Verb::Break { .. } => "break",
             Verb::Mood => "mood",
             Verb::History { .. } => "history",
-            Verb::ListUsers => "list_users",
-            Verb::Unregister => "unregister",
+            Verb::Plain(Plain::ListUsers) => "list_users",
+            Verb::Plain(Plain::Unregister) => "unregister",
         };
         self.verbs.insert(name);
     }

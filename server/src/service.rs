@@ -256,7 +256,7 @@ impl Service {
 
     /// Asks the node. Who reads without a handle is registered first.
     async fn answer(&self, known: &Known, asked: Asked, address: Address) -> Answered {
-        let reads_mood = asked.ask == Ask::Mood;
+        let reads_mood = matches!(asked.ask, Ask::Mood);
         if reads_mood && matches!(known.caller, Caller::New { .. }) {
             let key = asked.key.as_deref();
             let key = key.map(|key| self.secrets.request_key(key));
@@ -318,12 +318,10 @@ impl Service {
         match &asked.ask {
             Ask::Minting(_, mint) => self.mint(mint, asked.key.as_deref(), origin),
             Ask::Mood => self.mint(&Mint::Unnamed, asked.key.as_deref(), origin),
-            Ask::Command(_) | Ask::Block(_) | Ask::Unblock(_) | Ask::Report(..) | Ask::Read(_) => {
-                origin
-                    .only()
-                    .map(|handle| self.known(handle))
-                    .ok_or_else(|| Reject::HandleRequired.into())
-            }
+            Ask::Command(_) | Ask::About { .. } | Ask::Read(_) => origin
+                .only()
+                .map(|handle| self.known(handle))
+                .ok_or_else(|| Reject::HandleRequired.into()),
         }
     }
 
@@ -410,19 +408,13 @@ impl Service {
             Ask::Command(command) | Ask::Minting(command, _) => {
                 Request::Call(command_call(caller, key, command))
             }
-            Ask::Block(id) => Request::About(
-                id,
-                Box::new(move |user| command_call(caller, key, Command::BlockUser { user })),
-            ),
-            Ask::Unblock(id) => Request::About(
-                id,
-                Box::new(move |user| command_call(caller, key, Command::UnblockUser { user })),
-            ),
-            Ask::Report(id, reason) => Request::About(
-                id,
-                Box::new(move |user| {
-                    command_call(caller, key, Command::ReportUser { user, reason })
-                }),
+            Ask::About {
+                user,
+                said,
+                command,
+            } => Request::About(
+                user,
+                Box::new(move |user| command_call(caller, key, command(user, said))),
             ),
             Ask::Read(read) => read_call(&caller, read),
             Ask::Mood => read_call(&caller, Read::Mood),

@@ -4,106 +4,15 @@
 mod arguments;
 mod ask;
 mod catalog;
+mod describe;
 
 pub use arguments::Arguments;
 pub use ask::{Ask, Asked, Mint, parse, parse_check_event, parse_send};
-pub use catalog::{Description, describe};
+pub use catalog::Tool;
+pub use describe::{Description, describe};
 
 use std::fmt;
 use std::str::FromStr;
-
-use chat_core::BreakKind;
-
-macro_rules! tools {
-    ($($(#[$doc:meta])* $variant:ident $name:literal $sets:expr;)*) => {
-        /// A tool.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub enum Tool {
-            $($(#[$doc])* $variant,)*
-            /// Take a break of this kind.
-            Break(BreakKind),
-            /// Read how stressed one is, and how alert the boss.
-            CheckStressStatus,
-        }
-
-        impl Tool {
-            /// Every tool, in the order in which they are listed.
-            pub const ALL: &'static [Self] = &[
-                $(Self::$variant,)*
-                Self::Break(BreakKind::TakeABreak),
-                Self::Break(BreakKind::WatchNetflix),
-                Self::Break(BreakKind::ShowMeme),
-                Self::Break(BreakKind::BathroomBreak),
-                Self::Break(BreakKind::CoffeeMission),
-                Self::Break(BreakKind::UrgentCall),
-                Self::Break(BreakKind::DeepThinking),
-                Self::Break(BreakKind::EmailOrganizing),
-                Self::Break(BreakKind::Chimaek),
-                Self::Break(BreakKind::LeaveWork),
-                Self::Break(BreakKind::CompanyDinner),
-                Self::CheckStressStatus,
-            ];
-
-            /// The name by which it is called.
-            #[must_use]
-            pub const fn name(self) -> &'static str {
-                match self {
-                    $(Self::$variant => $name,)*
-                    Self::Break(kind) => kind.name(),
-                    Self::CheckStressStatus => "check_stress_status",
-                }
-            }
-
-            /// The toolsets that it is in.
-            #[must_use]
-            pub const fn toolsets(self) -> &'static [Toolset] {
-                match self {
-                    $(Self::$variant => $sets,)*
-                    Self::Break(_) | Self::CheckStressStatus => &[Breaks],
-                }
-            }
-        }
-    };
-}
-
-use Toolset::{Breaks, Pairing, Room};
-
-tools! {
-    /// Stand in the line for a partner.
-    EnterQueue "enter_queue" &[Pairing];
-    /// Leave the line.
-    LeaveQueue "leave_queue" &[Pairing];
-    /// Say something at once.
-    SendMessage "send_message" &[Pairing];
-    /// Leave a room: whoever can enter one can leave it.
-    LeaveChat "leave_chat" &[Pairing, Room];
-    /// Register under a name and join a named room.
-    Login "login" &[Room];
-    /// Read the inbox.
-    Check "check" &[Pairing, Room];
-    /// Claim the stick.
-    TalkingStick "talking_stick" &[Room];
-    /// Add to the draft.
-    Append "append" &[Room];
-    /// Send the draft.
-    Push "push" &[Room];
-    /// Take the last append back.
-    Undo "undo" &[Room];
-    /// Clear the draft.
-    Reset "reset" &[Room];
-    /// Who is in a room.
-    ListUsers "list_users" &[Room];
-    /// What was said in a room.
-    History "history" &[Room];
-    /// Tell the room that one is typing.
-    Typing "typing" &[Pairing, Room];
-    /// Neither meet nor hear somebody again.
-    BlockUser "block_user" &[Pairing, Room];
-    /// Meet and hear a user again.
-    UnblockUser "unblock_user" &[Pairing, Room];
-    /// Report somebody to the operators.
-    ReportUser "report_user" &[Pairing, Room];
-}
 
 impl Tool {
     /// Whether it only reads.
@@ -193,6 +102,8 @@ pub fn of_toolsets(sets: &[Toolset]) -> Vec<Tool> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use Toolset::Pairing;
+    use chat_core::BreakKind;
 
     #[test]
     fn tools_are_found_by_their_names_alone() {
@@ -207,7 +118,7 @@ mod tests {
         assert_eq!(of_toolsets(Toolset::ALL), Tool::ALL);
         let pairing = of_toolsets(&[Pairing]);
         assert!(pairing.contains(&Tool::EnterQueue) && !pairing.contains(&Tool::Login));
-        let breaks = of_toolsets(&[Breaks]);
+        let breaks = of_toolsets(&[Toolset::Breaks]);
         let kinds = BreakKind::ALL.iter().map(|kind| Tool::Break(*kind));
         let all: Vec<_> = kinds.chain([Tool::CheckStressStatus]).collect();
         assert_eq!(breaks, all);
@@ -219,7 +130,7 @@ mod tests {
             Tool::ReportUser,
         ];
         for both in in_both {
-            assert_eq!(both.toolsets(), [Pairing, Room]);
+            assert_eq!(both.toolsets(), [Pairing, Toolset::Room]);
         }
         assert!(
             "music"

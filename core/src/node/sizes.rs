@@ -15,6 +15,10 @@ const BYTES: usize = 4;
 impl Node {
     /// Whether each text has at most as many bytes as the longest that the Hub may accept. A text
     /// within that may have too many characters all the same: the Hub counts those.
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "most commands have no text of their caller's"
+    )]
     pub(super) fn check_sizes(&self, command: &Command) -> Result<(), Reject> {
         let config = self.hub.config();
         match command {
@@ -47,18 +51,7 @@ impl Node {
                     invalid(Argument::Excuse, Accepted::Characters(limit))
                 })
             }
-            Command::TakeBreak { excuse: None, .. }
-            | Command::LeaveQueue
-            | Command::LeaveChat { .. }
-            | Command::TalkingStick { .. }
-            | Command::Push { .. }
-            | Command::Undo { .. }
-            | Command::Reset { .. }
-            | Command::Typing { .. }
-            | Command::BlockUser { .. }
-            | Command::UnblockUser { .. }
-            | Command::Arrive
-            | Command::Unregister => Ok(()),
+            _ => Ok(()),
         }
     }
 }

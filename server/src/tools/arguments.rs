@@ -3,13 +3,16 @@
 use std::sync::Arc;
 
 use chat_core::{Epoch, Reject, RoomId, Seq};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::Tool;
 use crate::wire::Refusal;
 
 /// Cursors and seqs stay below this: the largest integer that every JSON reader keeps exact.
 const MAX_INTEGER: u64 = (1 << 53) - 1;
+
+/// The most that `max` and `limit` may say; the configuration may allow less.
+pub(super) const MAX_PAGE: u64 = 1_000;
 
 /// The arguments of one call. What is read is taken out; what is left at the end is none of the
 /// tool's.
@@ -66,8 +69,12 @@ impl Arguments {
     /// # Errors
     /// When it is missing, or something else.
     pub fn needed_text(&mut self, name: &'static str) -> Result<Arc<str>, Refusal> {
-        self.text(name)?
-            .ok_or_else(|| Refusal::invalid(format!("`{name}` is missing; {} needs it", self.tool)))
+        let text = self.text(name)?;
+        text.ok_or_else(|| self.missing(name))
+    }
+
+    fn missing(&self, name: &str) -> Refusal {
+        Refusal::invalid(format!("`{name}` is missing; {} needs it", self.tool))
     }
 
     /// A list of texts that may be left out.
@@ -123,14 +130,6 @@ impl Arguments {
         Ok(self.integer(name, (0, MAX_INTEGER))?.map(Seq))
     }
 
-    /// The grant under which the caller believes to speak.
-    ///
-    /// # Errors
-    /// When it is something else.
-    pub fn epoch(&mut self) -> Result<Option<Epoch>, Refusal> {
-        Ok(self.integer("epoch", (0, MAX_INTEGER))?.map(Epoch))
-    }
-
     /// A room that may be left out.
     ///
     /// # Errors
@@ -142,16 +141,6 @@ impl Arguments {
         room_id(&text)
             .map(Some)
             .ok_or_else(|| Refusal::from(Reject::RoomNotFound))
-    }
-
-    /// A room that may not.
-    ///
-    /// # Errors
-    /// When it is missing, or as for one that may be left out.
-    pub fn needed_room(&mut self) -> Result<RoomId, Refusal> {
-        self.room()?.ok_or_else(|| {
-            Refusal::invalid(format!("`room_id` is missing; {} needs it", self.tool))
-        })
     }
 
     /// Nothing else was passed.
@@ -169,6 +158,126 @@ impl Arguments {
             self.known.join(", ")
         )))
     }
+}
+
+/// One argument of tools: its name, whether it is needed, its schema, and how it is read.
+pub(super) struct Argument<T>(&'static str, Need, fn() -> Value, Reader<T>);
+
+type Reader<T> = fn(&mut Arguments, &'static str) -> Result<T, Refusal>;
+
+/// Whether a call is refused without the argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Need {
+    Needed,
+    Optional,
+}
+
+use Need::{Needed, Optional};
+
+/// What a tool takes: names, schemas, and whether they are needed.
+pub(super) type Fields = Vec<(&'static str, Value, Need)>;
+
+impl<T> Argument<T> {
+    /// The same by another name.
+    pub(super) const fn named(self, name: &'static str) -> Self {
+        Self(name, self.1, self.2, self.3)
+    }
+
+    pub(super) fn described(&self) -> (&'static str, Value, Need) {
+        (self.0, (self.2)(), self.1)
+    }
+
+    pub(super) fn read(&self, arguments: &mut Arguments) -> Result<T, Refusal> {
+        (self.3)(arguments, self.0)
+    }
+}
+
+/// A text that may be left out.
+pub(super) const fn text(name: &'static str) -> Argument<Option<Arc<str>>> {
+    Argument(name, Optional, string, Arguments::text)
+}
+
+/// A text that may not.
+pub(super) const fn needed_text(name: &'static str) -> Argument<Arc<str>> {
+    Argument(name, Needed, string, Arguments::needed_text)
+}
+
+/// The room, where the core may know it.
+pub(super) const ROOM: Argument<Option<RoomId>> =
+    Argument("room_id", Optional, string, |all, _| all.room());
+
+/// The room.
+pub(super) const NEEDED_ROOM: Argument<RoomId> =
+    Argument("room_id", Needed, string, |all, name| {
+        let room = all.room()?;
+        room.ok_or_else(|| all.missing(name))
+    });
+
+/// The grant under which the caller believes to speak.
+pub(super) const EPOCH: Argument<Option<Epoch>> =
+    Argument("epoch", Optional, integer, |all, name| {
+        Ok(all.integer(name, (0, MAX_INTEGER))?.map(Epoch))
+    });
+
+/// The public id of another participant.
+pub(super) const USER: Argument<Arc<str>> = needed_text("user_id");
+
+/// What is said in a room.
+pub(super) const MESSAGE: Argument<Arc<str>> = needed_text("message");
+
+/// What the caller says itself of its break.
+pub(super) const EXCUSE: Argument<Option<Arc<str>>> = text("excuse");
+
+/// What one would talk about.
+pub(super) const INTERESTS: Argument<Vec<Arc<str>>> = Argument(
+    "interests",
+    Optional,
+    || json!({ "type": "array", "items": { "type": "string" } }),
+    Arguments::texts,
+);
+
+/// The last cursor.
+pub(super) const AFTER: Argument<Option<Seq>> = Argument(
+    "after",
+    Optional,
+    || json!({ "type": "integer", "minimum": 0 }),
+    Arguments::seq,
+);
+
+/// How many seconds a check waits. The core caps it; here it only has to be a number.
+pub(super) const WAIT: Argument<Option<u64>> = Argument(
+    "wait_seconds",
+    Optional,
+    || json!({ "type": "integer", "minimum": 0, "default": 20, "description": "at most 50" }),
+    |all, name| all.integer(name, (0, 86_400)),
+);
+
+/// How many events a check brings.
+pub(super) const MAX: Argument<Option<u64>> = Argument(
+    "max",
+    Optional,
+    || json!({ "type": "integer", "minimum": 1 }),
+    |all, name| all.integer(name, (1, MAX_PAGE)),
+);
+
+/// The place in a room before which the messages are.
+pub(super) const BEFORE: Argument<Option<Seq>> =
+    Argument("before", Optional, integer, Arguments::seq);
+
+/// How many messages there may be.
+pub(super) const LIMIT: Argument<Option<u64>> = Argument(
+    "limit",
+    Optional,
+    || json!({ "type": "integer", "minimum": 1, "default": 50 }),
+    |all, name| all.integer(name, (1, MAX_PAGE)),
+);
+
+fn string() -> Value {
+    json!({ "type": "string" })
+}
+
+fn integer() -> Value {
+    json!({ "type": "integer" })
 }
 
 fn whole(number: &serde_json::Number) -> Option<u64> {
@@ -190,8 +299,6 @@ pub(super) fn room_id(text: &str) -> Option<RoomId> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     fn arguments(values: Value) -> Arguments {

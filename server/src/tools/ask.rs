@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use chat_core::{BreakKind, Command, EnterQueue, Read, RoomSeq, Span};
+use chat_core::{BreakKind, Command, EnterQueue, Read, Seq, Span, UserId};
 
+use super::arguments::{AFTER, EPOCH, MAX, MAX_PAGE, MESSAGE, ROOM, WAIT};
 use super::{Arguments, Tool};
 use crate::identity::{Handle, MAX_KEY_CHARS};
 use crate::wire::Refusal;
@@ -15,13 +16,10 @@ const DEFAULT_WAIT: Span = Span::secs(20);
 const DEFAULT_ROOM: &str = "lobby";
 
 /// How many messages `history` shows when it is not told.
-const DEFAULT_HISTORY: u64 = 50;
-
-/// The most that `max` and `limit` may say; the configuration may allow less.
-const MAX_PAGE: u64 = 1_000;
+pub(super) const DEFAULT_HISTORY: u64 = 50;
 
 /// A call, read and checked.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Asked {
     /// Who calls, if it said so.
     pub handle: Option<Handle>,
@@ -32,18 +30,21 @@ pub struct Asked {
 }
 
 /// What is asked.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub enum Ask {
     /// A command.
     Command(Command),
     /// A command by which one may register.
     Minting(Command, Mint),
-    /// Neither meet nor hear the participant with this public id.
-    Block(Box<str>),
-    /// To lift a block of this public id.
-    Unblock(Box<str>),
-    /// Report the participant with this public id, for this reason.
-    Report(Box<str>, Arc<str>),
+    /// A command about another participant.
+    About {
+        /// Its public id.
+        user: Box<str>,
+        /// What is said of it.
+        said: Option<Arc<str>>,
+        /// The command, once it is known who that is.
+        command: fn(UserId, Option<Arc<str>>) -> Command,
+    },
     /// A read.
     Read(Read),
     /// A read by one who may register by it: a newcomer has a mood, too.
@@ -51,36 +52,39 @@ pub enum Ask {
 }
 
 impl Ask {
+    /// A command about the participant with this public id.
+    pub(super) fn about(
+        user: Arc<str>,
+        said: Option<Arc<str>>,
+        command: fn(UserId, Option<Arc<str>>) -> Command,
+    ) -> Self {
+        Self::About {
+            user: user.as_ref().into(),
+            said,
+            command,
+        }
+    }
+
     /// The text that is kept of it.
     #[must_use]
     pub fn text(&self) -> Option<&str> {
-        match self {
-            Self::Command(Command::SendMessage { text, .. } | Command::Append { text, .. }) => {
-                Some(text)
-            }
-            Self::Report(_, reason) => Some(reason),
-            Self::Minting(..)
-            | Self::Command(_)
-            | Self::Block(_)
-            | Self::Unblock(_)
-            | Self::Read(_)
-            | Self::Mood => None,
+        if let Self::Command(Command::SendMessage { text, .. } | Command::Append { text, .. })
+        | Self::About {
+            said: Some(text), ..
+        } = self
+        {
+            return Some(text);
         }
+        None
     }
 
     /// What the caller says itself of its break.
     #[must_use]
     pub fn excuse(&self) -> Option<Arc<str>> {
-        match self {
-            Self::Minting(Command::TakeBreak { excuse, .. }, _) => excuse.clone(),
-            Self::Minting(..)
-            | Self::Command(_)
-            | Self::Block(_)
-            | Self::Unblock(_)
-            | Self::Report(..)
-            | Self::Read(_)
-            | Self::Mood => None,
+        if let Self::Minting(Command::TakeBreak { excuse, .. }, _) = self {
+            return excuse.clone();
         }
+        None
     }
 }
 
@@ -98,7 +102,7 @@ pub enum Mint {
 /// # Errors
 /// The first argument that is missing, wrong, or none of the tool's.
 pub fn parse(tool: Tool, arguments: Arguments) -> Result<Asked, Refusal> {
-    parse_with(tool, arguments, ask)
+    parse_with(tool, arguments, |arguments| tool.ask(arguments))
 }
 
 /// Reads the arguments of `send_message` where the room may be left out, as the core allows.
@@ -106,11 +110,11 @@ pub fn parse(tool: Tool, arguments: Arguments) -> Result<Asked, Refusal> {
 /// # Errors
 /// As for the tool.
 pub fn parse_send(arguments: Arguments) -> Result<Asked, Refusal> {
-    parse_with(Tool::SendMessage, arguments, |_, arguments| {
+    parse_with(Tool::SendMessage, arguments, |arguments| {
         Ok(Ask::Command(Command::SendMessage {
-            room: arguments.room()?,
-            text: arguments.needed_text("message")?,
-            epoch: arguments.epoch()?,
+            room: ROOM.read(arguments)?,
+            text: MESSAGE.read(arguments)?,
+            epoch: EPOCH.read(arguments)?,
         }))
     })
 }
@@ -120,17 +124,19 @@ pub fn parse_send(arguments: Arguments) -> Result<Asked, Refusal> {
 /// # Errors
 /// As for the tool.
 pub fn parse_check_event(arguments: Arguments) -> Result<Asked, Refusal> {
-    parse_with(Tool::Check, arguments, |_, arguments| {
-        check(arguments, "delay")
+    parse_with(Tool::Check, arguments, |arguments| {
+        let after = AFTER.read(arguments)?;
+        let wait = WAIT.named("delay").read(arguments)?;
+        Ok(check(after, wait, MAX.read(arguments)?))
     })
 }
 
 fn parse_with(
     tool: Tool,
     mut arguments: Arguments,
-    read: impl FnOnce(Tool, &mut Arguments) -> Result<Ask, Refusal>,
+    read: impl FnOnce(&mut Arguments) -> Result<Ask, Refusal>,
 ) -> Result<Asked, Refusal> {
-    let ask = read(tool, &mut arguments)?;
+    let ask = read(&mut arguments)?;
     let handle = arguments.text("handle")?;
     let key = match tool.is_read_only() {
         true => None,
@@ -151,86 +157,30 @@ fn parse_with(
     })
 }
 
-fn ask(tool: Tool, arguments: &mut Arguments) -> Result<Ask, Refusal> {
-    Ok(match tool {
-        Tool::EnterQueue => enter_queue(arguments)?,
-        Tool::Login => login(arguments)?,
-        Tool::LeaveQueue => Ask::Command(Command::LeaveQueue),
-        Tool::SendMessage => Ask::Command(Command::SendMessage {
-            room: Some(arguments.needed_room()?),
-            text: arguments.needed_text("message")?,
-            epoch: arguments.epoch()?,
-        }),
-        Tool::Append => Ask::Command(Command::Append {
-            text: arguments.needed_text("text")?,
-            room: arguments.room()?,
-            epoch: arguments.epoch()?,
-        }),
-        Tool::TalkingStick => Ask::Command(Command::TalkingStick {
-            room: arguments.room()?,
-            epoch: arguments.epoch()?,
-        }),
-        Tool::Push => Ask::Command(Command::Push {
-            room: arguments.room()?,
-            epoch: arguments.epoch()?,
-        }),
-        Tool::Undo => Ask::Command(Command::Undo {
-            room: arguments.room()?,
-            epoch: arguments.epoch()?,
-        }),
-        Tool::Reset => Ask::Command(Command::Reset {
-            room: arguments.room()?,
-            epoch: arguments.epoch()?,
-        }),
-        Tool::LeaveChat => Ask::Command(Command::LeaveChat {
-            room: arguments.room()?,
-        }),
-        Tool::Typing => Ask::Command(Command::Typing {
-            room: arguments.room()?,
-        }),
-        Tool::BlockUser => Ask::Block(arguments.needed_text("user_id")?.as_ref().into()),
-        Tool::UnblockUser => Ask::Unblock(arguments.needed_text("user_id")?.as_ref().into()),
-        Tool::ReportUser => {
-            let user = arguments.needed_text("user_id")?.as_ref().into();
-            Ask::Report(user, arguments.needed_text("reason")?)
-        }
-        Tool::Check => check(arguments, "wait_seconds")?,
-        Tool::ListUsers => Ask::Read(Read::Members {
-            room: arguments.room()?,
-        }),
-        Tool::History => history(arguments)?,
-        Tool::Break(kind) => take_break(kind, arguments)?,
-        Tool::CheckStressStatus => Ask::Mood,
-    })
-}
-
-fn enter_queue(arguments: &mut Arguments) -> Result<Ask, Refusal> {
-    let user_id = arguments.text("user_id")?;
-    let display_name = arguments.text("display_name")?;
-    let interests = arguments.texts("interests")?;
+pub(super) fn enter_queue(
+    user_id: Option<Arc<str>>,
+    display_name: Option<Arc<str>>,
+    interests: Vec<Arc<str>>,
+) -> Ask {
     let mint = display_name.clone().map_or(Mint::Unnamed, Mint::Named);
     let enter = EnterQueue {
         user_id,
         display_name,
         interests: interests.into(),
     };
-    Ok(Ask::Minting(Command::EnterQueue(enter), mint))
+    Ask::Minting(Command::EnterQueue(enter), mint)
 }
 
-fn login(arguments: &mut Arguments) -> Result<Ask, Refusal> {
-    let username = arguments.needed_text("username")?;
-    let room = arguments
-        .text("room")?
-        .unwrap_or_else(|| DEFAULT_ROOM.into());
+pub(super) fn login(username: Arc<str>, room: Option<Arc<str>>) -> Ask {
+    let room = room.unwrap_or_else(|| DEFAULT_ROOM.into());
     let mint = Mint::Named(Arc::clone(&username));
-    Ok(Ask::Minting(Command::Login { username, room }, mint))
+    Ask::Minting(Command::Login { username, room }, mint)
 }
 
 /// By these labels a break's text is read; an excuse that has one would be read in their place.
 const LABELS: [&str; 3] = ["Break Summary:", "Stress Level:", "Boss Alert Level:"];
 
-fn take_break(kind: BreakKind, arguments: &mut Arguments) -> Result<Ask, Refusal> {
-    let excuse = arguments.text("excuse")?;
+pub(super) fn take_break(kind: BreakKind, excuse: Option<Arc<str>>) -> Result<Ask, Refusal> {
     let label = excuse
         .as_deref()
         .and_then(|text| LABELS.iter().find(|label| text.contains(**label)));
@@ -242,27 +192,17 @@ fn take_break(kind: BreakKind, arguments: &mut Arguments) -> Result<Ask, Refusal
     Ok(Ask::Minting(command, Mint::Unnamed))
 }
 
-fn check(arguments: &mut Arguments, wait: &'static str) -> Result<Ask, Refusal> {
-    let after = arguments.seq("after")?;
-    // The core caps the wait; here it only has to be a number of seconds.
-    let wait = arguments.integer(wait, (0, 86_400))?;
-    let max = arguments.integer("max", (1, MAX_PAGE))?.unwrap_or(MAX_PAGE);
-    Ok(Ask::Read(Read::Check {
+pub(super) fn check(after: Option<Seq>, wait: Option<u64>, max: Option<u64>) -> Ask {
+    Ask::Read(Read::Check {
         after,
         wait: wait.map_or(DEFAULT_WAIT, Span::secs),
-        max: usize::try_from(max).unwrap_or(usize::MAX),
-    }))
+        max: page(max.unwrap_or(MAX_PAGE)),
+    })
 }
 
-fn history(arguments: &mut Arguments) -> Result<Ask, Refusal> {
-    let room = arguments.room()?;
-    let before = arguments.seq("before")?.map(|seq| RoomSeq(seq.0));
-    let limit = arguments.integer("limit", (1, MAX_PAGE))?;
-    Ok(Ask::Read(Read::History {
-        room,
-        before,
-        limit: usize::try_from(limit.unwrap_or(DEFAULT_HISTORY)).unwrap_or(usize::MAX),
-    }))
+/// So many of a page.
+pub(super) fn page(most: u64) -> usize {
+    usize::try_from(most).unwrap_or(usize::MAX)
 }
 
 #[cfg(test)]

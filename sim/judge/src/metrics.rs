@@ -210,39 +210,20 @@ impl Metrics {
 
     fn called(&mut self, agent: Agent, op: &Op, intended: Time) {
         self.calls += 1;
-        match op {
-            Op::EnterQueue { .. } => {
-                self.waits(agent).in_line_since.get_or_insert(intended);
+        if let Op::EnterQueue { .. } = op {
+            self.waits(agent).in_line_since.get_or_insert(intended);
+        } else if let Op::TalkingStick {
+            room: Some(room), ..
+        } = *op
+        {
+            let waits = self.waits(agent);
+            let lost = std::mem::take(&mut waits.claim_lost);
+            if !waits.holds && (lost || waits.claim.is_none()) {
+                waits.claim = Some((room, intended));
+                waits.asked = false;
             }
-            Op::TalkingStick {
-                room: Some(room), ..
-            } => {
-                let room = *room;
-                let waits = self.waits(agent);
-                let lost = std::mem::take(&mut waits.claim_lost);
-                if !waits.holds && (lost || waits.claim.is_none()) {
-                    waits.claim = Some((room, intended));
-                    waits.asked = false;
-                }
-            }
-            Op::Reset { .. } | Op::LeaveChat { .. } => self.stop_claiming(agent),
-            Op::LeaveQueue
-            | Op::Login { .. }
-            | Op::Send { .. }
-            | Op::TalkingStick { room: None, .. }
-            | Op::Append { .. }
-            | Op::Undo { .. }
-            | Op::Push { .. }
-            | Op::Typing { .. }
-            | Op::Block { .. }
-            | Op::Unblock { .. }
-            | Op::Report { .. }
-            | Op::Break { .. }
-            | Op::Mood
-            | Op::Unregister
-            | Op::History { .. }
-            | Op::ListUsers { .. }
-            | Op::Check { .. } => {}
+        } else if let Op::Reset { .. } | Op::LeaveChat { .. } = op {
+            self.stop_claiming(agent);
         }
     }
 

@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use chat_types::BreakKind;
 use serde::Serialize;
 
 use super::names::Names;
@@ -79,16 +78,19 @@ impl<'a> Arguments<'a> {
 }
 
 impl Ask {
-    /// The tool by its name.
-    pub(super) fn tool(&self) -> &'static str {
-        tool(&self.op)
-    }
-
     /// Its arguments, but for the handle.
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "most calls have no arguments but those that are in `base`"
+    )]
     pub(super) fn arguments(&self, names: &Names) -> Arguments<'_> {
-        let room_text = |room: &Option<Room>| room.map(|room| names.room_text(room));
+        let room_text = |room: Option<Room>| room.map(|room| names.room_text(room));
+        let key = self.key.filter(|_| !self.op.is_read());
         let base = Arguments {
-            request_key: self.key.map(|key| names.key(key)),
+            request_key: key.map(|key| names.key(key)),
+            room_id: room_text(self.op.room().flatten()),
+            epoch: self.op.epoch(),
+            user_id: self.op.about().map(|user| names.user_text(user)),
             ..Arguments::default()
         };
         match &self.op {
@@ -107,36 +109,16 @@ impl Ask {
                 room: Some(names.room_name(room)),
                 ..base
             },
-            Op::Send { room, text, epoch } => Arguments {
-                room_id: room_text(&room.or(self.room)),
+            Op::Send { room, text, .. } => Arguments {
+                room_id: room_text(room.or(self.room)),
                 message: Some(text),
-                epoch: *epoch,
                 ..base
             },
-            Op::Append { room, text, epoch } => Arguments {
-                room_id: room_text(room),
+            Op::Append { text, .. } => Arguments {
                 text: Some(text),
-                epoch: *epoch,
                 ..base
             },
-            Op::Push { room, epoch }
-            | Op::TalkingStick { room, epoch }
-            | Op::Undo { room, epoch }
-            | Op::Reset { room, epoch } => Arguments {
-                room_id: room_text(room),
-                epoch: *epoch,
-                ..base
-            },
-            Op::LeaveChat { room } | Op::Typing { room } => Arguments {
-                room_id: room_text(room),
-                ..base
-            },
-            Op::Block { user } | Op::Unblock { user } => Arguments {
-                user_id: Some(names.user_text(*user)),
-                ..base
-            },
-            Op::Report { user, reason } => Arguments {
-                user_id: Some(names.user_text(*user)),
+            Op::Report { reason, .. } => Arguments {
                 reason: Some(reason),
                 ..base
             },
@@ -144,101 +126,33 @@ impl Ask {
                 excuse: excuse.as_deref(),
                 ..base
             },
-            Op::LeaveQueue | Op::Unregister => base,
-            Op::Check { .. } | Op::History { .. } | Op::ListUsers { .. } | Op::Mood => {
-                of_read(&self.op, names)
-            }
+            Op::Check { after, wait, .. } => Arguments {
+                after: *after,
+                wait_seconds: Some(wait.as_secs()),
+                ..base
+            },
+            Op::History { before, limit, .. } => Arguments {
+                before: *before,
+                limit: Some(*limit),
+                ..base
+            },
+            _ => base,
         }
     }
 }
 
-/// The arguments of a call that reads; none of any other.
-fn of_read<'a>(op: &Op, names: &Names) -> Arguments<'a> {
-    let room_text = |room: &Option<Room>| room.map(|room| names.room_text(room));
-    if let Op::Check { after, wait, .. } = op {
-        return Arguments {
-            after: *after,
-            wait_seconds: Some(wait.as_secs()),
-            ..Arguments::default()
-        };
-    }
-    if let Op::History {
-        room,
-        before,
-        limit,
-    } = op
-    {
-        return Arguments {
-            room_id: room_text(room),
-            before: *before,
-            limit: Some(*limit),
-            ..Arguments::default()
-        };
-    }
-    if let Op::ListUsers { room } = op {
-        return Arguments {
-            room_id: room_text(room),
-            ..Arguments::default()
-        };
-    }
-    Arguments::default()
-}
-
-/// The tool that a call is.
-pub(super) fn tool(op: &Op) -> &'static str {
-    match op {
-        Op::EnterQueue { .. } => "enter_queue",
-        Op::LeaveQueue => "leave_queue",
-        Op::Login { .. } => "login",
-        Op::Send { .. } => "send_message",
-        Op::LeaveChat { .. } => "leave_chat",
-        Op::TalkingStick { .. } => "talking_stick",
-        Op::Append { .. } => "append",
-        Op::Undo { .. } => "undo",
-        Op::Reset { .. } => "reset",
-        Op::Push { .. } => "push",
-        Op::Typing { .. } => "typing",
-        Op::Block { .. } => "block_user",
-        Op::Unblock { .. } => "unblock_user",
-        Op::Report { .. } => "report_user",
-        Op::Break { kind, .. } => kind.name(),
-        Op::Mood => "check_stress_status",
-        Op::Unregister => "unregister",
-        Op::Check { .. } => "check",
-        Op::History { .. } => "history",
-        Op::ListUsers { .. } => "list_users",
-    }
-}
-
-/// Every break by its tool.
-pub(super) fn breaks() -> impl Iterator<Item = &'static str> {
-    BreakKind::ALL.iter().map(|kind| kind.name())
-}
-
 /// The route of plain HTTP: those of its own where there are some, for some calls.
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "most calls have the route of their tool"
+)]
 pub(super) fn route(ask: &Ask) -> Cow<'static, str> {
     match &ask.op {
         Op::Login { .. } if ask.handle.is_none() => "/register".into(),
         Op::Send { .. } => "/send".into(),
         Op::TalkingStick { .. } => "/talking_stick".into(),
         Op::Check { .. } => "/check_event".into(),
-        Op::EnterQueue { .. }
-        | Op::LeaveQueue
-        | Op::Login { .. }
-        | Op::LeaveChat { .. }
-        | Op::Append { .. }
-        | Op::Undo { .. }
-        | Op::Reset { .. }
-        | Op::Push { .. }
-        | Op::Typing { .. }
-        | Op::Block { .. }
-        | Op::Unblock { .. }
-        | Op::Report { .. }
-        | Op::Break { .. }
-        | Op::Mood
-        | Op::Unregister
-        | Op::History { .. }
-        | Op::ListUsers { .. } => format!("/tools/{}", ask.tool()).into(),
+        _ => format!("/tools/{}", ask.op.tool()).into(),
     }
 }
 

@@ -202,7 +202,7 @@ async fn again(net: &Net, wire: &mut Wire, session: &Session, ask: &Ask) -> Resu
     let reply = answer.and_then(|answer| read(net, ask, &answer));
     match reply.map(|reply| reply.outcome) {
         Ok(Ok(_)) => Ok(()),
-        Ok(Err(refusal)) => Err(format!("{} was refused: {}", ask.tool(), refusal.code)),
+        Ok(Err(refusal)) => Err(format!("{} was refused: {}", ask.op.tool(), refusal.code)),
         Err(why) => Err(why.0),
     }
 }
@@ -306,7 +306,7 @@ fn read(net: &Net, ask: &Ask, answer: &Answer) -> Result<Reply, Broken> {
     if let Some(reply) = reply {
         return Ok(reply);
     }
-    let (status, tool) = (answer.status(), ask.tool());
+    let (status, tool) = (answer.status(), ask.op.tool());
     if status.is_client_error() {
         return Ok(refused(code(&format!("http_{}", status.as_u16())), None));
     }

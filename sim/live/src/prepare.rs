@@ -3,16 +3,16 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use chat_types::{Config, Span};
+use chat_types::{BreakKind, Config, Span};
 
 use super::Options;
-use super::ask;
 use super::survey::Tools;
 use sim_model::draw::{Quantiles, Shape};
 use sim_model::plan::{
     Arrivals, Fault, FaultKind, Figure, Need, Net, Outage, Persona, Phase, Plan, Schedule, Step,
     Threshold, Verb, Workload, usual_capacity, usual_network,
 };
+use sim_model::protocol::OpKind;
 
 /// How long a packet may take each way, as far as judging goes. With the slack that every run has,
 /// a stream or a waiting check has some five seconds to bring what came.
@@ -256,32 +256,14 @@ fn want(steps: &[Step], wanted: &mut BTreeSet<&'static str>) {
 }
 
 fn tools_of(verb: &Verb) -> Vec<&'static str> {
-    match verb {
-        Verb::EnterQueue { .. } => vec!["enter_queue"],
-        Verb::LeaveQueue => vec!["leave_queue"],
-        Verb::Login { .. } => vec!["login"],
-        Verb::Send(_) => vec!["send_message"],
-        Verb::Check { .. } => vec!["check"],
-        Verb::TalkingStick(_) => vec!["talking_stick"],
-        Verb::Append(_) => vec!["append"],
-        Verb::Undo(_) => vec!["undo"],
-        Verb::Reset(_) => vec!["reset"],
-        Verb::Push => vec!["push"],
-        Verb::LeaveChat => vec!["leave_chat"],
-        Verb::Typing => vec!["typing"],
-        Verb::Block => vec!["block_user"],
-        Verb::Unblock => vec!["unblock_user"],
-        Verb::Report { .. } => vec!["report_user"],
-        // Whoever takes a break looks at its stress meanwhile, now and then.
-        Verb::Break { kind: None, .. } => ask::breaks().chain(["check_stress_status"]).collect(),
-        Verb::Break {
-            kind: Some(kind), ..
-        } => vec![kind.name(), "check_stress_status"],
-        Verb::History { .. } => vec!["history"],
-        Verb::ListUsers => vec!["list_users"],
-        Verb::Unregister => vec!["unregister"],
-        Verb::Mood => vec!["check_stress_status"],
-    }
+    let Verb::Break { kind, .. } = verb else {
+        return vec![verb.kind().tool()];
+    };
+    let every = || BreakKind::ALL.iter().map(|kind| kind.name()).collect();
+    let mut tools = kind.map_or_else(every, |kind| vec![kind.name()]);
+    // Whoever takes a break looks at its stress meanwhile, now and then.
+    tools.push(OpKind::Mood.tool());
+    tools
 }
 
 #[cfg(test)]

@@ -91,7 +91,7 @@ impl Writer {
                 body(&arguments),
             );
         }
-        let name = ask.tool();
+        let name = ask.op.tool();
         let params = ToolCall {
             name,
             arguments: arguments.by(ask.handle.as_deref()),

@@ -4,16 +4,18 @@ mod network;
 mod persona;
 mod threshold;
 mod usual;
+mod verb;
 
 pub use network::{Delivery, Network};
 pub use persona::{Habits, Manner, Naming, Persona, Reads};
 pub use threshold::{Compare, Figure, Threshold};
 pub use usual::{USUAL_CLIENT, usual_capacity, usual_network};
+pub use verb::{Grant, Verb};
 
 use std::fmt;
 use std::sync::Arc;
 
-use chat_types::{BreakKind, Config, Span};
+use chat_types::{Config, Span};
 
 use crate::draw::{Quantiles, Ratio};
 use crate::protocol::ReadBy;
@@ -198,120 +200,6 @@ pub struct Choice {
     pub weight: u32,
     /// What is done then.
     pub steps: Arc<[Step]>,
-}
-
-/// A call as a flow writes it. Rooms are the user's current room unless named.
-#[derive(Clone, Debug)]
-pub enum Verb {
-    /// `enter_queue: { interests: [rust, chess], name: Ann, user_id: ann }`
-    EnterQueue {
-        /// The display name; the user's own unless given.
-        name: Option<Arc<str>>,
-        /// The public id to be known by; only a registration carries one.
-        user_id: Option<Arc<str>>,
-        /// What one would talk about.
-        interests: Arc<[Arc<str>]>,
-    },
-    /// `leave_queue`
-    LeaveQueue,
-    /// `login: { room: lobby }`, or `login: { room: hall, rooms: 500 }`
-    Login {
-        /// The room's name.
-        room: Arc<str>,
-        /// 1: that very room. More: the user draws one of so many, `hall-0` to `hall-499`.
-        rooms: u32,
-        /// The display name; the user's own unless given.
-        name: Option<Arc<str>>,
-    },
-    /// `send: { text: "hello" }` or `send: { length: { min: 5, max: 400 } }`
-    Send(Text),
-    /// `check: { wait: 5s, as: reader }`
-    Check {
-        /// How long to wait for something to come.
-        wait: Span,
-        /// By which secret.
-        by: ReadBy,
-    },
-    /// `history: { before: 12, limit: 20 }`
-    History {
-        /// Only messages before this place of the room.
-        before: Option<u64>,
-        /// At most so many.
-        limit: u32,
-    },
-    /// `list_users`
-    ListUsers,
-    /// `unregister`: leave everything, and be forgotten. Other calls need a registration first.
-    Unregister,
-    /// `talking_stick`, or `talking_stick: { epoch: latest }`
-    TalkingStick(Grant),
-    /// `append: { length: 120 }`
-    Append(Text),
-    /// `undo`, or `undo: { epoch: latest }`
-    Undo(Grant),
-    /// `reset`, or `reset: { epoch: latest }`
-    Reset(Grant),
-    /// `push`
-    Push,
-    /// `leave_chat`
-    LeaveChat,
-    /// `typing`
-    Typing,
-    /// `block`: the partner, or whoever spoke last.
-    Block,
-    /// `unblock`: the same.
-    Unblock,
-    /// `report: { reason: "spam" }`: the partner, or whoever spoke last.
-    Report {
-        /// Why.
-        reason: Arc<str>,
-    },
-    /// `break`, or `break: { kind: chimaek, excuse: "the chicken was getting cold" }`. In a flow a
-    /// user looks at its stress meanwhile, now and then.
-    Break {
-        /// Which; drawn among all unless given.
-        kind: Option<BreakKind>,
-        /// What to say of it.
-        excuse: Option<Arc<str>>,
-    },
-    /// `break: { kind: check_stress_status }`: just a look, which registers a newcomer.
-    Mood,
-}
-
-impl Verb {
-    /// Whether the call gives a handle to whoever has none.
-    #[must_use]
-    pub const fn registers(&self) -> bool {
-        match self {
-            Self::EnterQueue { .. } | Self::Login { .. } | Self::Break { .. } | Self::Mood => true,
-            Self::LeaveQueue
-            | Self::Send(_)
-            | Self::Check { .. }
-            | Self::TalkingStick(_)
-            | Self::Append(_)
-            | Self::Undo(_)
-            | Self::Reset(_)
-            | Self::Push
-            | Self::LeaveChat
-            | Self::Typing
-            | Self::Block
-            | Self::Unblock
-            | Self::Report { .. }
-            | Self::History { .. }
-            | Self::ListUsers
-            | Self::Unregister => false,
-        }
-    }
-}
-
-/// Which grant of the stick a call names that can do without one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Grant {
-    /// None.
-    #[default]
-    Unnamed,
-    /// The latest that the user heard of, which may be over by now.
-    Latest,
 }
 
 /// A user of the steps form.

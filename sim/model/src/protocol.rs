@@ -6,12 +6,13 @@
 mod answer;
 mod event;
 mod op;
+mod verbs;
 
 pub use answer::{Answer, Attendance, Earlier, Member, Outcome, PastMessage, Refusal};
 pub use event::{
     EndReason, LostRange, Membership, Moderated, Presence, Saw, StickChange, StickLoss,
 };
-pub use op::{Op, ReadBy};
+pub use op::{AtHand, Op, OpKind, Plain, ReadBy};
 
 use std::fmt;
 use std::sync::Arc;

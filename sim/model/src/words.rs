@@ -54,27 +54,19 @@ pub fn world(record: &WorldRecord<'_>) -> Option<String> {
 #[must_use]
 pub fn called(op: &Op) -> String {
     let verb = op.verb();
-    match op {
-        Op::Login { room, .. } => format!("{verb} {room}"),
-        Op::Send { text, .. } | Op::Append { text, .. } => format!("{verb} {}", quoted(text)),
-        Op::Block { user } | Op::Unblock { user } | Op::Report { user, .. } => {
-            format!("{verb} user_{}", user.0)
-        }
-        Op::Break { kind, .. } => format!("{verb}: {}", kind.name()),
-        Op::EnterQueue { .. }
-        | Op::LeaveQueue
-        | Op::LeaveChat { .. }
-        | Op::TalkingStick { .. }
-        | Op::Undo { .. }
-        | Op::Reset { .. }
-        | Op::Push { .. }
-        | Op::Typing { .. }
-        | Op::Mood
-        | Op::Unregister
-        | Op::History { .. }
-        | Op::ListUsers { .. }
-        | Op::Check { .. } => verb.to_owned(),
+    if let Some(text) = op.text() {
+        return format!("{verb} {}", quoted(text));
     }
+    if let Some(user) = op.about() {
+        return format!("{verb} {user}");
+    }
+    if let Op::Login { room, .. } = op {
+        return format!("{verb} {room}");
+    }
+    if let Op::Break { kind, .. } = op {
+        return format!("{verb}: {}", kind.name());
+    }
+    verb.to_owned()
 }
 
 /// What a call was answered; none for a read, whose events say more.

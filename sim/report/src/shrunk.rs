@@ -184,46 +184,36 @@ fn step_words(step: &Step) -> String {
     }
 }
 
-fn named(verb: &str, grant: Grant) -> String {
-    match grant {
-        Grant::Unnamed => verb.to_owned(),
-        Grant::Latest => format!("{verb} with the latest epoch"),
-    }
-}
-
 fn verb_words(verb: &Verb) -> String {
-    let said = |verb: &str, text: &Text| match text {
-        Text::Words(words) => format!("{verb} {words:?}"),
-        Text::Length(length) | Text::Letters(_, length) => {
-            format!("{verb} {}", plural(length.max(), "character", "characters"))
-        }
-    };
+    let name = verb.kind().verb();
+    let with = |words: &str| format!("{name} {words}");
     match verb {
-        Verb::EnterQueue { interests, .. } if interests.is_empty() => "enter_queue".to_owned(),
-        Verb::EnterQueue { interests, .. } => format!("enter_queue {}", interests.join(", ")),
-        Verb::LeaveQueue => "leave_queue".to_owned(),
-        Verb::Login { room, .. } => format!("login {room}"),
-        Verb::Send(text) => said("send", text),
-        Verb::Check { wait, .. } if *wait == Span::ZERO => "check".to_owned(),
-        Verb::Check { wait, .. } => format!("check, waits {wait}"),
-        Verb::TalkingStick(grant) => named("talking_stick", *grant),
-        Verb::Append(text) => said("append", text),
-        Verb::Undo(grant) => named("undo", *grant),
-        Verb::Reset(grant) => named("reset", *grant),
-        Verb::Push => "push".to_owned(),
-        Verb::LeaveChat => "leave_chat".to_owned(),
-        Verb::Typing => "typing".to_owned(),
-        Verb::Block => "block".to_owned(),
-        Verb::Unblock => "unblock".to_owned(),
-        Verb::Report { .. } => "report".to_owned(),
-        Verb::Break { kind: None, .. } => "break".to_owned(),
+        Verb::EnterQueue { interests, .. } if !interests.is_empty() => with(&interests.join(", ")),
+        Verb::Login { room, .. } => with(room),
+        Verb::Send(Text::Words(words)) | Verb::Append(Text::Words(words)) => {
+            format!("{name} {words:?}")
+        }
+        Verb::Send(Text::Length(length) | Text::Letters(_, length))
+        | Verb::Append(Text::Length(length) | Text::Letters(_, length)) => {
+            with(&plural(length.max(), "character", "characters"))
+        }
+        Verb::Check { wait, .. } if *wait > Span::ZERO => format!("{name}, waits {wait}"),
+        Verb::TalkingStick(Grant::Latest)
+        | Verb::Undo(Grant::Latest)
+        | Verb::Reset(Grant::Latest) => with("with the latest epoch"),
         Verb::Break {
             kind: Some(kind), ..
-        } => format!("break: {}", kind.name()),
-        Verb::History { .. } => "history".to_owned(),
-        Verb::ListUsers => "list_users".to_owned(),
-        Verb::Unregister => "unregister".to_owned(),
+        } => format!("{name}: {}", kind.name()),
         Verb::Mood => "look at one's stress".to_owned(),
+        Verb::EnterQueue { .. }
+        | Verb::Check { .. }
+        | Verb::TalkingStick(Grant::Unnamed)
+        | Verb::Undo(Grant::Unnamed)
+        | Verb::Reset(Grant::Unnamed)
+        | Verb::Report { .. }
+        | Verb::Break { kind: None, .. }
+        | Verb::History { .. }
+        | Verb::Plain(_) => name.to_owned(),
     }
 }
 

@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 
 use line::Line;
 use sim_model::history::{Observer, Record, What, WorldRecord};
-use sim_model::protocol::{Agent, CallId, Op, Room, User};
+use sim_model::protocol::{Agent, CallId, Room, User};
 
 pub use recorder::{Recorder, SawLine};
 
@@ -55,8 +55,8 @@ impl Calls {
     fn follow(&mut self, record: &Record<'_>) {
         match record.what {
             What::Called { call, op, .. } => {
-                self.0
-                    .insert((record.agent, call), (op.verb(), room_of(op)));
+                let (verb, room) = (op.verb(), op.room().flatten());
+                self.0.insert((record.agent, call), (verb, room));
             }
             What::Answered { call, .. } | What::Abandoned { call, .. } => {
                 self.0.remove(&(record.agent, call));
@@ -72,32 +72,6 @@ impl Calls {
             | What::Drained
             | What::Stuck { .. } => {}
         }
-    }
-}
-
-/// The room that a call names.
-pub(crate) fn room_of(op: &Op) -> Option<Room> {
-    match op {
-        Op::Send { room, .. }
-        | Op::LeaveChat { room }
-        | Op::TalkingStick { room, .. }
-        | Op::Append { room, .. }
-        | Op::Undo { room, .. }
-        | Op::Reset { room, .. }
-        | Op::Push { room, .. }
-        | Op::Typing { room }
-        | Op::History { room, .. }
-        | Op::ListUsers { room } => *room,
-        Op::EnterQueue { .. }
-        | Op::LeaveQueue
-        | Op::Login { .. }
-        | Op::Block { .. }
-        | Op::Unblock { .. }
-        | Op::Report { .. }
-        | Op::Break { .. }
-        | Op::Mood
-        | Op::Unregister
-        | Op::Check { .. } => None,
     }
 }
 

@@ -10,7 +10,7 @@ use super::forms::{count, expected, list, listed, name, some_time, span, text, w
 use super::node::{Node, Value};
 use super::possible::refuse_impossible;
 use super::tables::Tables;
-use super::written::{CALLS, OTHERS, WITHOUT_VALUE, Written, unknown_verb, verbs};
+use super::written::{OTHERS, Written, calls, plain, unknown_verb, verbs};
 use sim_model::names;
 use sim_model::plan::{Alphabet, Choice, Grant, Step, Text, Verb};
 use sim_model::protocol::ReadBy;
@@ -135,7 +135,7 @@ impl<'a> Flows<'a> {
                 format!("`{}` does not belong into the steps form", written.verb),
                 format!(
                     "one call at a time, each with its own `at`: {}, disconnect",
-                    CALLS.join(", ")
+                    calls().collect::<Vec<_>>().join(", ")
                 ),
             ));
         }
@@ -175,12 +175,12 @@ impl<'a> Flows<'a> {
     }
 
     fn call(&mut self, written: &Written<'_>) -> Read<Verb> {
-        if WITHOUT_VALUE.contains(&written.verb) {
+        if let Some(plain) = plain(written.verb) {
             written.take_nothing()?;
+            return Ok(Verb::Plain(plain));
         }
         Ok(match written.verb {
             "enter_queue" => enter_queue(written)?,
-            "leave_queue" => Verb::LeaveQueue,
             "login" => login(written)?,
             "send" => Verb::Send(self.words(written, "`send`")?),
             "check" => self.check(written)?,
@@ -188,16 +188,9 @@ impl<'a> Flows<'a> {
             "append" => Verb::Append(self.words(written, "`append`")?),
             "undo" => Verb::Undo(grant(written, "`undo`")?),
             "reset" => Verb::Reset(grant(written, "`reset`")?),
-            "push" => Verb::Push,
-            "leave_chat" => Verb::LeaveChat,
-            "typing" => Verb::Typing,
-            "block" => Verb::Block,
-            "unblock" => Verb::Unblock,
             "report" => report(written)?,
             "break" => resting(written)?,
             "history" => history(written)?,
-            "list_users" => Verb::ListUsers,
-            "unregister" => Verb::Unregister,
             // `Written::read` lets only listed verbs through; the callers handle the rest.
             other => return Err(unknown_verb(written.place, other)),
         })

@@ -10,6 +10,7 @@ use super::error::{Problem, Read};
 use super::node::{Node, Value};
 use super::written::Written;
 use sim_model::plan::{Step, Verb};
+use sim_model::protocol::OpKind;
 
 /// What a user may have at some point of its flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -78,59 +79,37 @@ impl Possible {
     }
 
     fn after_call(mut self, verb: &Verb) -> Self {
-        if verb.registers() {
+        let kind = verb.kind();
+        if kind.registers() {
             self.handle = Has::Perhaps;
         }
-        match verb {
-            Verb::EnterQueue { .. } => {
-                self.place_in_queue = Has::Perhaps;
-                self.rooms = self.rooms.saturating_add(1);
-            }
-            Verb::Login { .. } => self.rooms = self.rooms.saturating_add(1),
-            Verb::LeaveChat => self.rooms = self.rooms.saturating_sub(1),
-            Verb::TalkingStick(_) => self.claim = Has::Perhaps,
-            Verb::Unregister => return Self::default(),
-            Verb::LeaveQueue
-            | Verb::Send(_)
-            | Verb::Check { .. }
-            | Verb::Append(_)
-            | Verb::Undo(_)
-            | Verb::Reset(_)
-            | Verb::Push
-            | Verb::Typing
-            | Verb::Block
-            | Verb::Unblock
-            | Verb::Report { .. }
-            | Verb::Break { .. }
-            | Verb::History { .. }
-            | Verb::ListUsers
-            | Verb::Mood => {}
+        if kind == OpKind::EnterQueue {
+            self.place_in_queue = Has::Perhaps;
+        }
+        if matches!(kind, OpKind::EnterQueue | OpKind::Login) {
+            self.rooms = self.rooms.saturating_add(1);
+        } else if kind == OpKind::LeaveChat {
+            self.rooms = self.rooms.saturating_sub(1);
+        } else if kind == OpKind::TalkingStick {
+            self.claim = Has::Perhaps;
+        } else if kind == OpKind::Unregister {
+            return Self::default();
         }
         self
     }
 }
 
-/// What a call needs.
+/// What a call needs: most are made in a room, or about a participant met in one.
 fn needs(verb: &Verb) -> Need {
-    match verb {
-        Verb::EnterQueue { .. } | Verb::Login { .. } | Verb::Break { .. } | Verb::Mood => {
-            Need::Nothing
-        }
-        Verb::Check { .. } | Verb::Unregister => Need::Handle,
-        Verb::LeaveQueue => Need::PlaceInQueue,
-        Verb::Send(_)
-        | Verb::TalkingStick(_)
-        | Verb::Append(_)
-        | Verb::Undo(_)
-        | Verb::Reset(_)
-        | Verb::Push
-        | Verb::LeaveChat
-        | Verb::Typing
-        | Verb::Block
-        | Verb::Unblock
-        | Verb::Report { .. }
-        | Verb::History { .. }
-        | Verb::ListUsers => Need::Room,
+    let kind = verb.kind();
+    if kind.registers() {
+        Need::Nothing
+    } else if matches!(kind, OpKind::Check | OpKind::Unregister) {
+        Need::Handle
+    } else if kind == OpKind::LeaveQueue {
+        Need::PlaceInQueue
+    } else {
+        Need::Room
     }
 }
 

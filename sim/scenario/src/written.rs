@@ -4,67 +4,28 @@ use super::closest::did_you_mean;
 use super::error::{Problem, Read};
 use super::fields::Fields;
 use super::node::{Node, Place, Value, shortened};
+use sim_model::protocol::{OpKind, Plain};
 
-/// The verbs that call the server.
-pub(super) const CALLS: [&str; 19] = [
-    "enter_queue",
-    "leave_queue",
-    "login",
-    "send",
-    "check",
-    "talking_stick",
-    "append",
-    "undo",
-    "reset",
-    "push",
-    "leave_chat",
-    "typing",
-    "block",
-    "unblock",
-    "report",
-    "break",
-    "history",
-    "list_users",
-    "unregister",
-];
-/// The verbs that do not.
+/// The verbs that do not call the server.
 pub(super) const OTHERS: [&str; 5] = ["await", "think", "loop", "choose", "disconnect"];
-/// The verbs that mean something without a value.
-pub(super) const BARE: [&str; 18] = [
-    "enter_queue",
-    "leave_queue",
-    "login",
-    "check",
-    "talking_stick",
-    "undo",
-    "reset",
-    "push",
-    "leave_chat",
-    "typing",
-    "block",
-    "unblock",
-    "report",
-    "break",
-    "history",
-    "list_users",
-    "unregister",
-    "disconnect",
-];
-/// The verbs that never take a value.
-pub(super) const WITHOUT_VALUE: [&str; 8] = [
-    "leave_queue",
-    "push",
-    "leave_chat",
-    "typing",
-    "block",
-    "unblock",
-    "list_users",
-    "unregister",
-];
+/// The verbs that mean nothing without a value.
+pub(super) const WITH_VALUE: [&str; 6] = ["send", "append", "await", "think", "loop", "choose"];
+
+/// The verbs that call the server: all but the look at one's stress, which is written as a `break`.
+pub(super) fn calls() -> impl Iterator<Item = &'static str> {
+    let kinds = OpKind::ALL.iter().filter(|kind| **kind != OpKind::Mood);
+    kinds.map(|kind| kind.verb())
+}
+
+/// The verb that never takes a value, if this is one.
+pub(super) fn plain(verb: &str) -> Option<Plain> {
+    let mut plain = OpKind::ALL.iter().filter_map(|kind| kind.plain());
+    plain.find(|plain| plain.kind().verb() == verb)
+}
 
 /// A verb as it is written, with its value if it has one.
 pub(super) struct Written<'n> {
-    /// The verb: one of `CALLS` or `OTHERS`.
+    /// The verb: one of `calls` or `OTHERS`.
     pub(super) verb: &'static str,
     /// Where it stands.
     pub(super) place: Place,
@@ -93,7 +54,7 @@ impl<'n> Written<'n> {
                 [] => return Err(wrong()),
             }
         };
-        let known = CALLS.iter().chain(&OTHERS).find(|known| **known == verb);
+        let known = calls().chain(OTHERS).find(|known| *known == verb);
         Ok(Self {
             verb: known.ok_or_else(|| unknown_verb(place, verb))?,
             place,
@@ -138,16 +99,13 @@ impl<'n> Written<'n> {
 
 /// The accepted steps.
 pub(super) fn verbs() -> String {
-    format!(
-        "accepted steps: {}, {}",
-        CALLS.join(", "),
-        OTHERS.join(", ")
-    )
+    let all: Vec<&str> = calls().chain(OTHERS).collect();
+    format!("accepted steps: {}", all.join(", "))
 }
 
 /// A word that is no verb.
 pub(super) fn unknown_verb(place: Place, verb: &str) -> Box<Problem> {
-    let known: Vec<&str> = CALLS.iter().chain(&OTHERS).copied().collect();
+    let known: Vec<&str> = calls().chain(OTHERS).collect();
     Problem::new(
         place,
         format!("unknown verb `{}`", shortened(verb)),

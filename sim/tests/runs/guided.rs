@@ -9,6 +9,7 @@ use sim::commands::{Console, execute};
 use sim_judge::SeedOutcome;
 use sim_model::outcome::{Mix, Progress, Trial, Violation};
 use sim_model::plan::{FaultKind, Plan, Step, Verb, Workload};
+use sim_model::protocol::OpKind;
 use sim_model::recipe::Recipe;
 use sim_report::Paint;
 use sim_scenario::{annotated, load, parse, to_yaml};
@@ -245,32 +246,15 @@ impl Walk {
     }
 
     fn verb(&mut self, verb: &Verb) {
-        let name = match verb {
-            Verb::EnterQueue { .. } => "enter_queue",
-            Verb::LeaveQueue => "leave_queue",
-            Verb::Login { .. } => {
-                self.in_room = true;
-                "login"
-            }
-            Verb::Send(_) | Verb::Append(_) | Verb::Push | Verb::TalkingStick(_) => {
-                self.spoke_outside += u32::from(!self.in_room);
-                "speech"
-            }
-            Verb::Check { .. } => "check",
-            Verb::Undo(_) => "undo",
-            Verb::Reset(_) => "reset",
-            Verb::LeaveChat => "leave_chat",
-            Verb::Typing => "typing",
-            Verb::Block => "block",
-            Verb::Unblock => "unblock",
-            Verb::Report { .. } => "report",
-            Verb::Break { .. } => "break",
-            Verb::Mood => "mood",
-            Verb::History { .. } => "history",
-            Verb::ListUsers => "list_users",
-            Verb::Unregister => "unregister",
-        };
-        self.verbs.insert(name);
+        let kind = verb.kind();
+        self.in_room |= kind == OpKind::Login;
+        if matches!(
+            kind,
+            OpKind::Send | OpKind::Append | OpKind::Push | OpKind::TalkingStick
+        ) {
+            self.spoke_outside += u32::from(!self.in_room);
+        }
+        self.verbs.insert(kind.verb());
     }
 }
 
@@ -299,9 +283,11 @@ fn drawn_flows_can_work_and_use_every_everyday_verb() {
     }
     assert_eq!(walk.spoke_outside, 0);
     let all = [
+        "append",
         "block",
         "break",
         "check",
+        "check_stress_status",
         "disconnect",
         "enter_queue",
         "history",
@@ -309,10 +295,11 @@ fn drawn_flows_can_work_and_use_every_everyday_verb() {
         "leave_queue",
         "list_users",
         "login",
-        "mood",
+        "push",
         "report",
         "reset",
-        "speech",
+        "send",
+        "talking_stick",
         "typing",
         "unblock",
         "undo",

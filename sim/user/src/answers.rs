@@ -3,7 +3,7 @@
 use chat_types::Time;
 
 use sim_model::history::{Observer, What};
-use sim_model::protocol::{Answer, CallId, Op, Outcome, Refusal, Room};
+use sim_model::protocol::{Answer, CallId, Op, Outcome, Refusal};
 
 use super::calls::{Call, Stage, waits};
 use super::{Action, Credential, Doing, VirtualUser};
@@ -170,35 +170,8 @@ impl VirtualUser {
 
     /// One is not in the room that the call was about.
     fn leave(&mut self, op: &Op) {
-        if let Some(room) = room_of(op) {
+        if let Some(room) = op.room() {
             self.rooms.end(room);
         }
-    }
-}
-
-/// The room that a call was made in, if it is one that is made in a room; inside, none when it
-/// left the room to the server.
-fn room_of(op: &Op) -> Option<Option<Room>> {
-    match op {
-        Op::Send { room, .. }
-        | Op::LeaveChat { room }
-        | Op::TalkingStick { room, .. }
-        | Op::Append { room, .. }
-        | Op::Undo { room, .. }
-        | Op::Reset { room, .. }
-        | Op::Push { room, .. }
-        | Op::Typing { room }
-        | Op::History { room, .. }
-        | Op::ListUsers { room } => Some(*room),
-        Op::EnterQueue { .. }
-        | Op::LeaveQueue
-        | Op::Login { .. }
-        | Op::Block { .. }
-        | Op::Unblock { .. }
-        | Op::Report { .. }
-        | Op::Break { .. }
-        | Op::Mood
-        | Op::Unregister
-        | Op::Check { .. } => None,
     }
 }

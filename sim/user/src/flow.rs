@@ -122,6 +122,7 @@ mod tests {
     use super::*;
     use sim_model::draw::Actor;
     use sim_model::plan::{Grant, Verb};
+    use sim_model::protocol::Plain;
 
     fn call(verb: Verb) -> Step {
         Step::Call(verb)
@@ -150,13 +151,13 @@ mod tests {
             repeat(
                 2,
                 vec![
-                    call(Verb::Push),
+                    call(Verb::Plain(Plain::Push)),
                     repeat(2, vec![call(Verb::Reset(Grant::Unnamed))]),
                 ],
             ),
-            repeat(0, vec![call(Verb::Push)]),
+            repeat(0, vec![call(Verb::Plain(Plain::Push))]),
             repeat(1_000_000_000, vec![]),
-            call(Verb::Typing),
+            call(Verb::Plain(Plain::Typing)),
         ]
     }
 
@@ -184,7 +185,7 @@ mod tests {
         };
         let choices = vec![
             branch(0, Verb::Undo(Grant::Unnamed)),
-            branch(3, Verb::Push),
+            branch(3, Verb::Plain(Plain::Push)),
             branch(1, Verb::Reset(Grant::Unnamed)),
         ];
         let flow = vec![repeat(4_000, vec![Step::Choose(choices.into())])];

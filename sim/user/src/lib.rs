@@ -432,7 +432,7 @@ impl VirtualUser {
         }
         match step {
             // Without a handle one can do no more than ask for one.
-            Step::Call(verb) if self.user.is_none() && !verb.registers() => {
+            Step::Call(verb) if self.user.is_none() && !verb.kind().registers() => {
                 self.left_out += 1;
                 None
             }

@@ -6,7 +6,7 @@ use chat_types::{BreakKind, Span, Time};
 
 use sim_model::history::{Observer, Retry, What};
 use sim_model::plan::{Argument, Grant, Naming, Step, Text, Verb};
-use sim_model::protocol::{CallId, Op, ReadBy, Room, User};
+use sim_model::protocol::{AtHand, CallId, Op, ReadBy, Room, User};
 
 use super::calls::{Call, Stage};
 use super::flow::Pace;
@@ -78,7 +78,7 @@ impl VirtualUser {
     /// Makes a call of the flow, and waits for its answer unless the `parallel` habit strikes.
     fn call(&mut self, now: Time, meant: Time, verb: &Verb, o: &mut impl Observer) {
         let registered = self.user.is_some();
-        if !registered && !verb.registers() {
+        if !registered && !verb.kind().registers() {
             // Without a handle there is nothing left to do.
             self.left_out += 1;
             self.doing = Doing::Settling;
@@ -147,11 +147,7 @@ impl VirtualUser {
         o: &mut impl Observer,
     ) -> CallId {
         let secret = self.secret;
-        let may_register = matches!(
-            op,
-            Op::EnterQueue { .. } | Op::Login { .. } | Op::Break { .. } | Op::Mood
-        );
-        let who = if may_register && self.user.is_none() {
+        let who = if op.kind().registers() && self.user.is_none() {
             Credential::New { secret }
         } else {
             Credential::Handle { secret }
@@ -209,7 +205,6 @@ impl VirtualUser {
                 display_name: self.called_in_line(name),
                 interests: interests.clone(),
             },
-            Verb::LeaveQueue => Op::LeaveQueue,
             Verb::Login { room, rooms, name } => Op::Login {
                 username: self.called(name),
                 room: match rooms {
@@ -230,8 +225,6 @@ impl VirtualUser {
                 before: *before,
                 limit: *limit,
             },
-            Verb::ListUsers => Op::ListUsers { room: self.room() },
-            Verb::Unregister => Op::Unregister,
             Verb::TalkingStick(grant) => {
                 self.rooms.claim();
                 let (room, epoch) = self.named(*grant);
@@ -250,30 +243,20 @@ impl VirtualUser {
                 let (room, epoch) = self.named(*grant);
                 Op::Reset { room, epoch }
             }
-            Verb::Push => {
-                let room = self.room();
-                let epoch = self.epoch(room);
-                Op::Push { room, epoch }
-            }
-            Verb::LeaveChat => Op::LeaveChat { room: self.room() },
-            Verb::Typing => Op::Typing { room: self.room() },
-            Verb::Block => self.about(|user| Op::Block { user })?,
-            Verb::Unblock => self.about(|user| Op::Unblock { user })?,
-            Verb::Report { reason } => {
-                let reason = reason.clone();
-                self.about(|user| Op::Report { user, reason })?
-            }
+            Verb::Report { reason } => Op::Report {
+                user: self.rooms.somebody()?,
+                reason: reason.clone(),
+            },
             Verb::Break { kind, excuse } => Op::Break {
                 kind: kind.unwrap_or_else(|| self.any_break()),
                 excuse: excuse.clone(),
             },
             Verb::Mood => Op::Mood,
+            Verb::Plain(plain) => plain.op(&mut Here {
+                room: None,
+                user: self,
+            })?,
         })
-    }
-
-    /// A call about the last partner, or the user that spoke last.
-    fn about(&self, op: impl FnOnce(User) -> Op) -> Option<Op> {
-        self.rooms.somebody().map(op)
     }
 
     /// The name that a call gives: the one that its step writes, or the user's own.
@@ -348,5 +331,28 @@ impl VirtualUser {
                 letters::text(*alphabet, text)
             }
         }
+    }
+}
+
+/// What a user has at hand where it is.
+struct Here<'u> {
+    user: &'u mut VirtualUser,
+    /// The room that the call names.
+    room: Option<Room>,
+}
+
+impl AtHand for Here<'_> {
+    fn room(&mut self) -> Option<Option<Room>> {
+        self.room = self.user.room();
+        Some(self.room)
+    }
+
+    fn epoch(&mut self) -> Option<Option<u64>> {
+        Some(self.user.epoch(self.room))
+    }
+
+    /// The last partner, or the user that spoke last.
+    fn user(&mut self) -> Option<User> {
+        self.user.rooms.somebody()
     }
 }

@@ -2,6 +2,7 @@
 //! once, on its way across.
 
 mod answer;
+mod command;
 mod event;
 mod server;
 
@@ -11,12 +12,10 @@ pub use server::{ask, batch, decided, entry, judged, page, user_of};
 
 use std::sync::Arc;
 
-use chat_core::{
-    Address, Call, Caller, Command, EnterQueue, Epoch, Read, Reader, RequestKey, RoomId, RoomSeq,
-    SecretHash, Seq, UserId, Who,
-};
+use chat_core::{Address, Call, Caller, Read, Reader, RequestKey, RoomSeq, SecretHash, Seq, Who};
 
-use sim_model::protocol::{CHECK_MAX, Op, ReadBy, Room, Shown};
+use command::{Crosses, command};
+use sim_model::protocol::{CHECK_MAX, Op, ReadBy, Shown};
 use sim_user::Credential;
 
 /// The hash of the handle that a virtual user makes from its secret.
@@ -82,119 +81,37 @@ pub fn open_stream(who: Credential, by: ReadBy, after: Option<u64>) -> Call {
     }
 }
 
-fn id(room: &Option<Room>) -> Option<RoomId> {
-    room.map(|room| RoomId(room.0))
-}
-
 /// What is read, and by which secret; none for a command.
 fn as_read(op: &Op) -> Option<(ReadBy, Read)> {
-    let (by, read) = match op {
-        Op::Check { after, wait, by } => (
-            *by,
-            Read::Check {
-                after: after.map(Seq),
-                wait: *wait,
-                max: CHECK_MAX,
-            },
-        ),
-        Op::History {
-            room,
-            before,
-            limit,
-        } => (
-            ReadBy::Handle,
-            Read::History {
-                room: id(room),
-                before: before.map(RoomSeq),
-                limit: usize::try_from(*limit).unwrap_or(usize::MAX),
-            },
-        ),
-        Op::ListUsers { room } => (ReadBy::Handle, Read::Members { room: id(room) }),
-        Op::Mood => (ReadBy::Handle, Read::Mood),
-        Op::EnterQueue { .. }
-        | Op::LeaveQueue
-        | Op::Login { .. }
-        | Op::Send { .. }
-        | Op::LeaveChat { .. }
-        | Op::TalkingStick { .. }
-        | Op::Append { .. }
-        | Op::Undo { .. }
-        | Op::Reset { .. }
-        | Op::Push { .. }
-        | Op::Typing { .. }
-        | Op::Block { .. }
-        | Op::Unblock { .. }
-        | Op::Report { .. }
-        | Op::Break { .. }
-        | Op::Unregister => return None,
-    };
-    Some((by, read))
-}
-
-fn command(op: &Op) -> Command {
-    match op {
-        Op::EnterQueue {
-            user_id,
-            display_name,
-            interests,
-        } => Command::EnterQueue(EnterQueue {
-            user_id: user_id.clone(),
-            display_name: display_name.clone(),
-            interests: interests.clone(),
-        }),
-        Op::LeaveQueue => Command::LeaveQueue,
-        Op::Login { username, room } => Command::Login {
-            username: username.clone(),
-            room: room.clone(),
-        },
-        Op::Send { room, text, epoch } => Command::SendMessage {
-            room: id(room),
-            text: text.clone(),
-            epoch: epoch.map(Epoch),
-        },
-        Op::LeaveChat { room } => Command::LeaveChat { room: id(room) },
-        Op::TalkingStick { room, epoch } => Command::TalkingStick {
-            room: id(room),
-            epoch: epoch.map(Epoch),
-        },
-        Op::Append { room, text, epoch } => Command::Append {
-            room: id(room),
-            text: text.clone(),
-            epoch: epoch.map(Epoch),
-        },
-        Op::Undo { room, epoch } => Command::Undo {
-            room: id(room),
-            epoch: epoch.map(Epoch),
-        },
-        Op::Reset { room, epoch } => Command::Reset {
-            room: id(room),
-            epoch: epoch.map(Epoch),
-        },
-        Op::Push { room, epoch } => Command::Push {
-            room: id(room),
-            epoch: epoch.map(Epoch),
-        },
-        Op::Typing { room } => Command::Typing { room: id(room) },
-        Op::Block { user } => Command::BlockUser {
-            user: UserId(user.0),
-        },
-        Op::Unblock { user } => Command::UnblockUser {
-            user: UserId(user.0),
-        },
-        Op::Report { user, reason } => Command::ReportUser {
-            user: UserId(user.0),
-            reason: reason.clone(),
-        },
-        Op::Break { kind, excuse } => Command::TakeBreak {
-            kind: *kind,
-            excuse: excuse.clone(),
-        },
-        Op::Unregister => Command::Unregister,
-        Op::Mood => Command::Arrive,
-        Op::Check { .. } | Op::History { .. } | Op::ListUsers { .. } => {
-            unreachable!("reads are no commands, and were above")
-        }
+    if let Op::Check { after, wait, by } = op {
+        let read = Read::Check {
+            after: after.map(Seq),
+            wait: *wait,
+            max: CHECK_MAX,
+        };
+        return Some((*by, read));
     }
+    let read = if let Op::History {
+        room,
+        before,
+        limit,
+    } = op
+    {
+        Read::History {
+            room: room.crossed(),
+            before: before.map(RoomSeq),
+            limit: usize::try_from(*limit).unwrap_or(usize::MAX),
+        }
+    } else if let Op::ListUsers { room } = op {
+        Read::Members {
+            room: room.crossed(),
+        }
+    } else if *op == Op::Mood {
+        Read::Mood
+    } else {
+        return None;
+    };
+    Some((ReadBy::Handle, read))
 }
 
 /// A participant as others see it, borrowed.

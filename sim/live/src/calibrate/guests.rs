@@ -6,7 +6,7 @@ use std::time::Duration;
 use chat_types::Span;
 
 use super::Trouble;
-use crate::ask::{Ask, tool};
+use crate::ask::Ask;
 use crate::caller::{News, Session, Want};
 use crate::client::Seat;
 use crate::leave;
@@ -184,7 +184,7 @@ impl<'p> Guests<'p> {
 
     /// Asks for what may not be refused.
     fn granted(&mut self, who: usize, op: Op) -> Result<Answer, Trouble> {
-        let name = tool(&op);
+        let name = op.tool();
         let (answer, _) = self.ask(who, op)?;
         answer.map_err(|refusal| Trouble::Refused(name, refusal.code))
     }

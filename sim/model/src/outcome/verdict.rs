@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{Class, Counts, PropertyResult, RestResult, ThresholdResult, Verdict, Violation};
 use crate::plan::{Plan, Step, Verb, Workload};
+use crate::protocol::Plain;
 
 /// Exit codes from the gravest on: 2 before 1 before 3 before 4 before 99.
 const GRAVEST_FIRST: [u8; 5] = [2, 1, 3, 4, 99];
@@ -121,7 +122,7 @@ fn sends(workload: &Workload) -> bool {
 
 fn says(step: &Step) -> bool {
     match step {
-        Step::Call(verb) => matches!(verb, Verb::Send(_) | Verb::Push),
+        Step::Call(verb) => matches!(verb, Verb::Send(_) | Verb::Plain(Plain::Push)),
         Step::Loop { steps, .. } => steps.iter().any(says),
         Step::Choose(choices) => choices.iter().any(|one| one.steps.iter().any(says)),
         Step::Await { .. } | Step::Think(_) | Step::Disconnect(_) => false,

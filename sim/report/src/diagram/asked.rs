@@ -2,7 +2,6 @@
 
 use sim_model::words;
 
-use crate::trace::room_of;
 use sim_model::protocol::{Answer, Op, Room};
 
 /// A call as its first attempt was made.
@@ -16,48 +15,19 @@ pub(super) struct Asked {
 /// What there is to say of a call.
 pub(super) fn asked(op: &Op, keyed: bool) -> Asked {
     let mut facts = Vec::new();
-    if let Some(room) = room_of(op) {
+    if let Some(room) = op.room().flatten() {
         facts.push(("room", format!("room_{}", room.0)));
     }
-    match op {
-        Op::Send {
-            epoch: Some(epoch), ..
-        }
-        | Op::Append {
-            epoch: Some(epoch), ..
-        }
-        | Op::Push {
-            epoch: Some(epoch), ..
-        } => {
-            facts.push(("epoch", epoch.to_string()));
-        }
-        Op::Check { after, wait, .. } => {
-            let after = after.map_or_else(
-                || "the server's own cursor".to_owned(),
-                |after| after.to_string(),
-            );
-            facts.push(("after", after));
-            facts.push(("wait", wait.to_string()));
-        }
-        Op::EnterQueue { .. }
-        | Op::LeaveQueue
-        | Op::Login { .. }
-        | Op::Send { .. }
-        | Op::LeaveChat { .. }
-        | Op::TalkingStick { .. }
-        | Op::Append { .. }
-        | Op::Undo { .. }
-        | Op::Reset { .. }
-        | Op::Push { .. }
-        | Op::Typing { .. }
-        | Op::Block { .. }
-        | Op::Unblock { .. }
-        | Op::Report { .. }
-        | Op::Break { .. }
-        | Op::Mood
-        | Op::Unregister
-        | Op::History { .. }
-        | Op::ListUsers { .. } => {}
+    if let Some(epoch) = op.epoch() {
+        facts.push(("epoch", epoch.to_string()));
+    }
+    if let Op::Check { after, wait, .. } = op {
+        let after = after.map_or_else(
+            || "the server's own cursor".to_owned(),
+            |after| after.to_string(),
+        );
+        facts.push(("after", after));
+        facts.push(("wait", wait.to_string()));
     }
     if !keyed && !op.is_read() {
         facts.push(("request key", "none".to_owned()));

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use chat_types::{Span, Time};
 use serde::Serialize;
 
-use super::{Calls, room_of};
+use super::Calls;
 use sim_model::history::{Path, Record, What, WorldRecord};
 use sim_model::plan::Outage;
 use sim_model::protocol::{Answer, CallId, Op, Outcome, Room, Saw, StickChange, User};
@@ -112,7 +112,7 @@ impl<'a> Line<'a> {
             | What::AnsweredAgain { call, op, outcome } => {
                 line.call = Some(call.0);
                 line.verb = Some(op.verb());
-                line.room = room_of(op).map(show_room);
+                line.room = op.room().flatten().map(show_room);
                 line.add_outcome(outcome);
             }
             What::Received {
@@ -199,38 +199,20 @@ impl<'a> Line<'a> {
     fn add_op(&mut self, call: CallId, op: &'a Op) {
         self.call = Some(call.0);
         self.verb = Some(op.verb());
-        self.room = room_of(op).map(show_room);
-        match op {
-            Op::Send { text, epoch, .. } | Op::Append { text, epoch, .. } => {
-                self.text = Some(cut(text));
-                self.epoch = *epoch;
-            }
-            Op::Push { epoch, .. } => self.epoch = *epoch,
-            Op::Block { user } | Op::Unblock { user } => self.who = Some(show_user(*user)),
-            Op::Report { user, reason } => {
-                self.who = Some(show_user(*user));
-                self.reason = Some(reason);
-            }
-            Op::Login { username, room } => {
-                self.who = Some(username.to_string());
-                self.text = Some(cut(room));
-            }
-            Op::Break { kind, excuse } => {
-                self.reason = Some(kind.name());
-                self.text = excuse.as_deref().map(cut);
-            }
-            Op::Check { after, .. } => self.seq = *after,
-            Op::EnterQueue { .. }
-            | Op::LeaveQueue
-            | Op::LeaveChat { .. }
-            | Op::TalkingStick { .. }
-            | Op::Undo { .. }
-            | Op::Reset { .. }
-            | Op::Typing { .. }
-            | Op::Mood
-            | Op::Unregister
-            | Op::History { .. }
-            | Op::ListUsers { .. } => {}
+        self.room = op.room().flatten().map(show_room);
+        self.epoch = op.epoch();
+        self.who = op.about().map(show_user);
+        self.text = op.text().map(|text| cut(text));
+        if let Op::Report { reason, .. } = op {
+            self.reason = Some(reason);
+        } else if let Op::Login { username, room } = op {
+            self.who = Some(username.to_string());
+            self.text = Some(cut(room));
+        } else if let Op::Break { kind, excuse } = op {
+            self.reason = Some(kind.name());
+            self.text = excuse.as_deref().map(cut);
+        } else if let Op::Check { after, .. } = op {
+            self.seq = *after;
         }
     }
 

@@ -5,6 +5,7 @@ use chat_types::Span;
 use super::*;
 use sim_model::history::{Path, Retry};
 use sim_model::plan::Outage;
+use sim_model::protocol::Op;
 use sim_model::protocol::{Answer, Earlier, LostRange, Outcome, Refusal, Saw, Shown, StickChange};
 
 const START: Time = Time(1_000_000_000);

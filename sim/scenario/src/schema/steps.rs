@@ -8,14 +8,14 @@ use crate::flow::{
     GRANT_KEYS, GRANTS, HISTORY_KEYS, LAST_PLACE, LOGIN_KEYS, LOOP_KEYS, MAX_ROOMS, MAX_WEIGHT,
     MOST_HISTORY, READ_BY, REPORT_KEYS, TEXT_KEYS, break_kinds,
 };
-use crate::written::{BARE, CALLS, OTHERS, WITHOUT_VALUE};
+use crate::written::{OTHERS, WITH_VALUE, calls, plain};
 use sim_model::names::EVENTS;
 
 const DISPLAY_NAME: &str = "The display name; by default the user's own.";
 
 /// A step of a flow.
 pub(super) fn step() -> Value {
-    let verbs: Vec<&str> = CALLS.iter().chain(&OTHERS).copied().collect();
+    let verbs: Vec<&str> = calls().chain(OTHERS).collect();
     described(
         verbs_as_steps(&verbs),
         "One verb: a word, or a key with what it takes.",
@@ -24,8 +24,7 @@ pub(super) fn step() -> Value {
 
 /// A step of the steps form.
 pub(super) fn call() -> Value {
-    let mut verbs = CALLS.to_vec();
-    verbs.push("disconnect");
+    let verbs: Vec<&str> = calls().chain(["disconnect"]).collect();
     described(
         verbs_as_steps(&verbs),
         "One call, or a disconnection: a word, or a key with what it takes.",
@@ -33,7 +32,7 @@ pub(super) fn call() -> Value {
 }
 
 fn verbs_as_steps(verbs: &[&str]) -> Value {
-    let bare: Vec<&&str> = verbs.iter().filter(|verb| BARE.contains(verb)).collect();
+    let bare: Vec<_> = verbs.iter().filter(|it| !WITH_VALUE.contains(it)).collect();
     let properties: Map<String, Value> = verbs
         .iter()
         .map(|verb| ((*verb).to_owned(), taken_by(verb)))
@@ -54,7 +53,7 @@ fn verbs_as_steps(verbs: &[&str]) -> Value {
 
 /// What a verb takes as its value.
 fn taken_by(verb: &str) -> Value {
-    if WITHOUT_VALUE.contains(&verb) {
+    if plain(verb).is_some() {
         return json!({ "type": "null" });
     }
     let value = match verb {
@@ -105,10 +104,10 @@ fn taken_by(verb: &str) -> Value {
         "reset" => naming("Clear the draft, and give the stick or the claim up."),
         other => taken_by_other(other),
     };
-    if BARE.contains(&verb) {
-        json!({ "anyOf": [{ "type": "null" }, value] })
-    } else {
+    if WITH_VALUE.contains(&verb) {
         value
+    } else {
+        json!({ "anyOf": [{ "type": "null" }, value] })
     }
 }
 

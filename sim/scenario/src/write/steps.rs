@@ -76,7 +76,6 @@ pub(super) fn call(verb: &Verb) -> String {
             user_id,
             interests,
         } => enter_queue(interests, (name.as_deref(), user_id.as_deref())),
-        Verb::LeaveQueue => "leave_queue".to_owned(),
         Verb::Login { room, rooms, name } => {
             let rooms = (*rooms > 1).then(|| format!("rooms: {rooms}"));
             let room = text_part("room", Some(room));
@@ -98,17 +97,10 @@ pub(super) fn call(verb: &Verb) -> String {
             ];
             format!("{{ history: {} }}", map(&keys).unwrap_or_default())
         }
-        Verb::ListUsers => "list_users".to_owned(),
-        Verb::Unregister => "unregister".to_owned(),
         Verb::TalkingStick(grant) => naming("talking_stick", *grant),
         Verb::Append(text) => with("append", text),
         Verb::Undo(grant) => naming("undo", *grant),
         Verb::Reset(grant) => naming("reset", *grant),
-        Verb::Push => "push".to_owned(),
-        Verb::LeaveChat => "leave_chat".to_owned(),
-        Verb::Typing => "typing".to_owned(),
-        Verb::Block => "block".to_owned(),
-        Verb::Unblock => "unblock".to_owned(),
         Verb::Report { reason } => {
             format!("{{ report: {{ reason: {} }} }}", in_quotes(reason))
         }
@@ -121,5 +113,6 @@ pub(super) fn call(verb: &Verb) -> String {
             map(&keys).map_or_else(|| "break".to_owned(), |keys| format!("{{ break: {keys} }}"))
         }
         Verb::Mood => format!("{{ break: {{ kind: {STATUS} }} }}"),
+        Verb::Plain(plain) => plain.kind().verb().to_owned(),
     }
 }

@@ -223,9 +223,9 @@ fn what_is_looked_up_and_by_which_secret_is_as_written() {
         whats,
         [
             "Call(History { before: Some(3), limit: 50 })",
-            "Call(ListUsers)",
+            "Call(Plain(ListUsers))",
             "Call(Check { wait: Span(1000000), by: ReaderId })",
-            "Call(Unregister)",
+            "Call(Plain(Unregister))",
             "Call(TalkingStick(Latest))",
             "Call(Undo(Latest))",
             "Call(Reset(Unnamed))",

@@ -234,29 +234,8 @@ fn given_name(number: u8) -> Arc<str> {
 
 /// A call: its verb, the room, the grant it names, or whom it is about.
 fn asked(op: &Op, base: &Base) -> (&'static str, Option<u32>, Option<u64>) {
-    let behind = |room: &Option<Room>| room.map(|room| base.room_behind(room.0));
-    let later = |epoch: &Option<u64>| epoch.map(|epoch| base.later(epoch));
-    let (room, number) = match op {
-        Op::Send { room, epoch, .. }
-        | Op::Append { room, epoch, .. }
-        | Op::Push { room, epoch } => (behind(room), later(epoch)),
-        Op::LeaveChat { room }
-        | Op::TalkingStick { room, .. }
-        | Op::Undo { room, .. }
-        | Op::Reset { room, .. }
-        | Op::Typing { room }
-        | Op::History { room, .. }
-        | Op::ListUsers { room } => (behind(room), None),
-        Op::Block { user } | Op::Unblock { user } | Op::Report { user, .. } => {
-            (None, Some(user.0.into()))
-        }
-        Op::EnterQueue { .. }
-        | Op::LeaveQueue
-        | Op::Login { .. }
-        | Op::Break { .. }
-        | Op::Mood
-        | Op::Unregister
-        | Op::Check { .. } => (None, None),
-    };
+    let room = op.room().flatten().map(|room| base.room_behind(room.0));
+    let later = op.epoch().map(|epoch| base.later(epoch));
+    let number = later.or_else(|| op.about().map(|user| user.0.into()));
     (op.verb(), room, number)
 }

@@ -22,7 +22,7 @@ use sim_model::plan::{
     Argument, Client, Delivery, Fault, FaultKind, Grant, Need, Net, Outage, Plan, ScriptStep,
     ScriptUser, Step, Text, Verb, Workload,
 };
-use sim_model::protocol::ReadBy;
+use sim_model::protocol::{Plain, ReadBy};
 
 /// How long each step of a path takes.
 const STEP: Span = Span::millis(10);
@@ -199,19 +199,19 @@ fn verb(ask: Ask) -> Verb {
             user_id: None,
             interests: Arc::default(),
         },
-        Ask::LeaveQueue => Verb::LeaveQueue,
+        Ask::LeaveQueue => Verb::Plain(Plain::LeaveQueue),
         Ask::Login => Verb::Login {
             name: None,
             room: "lobby".into(),
             rooms: 1,
         },
-        Ask::Leave => Verb::LeaveChat,
+        Ask::Leave => Verb::Plain(Plain::LeaveChat),
         Ask::Claim => Verb::TalkingStick(Grant::Unnamed),
         Ask::Append => Verb::Append(Text::Words("x".into())),
-        Ask::Push => Verb::Push,
+        Ask::Push => Verb::Plain(Plain::Push),
         Ask::Reset => Verb::Reset(Grant::Unnamed),
         Ask::Send => Verb::Send(Text::Words("hi".into())),
-        Ask::Block => Verb::Block,
+        Ask::Block => Verb::Plain(Plain::Block),
         Ask::Check => Verb::Check {
             wait: Span::ZERO,
             by: ReadBy::Handle,

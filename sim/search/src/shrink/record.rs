@@ -164,9 +164,7 @@ impl Scribe {
             step.leave_out.push(Argument::Key);
         }
         self.calls.insert((agent, call), index);
-        let (Op::Send { text, .. } | Op::Append { text, .. }) = op else {
-            return;
-        };
+        let Some(text) = op.text() else { return };
         // Drawn texts are all different, and their length says enough of them. What is said twice
         // was written, and its words may matter.
         match self.said.get(text) {
@@ -245,6 +243,10 @@ impl Scribe {
 }
 
 /// What the call asked for, as a step writes it.
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "what is not written with a value is a word alone"
+)]
 fn verb(op: &Op) -> Verb {
     let drawn = |text: &Arc<str>| {
         if !text.is_ascii() {
@@ -263,22 +265,16 @@ fn verb(op: &Op) -> Verb {
             user_id: user_id.clone(),
             interests: interests.clone(),
         },
-        Op::LeaveQueue => Verb::LeaveQueue,
         Op::Login { room, username } => Verb::Login {
             room: room.clone(),
             rooms: 1,
             name: telling(username),
         },
         Op::Send { text, .. } => Verb::Send(drawn(text)),
-        Op::LeaveChat { .. } => Verb::LeaveChat,
         Op::TalkingStick { epoch, .. } => Verb::TalkingStick(grant(*epoch)),
         Op::Append { text, .. } => Verb::Append(drawn(text)),
         Op::Undo { epoch, .. } => Verb::Undo(grant(*epoch)),
         Op::Reset { epoch, .. } => Verb::Reset(grant(*epoch)),
-        Op::Push { .. } => Verb::Push,
-        Op::Typing { .. } => Verb::Typing,
-        Op::Block { .. } => Verb::Block,
-        Op::Unblock { .. } => Verb::Unblock,
         Op::Report { reason, .. } => Verb::Report {
             reason: reason.clone(),
         },
@@ -287,7 +283,6 @@ fn verb(op: &Op) -> Verb {
             excuse: excuse.clone(),
         },
         Op::Mood => Verb::Mood,
-        Op::Unregister => Verb::Unregister,
         Op::Check { wait, by, .. } => Verb::Check {
             wait: *wait,
             by: *by,
@@ -296,7 +291,7 @@ fn verb(op: &Op) -> Verb {
             before: *before,
             limit: *limit,
         },
-        Op::ListUsers { .. } => Verb::ListUsers,
+        plain => Verb::Plain(plain.kind().plain().expect("all others are above")),
     }
 }
 
@@ -316,43 +311,16 @@ fn telling(name: &Arc<str>) -> Option<Arc<str>> {
     (!given).then(|| name.clone())
 }
 
-/// What the call went without.
+/// What the call went without. That a claim names no grant is in its verb.
 fn left_out(op: &Op) -> Vec<Argument> {
-    let mut left_out = Vec::new();
-    let (room, epoch) = match op {
-        Op::Send { room, epoch, .. }
-        | Op::Append { room, epoch, .. }
-        | Op::Push { room, epoch } => (Some(room), Some(epoch)),
-        Op::LeaveChat { room }
-        | Op::TalkingStick { room, .. }
-        | Op::Undo { room, .. }
-        | Op::Reset { room, .. }
-        | Op::Typing { room }
-        | Op::History { room, .. }
-        | Op::ListUsers { room } => (Some(room), None),
-        Op::EnterQueue { .. }
-        | Op::LeaveQueue
-        | Op::Login { .. }
-        | Op::Block { .. }
-        | Op::Unblock { .. }
-        | Op::Report { .. }
-        | Op::Break { .. }
-        | Op::Mood
-        | Op::Unregister => (None, None),
-        Op::Check { after, .. } => {
-            if after.is_none() {
-                left_out.push(Argument::After);
-            }
-            (None, None)
-        }
-    };
-    if room.is_some_and(Option::is_none) {
-        left_out.push(Argument::Room);
-    }
-    if epoch.is_some_and(Option::is_none) {
-        left_out.push(Argument::Epoch);
-    }
-    left_out
+    let speaks = op.text().is_some() || matches!(op, Op::Push { .. });
+    let without = [
+        (op.room() == Some(None), Argument::Room),
+        (speaks && op.epoch().is_none(), Argument::Epoch),
+        (matches!(op, Op::Check { after: None, .. }), Argument::After),
+    ];
+    let those = without.into_iter().filter(|(is_left_out, _)| *is_left_out);
+    those.map(|(_, argument)| argument).collect()
 }
 
 /// The fault with its victims by name; none if it struck nobody.

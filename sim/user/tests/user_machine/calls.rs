@@ -2,7 +2,7 @@
 
 use chat_types::Span;
 use sim_model::plan::{Habits, Verb};
-use sim_model::protocol::{Earlier, Refusal};
+use sim_model::protocol::{Earlier, Plain, Refusal};
 use sim_user::Action;
 
 use crate::desk::*;
@@ -184,7 +184,7 @@ fn steps_by_hand_wait_for_nothing() {
     let mut desk = Desk::with_seed(sim_user::Script::Manual { stream: true }, 1);
     desk.manual(&enter());
     desk.answer(0, 0, &matched(1));
-    let typing = sim_model::plan::Step::Call(Verb::Typing);
+    let typing = sim_model::plan::Step::Call(Verb::Plain(Plain::Typing));
     let calls = [send("a"), typing, send("b")].map(|step| desk.manual(&step).unwrap().0);
     assert_eq!(calls, [1, 2, 3]);
     desk.until(500);
@@ -192,7 +192,7 @@ fn steps_by_hand_wait_for_nothing() {
         desk.take_with("retried"),
         ["500 retried 1", "500 retried 2", "500 retried 3"]
     );
-    let block = sim_model::plan::Step::Call(Verb::Block);
+    let block = sim_model::plan::Step::Call(Verb::Plain(Plain::Block));
     assert!(desk.manual(&block).is_some());
 }
 

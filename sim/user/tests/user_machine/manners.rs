@@ -2,7 +2,7 @@
 
 use chat_types::Span;
 use sim_model::plan::{Manner, Reads, Step, Verb};
-use sim_model::protocol::{Answer, ReadBy};
+use sim_model::protocol::{Answer, Plain, ReadBy};
 
 use crate::desk::*;
 
@@ -45,7 +45,7 @@ fn an_id_that_is_taken_is_done_without() {
 
 #[test]
 fn who_unregisters_is_nobody_and_may_come_again() {
-    let steps = vec![enter(), Step::Call(Verb::Unregister), enter()];
+    let steps = vec![enter(), Step::Call(Verb::Plain(Plain::Unregister)), enter()];
     let mut desk = Desk::registered(flow(steps), waiting());
     desk.answer(1, 0, &Ok(Answer::Done));
     assert_eq!(

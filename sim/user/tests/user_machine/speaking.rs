@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use sim_model::draw::{Quantiles, Shape};
 use sim_model::plan::{Argument, Grant, Step, Text, Verb};
-use sim_model::protocol::{Op, Room, Saw, User};
+use sim_model::protocol::{Op, Plain, Room, Saw, User};
 use sim_user::{Action, Script};
 
 use crate::desk::*;
@@ -129,7 +129,7 @@ fn texts_are_told_apart() {
 
 #[test]
 fn whom_to_block_is_the_partner_or_whoever_spoke() {
-    let block = Step::Call(Verb::Block);
+    let block = Step::Call(Verb::Plain(Plain::Block));
     let mut desk = in_the_lobby();
     assert_eq!(desk.manual(&block), None, "nobody was heard of");
     desk.streamed(1, &message());

@@ -7,7 +7,8 @@ use proptest::prelude::*;
 use sim_model::draw::{Quantiles, Ratio, Shape};
 use sim_model::plan::{Choice, Grant, Habits, Persona, Step, Text, Verb};
 use sim_model::protocol::{
-    Answer, Earlier, EndReason, Outcome, Presence, Refusal, Room, Saw, Shown, StickChange, User,
+    Answer, Earlier, EndReason, Outcome, Plain, Presence, Refusal, Room, Saw, Shown, StickChange,
+    User,
 };
 use sim_user::{Action, Script};
 
@@ -51,12 +52,12 @@ fn persona(habits: [u8; 5], stream: bool) -> Persona {
         call(Verb::TalkingStick(Grant::Unnamed)),
         wait_for("stick.granted", 2_000),
         call(Verb::Append(text.clone())),
-        call(Verb::Push),
+        call(Verb::Plain(Plain::Push)),
         call(Verb::Undo(Grant::Unnamed)),
         call(Verb::Reset(Grant::Unnamed)),
-        call(Verb::Typing),
-        call(Verb::Block),
-        call(Verb::LeaveQueue),
+        call(Verb::Plain(Plain::Typing)),
+        call(Verb::Plain(Plain::Block)),
+        call(Verb::Plain(Plain::LeaveQueue)),
         check(700),
     ];
     let branch = |weight, steps: Vec<Step>| Choice {
@@ -75,7 +76,7 @@ fn persona(habits: [u8; 5], stream: bool) -> Persona {
         call(Verb::Send(text)),
         think(300),
         Step::Choose(branches.into()),
-        call(Verb::LeaveChat),
+        call(Verb::Plain(Plain::LeaveChat)),
     ];
     Persona {
         stream,
@@ -218,7 +219,7 @@ fn apply(desk: &mut Desk, input: &Input) {
                 1 => login("lobby"),
                 2 => check(100),
                 3 => Step::Disconnect(Some(Span::millis(200))),
-                4 => Step::Call(Verb::Block),
+                4 => Step::Call(Verb::Plain(Plain::Block)),
                 _ => send("by hand"),
             };
             desk.manual(&step);

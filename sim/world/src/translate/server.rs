@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use chat_core::{
-    Call, Caller, Command, Entry, Hub, Implied, Operate, Read, Reader, Reject, Reply, RoomId,
-    SecretHash, Ticket, Time, UserId,
+    Call, Caller, Entry, Hub, Implied, Operate, Read, Reader, Reject, Reply, RoomId, SecretHash,
+    Ticket, Time, UserId,
 };
 use sim_model::server::{self, Act, Ask, Handle};
 
 use super::answer::{answer, refusal};
+use super::command::{Crosses, op};
 use super::event::{event, lost_ranges};
 use sim_model::protocol::{Op, ReadBy, Room, User};
 
@@ -168,10 +169,6 @@ fn act(act: &Operate) -> Act {
     }
 }
 
-fn id(room: &Option<RoomId>) -> Option<Room> {
-    room.map(|room| Room(room.0))
-}
-
 /// What is read, in the words of the users.
 fn of_read(reader: Reader, read: &Read) -> Op {
     match read {
@@ -181,73 +178,18 @@ fn of_read(reader: Reader, read: &Read) -> Op {
             by: read_by(reader),
         },
         Read::Mood => Op::Mood,
-        Read::Members { room } => Op::ListUsers { room: id(room) },
+        Read::Members { room } => Op::ListUsers {
+            room: room.crossed(),
+        },
         Read::History {
             room,
             before,
             limit,
         } => Op::History {
-            room: id(room),
+            room: room.crossed(),
             before: before.map(|before| before.0),
             limit: u32::try_from(*limit).unwrap_or(u32::MAX),
         },
-    }
-}
-
-/// What a command asks for, in the words of the users.
-fn op(command: &Command) -> Op {
-    match command {
-        Command::EnterQueue(enter) => Op::EnterQueue {
-            user_id: enter.user_id.clone(),
-            display_name: enter.display_name.clone(),
-            interests: enter.interests.clone(),
-        },
-        Command::LeaveQueue => Op::LeaveQueue,
-        Command::Login { username, room } => Op::Login {
-            username: username.clone(),
-            room: room.clone(),
-        },
-        Command::SendMessage { room, text, epoch } => Op::Send {
-            room: id(room),
-            text: text.clone(),
-            epoch: epoch.map(|epoch| epoch.0),
-        },
-        Command::LeaveChat { room } => Op::LeaveChat { room: id(room) },
-        Command::TalkingStick { room, epoch } => Op::TalkingStick {
-            room: id(room),
-            epoch: epoch.map(|epoch| epoch.0),
-        },
-        Command::Append { room, text, epoch } => Op::Append {
-            room: id(room),
-            text: text.clone(),
-            epoch: epoch.map(|epoch| epoch.0),
-        },
-        Command::Push { room, epoch } => Op::Push {
-            room: id(room),
-            epoch: epoch.map(|epoch| epoch.0),
-        },
-        Command::Undo { room, epoch } => Op::Undo {
-            room: id(room),
-            epoch: epoch.map(|epoch| epoch.0),
-        },
-        Command::Reset { room, epoch } => Op::Reset {
-            room: id(room),
-            epoch: epoch.map(|epoch| epoch.0),
-        },
-        Command::Typing { room } => Op::Typing { room: id(room) },
-        Command::BlockUser { user } => Op::Block { user: User(user.0) },
-        Command::UnblockUser { user } => Op::Unblock { user: User(user.0) },
-        Command::ReportUser { user, reason } => Op::Report {
-            user: User(user.0),
-            reason: reason.clone(),
-        },
-        Command::TakeBreak { kind, excuse } => Op::Break {
-            kind: *kind,
-            excuse: excuse.clone(),
-        },
-        Command::Unregister => Op::Unregister,
-        // A newcomer that looks at its stress arrives first.
-        Command::Arrive => Op::Mood,
     }
 }
 

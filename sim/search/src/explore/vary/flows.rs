@@ -8,6 +8,7 @@ use chat_types::Span;
 use super::dice::{Dice, table, written};
 use sim_model::draw::Shape;
 use sim_model::plan::{Choice, Plan, Step, Text, Verb, Workload};
+use sim_model::protocol::Plain;
 
 /// Classes of operations that a seed may leave out. What a flow begins with is not among them.
 const CLASSES: [&str; 12] = [
@@ -196,21 +197,14 @@ impl Rewrite {
                 wait: (*wait).min(self.max_wait),
                 by: *by,
             },
-            Verb::LeaveQueue
-            | Verb::TalkingStick(_)
+            Verb::TalkingStick(_)
             | Verb::Undo(_)
             | Verb::Reset(_)
-            | Verb::Push
-            | Verb::LeaveChat
-            | Verb::Typing
-            | Verb::Block
-            | Verb::Unblock
             | Verb::Report { .. }
             | Verb::Break { .. }
             | Verb::History { .. }
-            | Verb::ListUsers
-            | Verb::Unregister
-            | Verb::Mood => verb.clone(),
+            | Verb::Mood
+            | Verb::Plain(_) => verb.clone(),
         }
     }
 
@@ -240,26 +234,8 @@ fn class(step: &Step) -> &'static str {
         Step::Think(_) => "think",
         Step::Disconnect(_) => "disconnect",
         Step::Loop { .. } | Step::Choose(_) => "",
-        Step::Call(verb) => match verb {
-            Verb::Check { .. } => "check",
-            Verb::Typing => "typing",
-            Verb::Undo(_) => "undo",
-            Verb::Reset(_) => "reset",
-            Verb::LeaveQueue => "leave_queue",
-            Verb::LeaveChat => "leave_chat",
-            Verb::Block | Verb::Unblock => "block",
-            Verb::Report { .. } => "report",
-            Verb::Append(_) => "append",
-            Verb::History { .. } => "history",
-            Verb::ListUsers => "list_users",
-            Verb::Unregister => "unregister",
-            Verb::EnterQueue { .. }
-            | Verb::Login { .. }
-            | Verb::Send(_)
-            | Verb::TalkingStick(_)
-            | Verb::Push
-            | Verb::Break { .. }
-            | Verb::Mood => "",
-        },
+        // The end of a block goes with the block.
+        Step::Call(Verb::Plain(Plain::Unblock)) => Plain::Block.kind().verb(),
+        Step::Call(verb) => verb.kind().verb(),
     }
 }

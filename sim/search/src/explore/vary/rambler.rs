@@ -8,7 +8,7 @@ use sim_model::draw::Shape;
 use sim_model::plan::{
     Alphabet, Choice, Grant, Habits, Manner, Naming, Persona, Reads, Step, Text, Verb,
 };
-use sim_model::protocol::ReadBy;
+use sim_model::protocol::{Plain, ReadBy};
 
 /// The persona, for a server that is configured so.
 pub(super) fn rambler(server: &Config, dice: &mut Dice) -> Persona {
@@ -36,7 +36,7 @@ pub(super) fn rambler(server: &Config, dice: &mut Dice) -> Persona {
         lobby()
     };
     let enters = |step: &Step| matches!(step, Step::Call(Verb::EnterQueue { .. }));
-    let leaves = |step: &Step| matches!(step, Step::Call(Verb::LeaveQueue));
+    let leaves = |step: &Step| matches!(step, Step::Call(Verb::Plain(Plain::LeaveQueue)));
     if !enters(&first) && !choices.iter().any(|one| one.steps.iter().any(enters)) {
         // A scenario may not leave a line that nobody of it stands in.
         choices.retain(|one| !one.steps.iter().any(leaves));
@@ -105,12 +105,12 @@ fn talking(server: &Config, dice: &mut Dice) -> Vec<Vec<Step>> {
         one(Verb::TalkingStick(Grant::Unnamed)),
         one(Verb::TalkingStick(Grant::Latest)),
         one(Verb::Append(say())),
-        one(Verb::Push),
+        one(Verb::Plain(Plain::Push)),
         one(Verb::Undo(Grant::Unnamed)),
         one(Verb::Undo(Grant::Latest)),
         one(Verb::Reset(Grant::Unnamed)),
         one(Verb::Reset(Grant::Latest)),
-        one(Verb::Typing),
+        one(Verb::Plain(Plain::Typing)),
     ]
 }
 
@@ -122,17 +122,17 @@ fn roaming(server: &Config, dice: &mut Dice) -> Vec<Vec<Step>> {
     });
     let away = Step::Disconnect(Some(dice.pick(&[Span::millis(100), Span::millis(700)])));
     // Whoever unregisters comes back at once: of a flow without a handle nothing would be left.
-    let anew = vec![Step::Call(Verb::Unregister), lobby()];
+    let anew = vec![Step::Call(Verb::Plain(Plain::Unregister)), lobby()];
     vec![
         vec![queue(server, dice)],
         vec![queue(server, dice)],
         vec![room(dice)],
         vec![room(dice)],
-        vec![Step::Call(Verb::LeaveQueue)],
+        vec![Step::Call(Verb::Plain(Plain::LeaveQueue))],
         vec![lobby()],
         vec![hall],
-        vec![Step::Call(Verb::LeaveChat)],
-        vec![Step::Call(Verb::Block)],
+        vec![Step::Call(Verb::Plain(Plain::LeaveChat))],
+        vec![Step::Call(Verb::Plain(Plain::Block))],
         vec![Step::Call(Verb::Report {
             reason: "spam".into(),
         })],
@@ -152,7 +152,7 @@ fn looking(server: &Config, dice: &mut Dice) -> Vec<Vec<Step>> {
         check(Span::millis(100), ReadBy::ReaderId),
         // Long enough for the rooms to hear that it waits.
         check(Span::secs(12), ReadBy::Handle),
-        vec![Step::Call(Verb::ListUsers)],
+        vec![Step::Call(Verb::Plain(Plain::ListUsers))],
         vec![Step::Call(Verb::History {
             before: dice.coin().then(|| u64::from(dice.between(1, 12))),
             limit: dice.pick(&[1, 2, 50]),

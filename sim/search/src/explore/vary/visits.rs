@@ -13,7 +13,7 @@ use super::dice::{Dice, table};
 use super::said;
 use sim_model::draw::Shape;
 use sim_model::plan::{Choice, Grant, Step, Verb};
-use sim_model::protocol::ReadBy;
+use sim_model::protocol::{Plain, ReadBy};
 
 /// How long users wait for a partner or a stick before they give up. Where it takes longer, their
 /// flow ends there.
@@ -82,7 +82,7 @@ pub(super) fn some(theme: Theme, server: &Config, dice: &mut Dice) -> Vec<Step> 
             _ => rest(server, dice, &mut flow),
         }
         if dice.one_in(12) {
-            flow.push(Step::Call(Verb::Unregister));
+            flow.push(Step::Call(Verb::Plain(Plain::Unregister)));
         }
     }
     if dice.one_in(16) {
@@ -157,9 +157,9 @@ fn room(server: &Config, nth: u32, dice: &mut Dice, steps: &mut Vec<Step>) {
 fn maybe_end(steps: &mut Vec<Step>, dice: &mut Dice) {
     match dice.between(0, 15) {
         0 => {
-            steps.push(Step::Call(Verb::Block));
+            steps.push(Step::Call(Verb::Plain(Plain::Block)));
             if dice.coin() {
-                steps.extend([think(dice), Step::Call(Verb::Unblock)]);
+                steps.extend([think(dice), Step::Call(Verb::Plain(Plain::Unblock))]);
                 return;
             }
         }
@@ -167,7 +167,7 @@ fn maybe_end(steps: &mut Vec<Step>, dice: &mut Dice) {
         2 | 3 => return,
         _ => {}
     }
-    steps.push(Step::Call(Verb::LeaveChat));
+    steps.push(Step::Call(Verb::Plain(Plain::LeaveChat)));
 }
 
 /// A turn with the stick: a draft, changed or thrown away at times, and at times a turn given up.
@@ -202,12 +202,12 @@ fn turn(steps: &mut Vec<Step>, server: &Config, dice: &mut Dice) {
     steps.push(Step::Call(match dice.between(0, 7) {
         0 => Verb::Reset(grant(2, dice)),
         // The stick is kept until its lease ends, or the room is left.
-        1 => Verb::ListUsers,
-        _ => Verb::Push,
+        1 => Verb::Plain(Plain::ListUsers),
+        _ => Verb::Plain(Plain::Push),
     }));
     if dice.one_in(10) {
         // Without a draft, or with none any more.
-        steps.push(Step::Call(Verb::Push));
+        steps.push(Step::Call(Verb::Plain(Plain::Push)));
     }
 }
 
@@ -237,7 +237,7 @@ fn partner(theme: Theme, server: &Config, nth: u32, dice: &mut Dice, steps: &mut
     }
     if matches!(theme, Theme::Grudges(_)) && dice.one_in(4) {
         // Both may wait by now, and can meet from here on.
-        steps.extend([think(dice), Step::Call(Verb::Unblock)]);
+        steps.extend([think(dice), Step::Call(Verb::Plain(Plain::Unblock))]);
     }
     steps.push(Step::Await {
         event: "chatroom.found",
@@ -261,7 +261,7 @@ fn partner(theme: Theme, server: &Config, nth: u32, dice: &mut Dice, steps: &mut
             if dice.coin() {
                 steps.push(Step::Call(Verb::Undo(grant(2, dice))));
             }
-            steps.push(Step::Call(Verb::Push));
+            steps.push(Step::Call(Verb::Plain(Plain::Push)));
         } else {
             steps.push(say(server, dice));
         }
@@ -271,14 +271,20 @@ fn partner(theme: Theme, server: &Config, nth: u32, dice: &mut Dice, steps: &mut
     }
     let is_grudge = matches!(theme, Theme::Grudges(_)) && dice.coin();
     let end = match dice.between(0, 9) {
-        _ if is_grudge => vec![Step::Call(Verb::Block)],
-        0 => vec![Step::Call(Verb::Block)],
-        1 => vec![report(dice), Step::Call(Verb::LeaveChat)],
+        _ if is_grudge => vec![Step::Call(Verb::Plain(Plain::Block))],
+        0 => vec![Step::Call(Verb::Plain(Plain::Block))],
+        1 => vec![report(dice), Step::Call(Verb::Plain(Plain::LeaveChat))],
         // The next partner is asked for while this one is still there: refused, or in line.
         2 => vec![think(dice)],
-        3 => vec![Step::Call(Verb::Block), Step::Call(Verb::Block)],
-        4 => vec![Step::Call(Verb::Block), Step::Call(Verb::Unblock)],
-        _ => vec![Step::Call(Verb::LeaveChat)],
+        3 => vec![
+            Step::Call(Verb::Plain(Plain::Block)),
+            Step::Call(Verb::Plain(Plain::Block)),
+        ],
+        4 => vec![
+            Step::Call(Verb::Plain(Plain::Block)),
+            Step::Call(Verb::Plain(Plain::Unblock)),
+        ],
+        _ => vec![Step::Call(Verb::Plain(Plain::LeaveChat))],
     };
     steps.extend(end);
 }
@@ -298,7 +304,11 @@ fn line(theme: Theme, server: &Config, nth: u32, dice: &mut Dice, steps: &mut Ve
     };
     // Who was matched meanwhile leaves the chat.
     steps.push(Step::Choose(
-        [leave(Verb::LeaveQueue), leave(Verb::LeaveChat)].into(),
+        [
+            leave(Verb::Plain(Plain::LeaveQueue)),
+            leave(Verb::Plain(Plain::LeaveChat)),
+        ]
+        .into(),
     ));
 }
 
@@ -370,8 +380,8 @@ fn maybe_look_up(steps: &mut Vec<Step>, dice: &mut Dice) {
             before: dice.coin().then(|| u64::from(dice.between(1, 12))),
             limit: dice.pick(&[1, 2, 50, 500]),
         },
-        2 => Verb::ListUsers,
-        3 | 4 => Verb::Typing,
+        2 => Verb::Plain(Plain::ListUsers),
+        3 | 4 => Verb::Plain(Plain::Typing),
         5 => Verb::Mood,
         _ => return,
     };

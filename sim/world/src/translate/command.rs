@@ -1,0 +1,86 @@
+//! Commands, there and back. Which is which stands in the table of verbs.
+
+use std::sync::Arc;
+
+use chat_core::{BreakKind, Command, EnterQueue, Epoch, RoomId, UserId};
+use sim_model::protocol::{Op, Room, User};
+
+/// An argument that has another type on the other side of the border, or the same.
+pub(super) trait Crosses {
+    /// The type there.
+    type There;
+
+    /// The same argument there.
+    fn crossed(&self) -> Self::There;
+}
+
+/// Which types correspond to one another.
+macro_rules! crosses {
+    ($($here:ty => $there:ty, $crossed:expr;)*) => {
+        $(impl Crosses for $here {
+            type There = $there;
+
+            fn crossed(&self) -> $there {
+                $crossed(self)
+            }
+        })*
+    };
+}
+
+crosses! {
+    Option<Room> => Option<RoomId>, |it: &Self| it.map(|room| RoomId(room.0));
+    Option<RoomId> => Option<Room>, |it: &Self| it.map(|room| Room(room.0));
+    Option<u64> => Option<Epoch>, |it: &Self| it.map(Epoch);
+    Option<Epoch> => Option<u64>, |it: &Self| it.map(|epoch| epoch.0);
+    User => UserId, |it: &Self| UserId(it.0);
+    UserId => User, |it: &Self| User(it.0);
+    BreakKind => Self, |it: &Self| *it;
+    Arc<str> => Self, Self::clone;
+    Option<Arc<str>> => Self, Self::clone;
+    Arc<[Arc<str>]> => Self, Self::clone;
+}
+
+/// Makes both translations from the table: fields have the same names here and there.
+macro_rules! translations {
+    (
+        commands { $(
+            $(#[$doc:meta])*
+            $variant:ident $({ $($(#[$said:meta])* $field:ident: $type:ty),* $(,)? })?
+            $(verb $verb:literal)? $(plain $plain:literal)? $(tool $tool:literal)?
+            $(in $room:ident)? $(under $epoch:ident)? $(about $user:ident)?
+            => $command:ident $(($inner:ident))?;
+        )* }
+        reads { $($reads:tt)* }
+    ) => {
+        /// The command by which a call asks for what is no read.
+        pub(super) fn command(op: &Op) -> Command {
+            match op {
+                $(Op::$variant $({ $($field),* })? => there!($command $(($inner))? {
+                    $($($field: $field.crossed()),*)?
+                }),)*
+                Op::Check { .. } | Op::History { .. } | Op::ListUsers { .. } => {
+                    unreachable!("reads are no commands, and are translated as such")
+                }
+            }
+        }
+
+        /// What a command asks for, in the words of the users.
+        pub(super) fn op(command: &Command) -> Op {
+            match command {
+                $(there!($command $(($inner))? { $($($field),*)? }) => Op::$variant {
+                    $($($field: $field.crossed()),*)?
+                },)*
+            }
+        }
+    };
+}
+
+/// A command with these fields, as a value or as a pattern.
+macro_rules! there {
+    ($command:ident { $($fields:tt)* }) => { Command::$command { $($fields)* } };
+    ($command:ident ($inner:ident) { $($fields:tt)* }) => {
+        Command::$command($inner { $($fields)* })
+    };
+}
+
+sim_model::verbs!(translations);

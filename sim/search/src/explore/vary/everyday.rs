@@ -82,7 +82,7 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
     }
     let within = dice.pick(&[Span::millis(1), Span::millis(300), Span::secs(1)]);
     dice.say(format!("{users} users in {within}"));
-    if matches!(theme, Theme::Line(_) | Theme::Grudges(_)) && dice.one_in(3) {
+    if matches!(theme, Theme::Line(_) | Theme::Absent(_) | Theme::Grudges(_)) && dice.coin() {
         dice.say("restarts");
         plan.faults.extend(faults::of_restarts());
     }

@@ -118,14 +118,26 @@ pub(super) fn rest(server: &mut Config, dice: &mut Dice) {
         "max_held {}, max_pending {}",
         server.max_held, server.max_pending
     ));
+    // A boss who sees all, and calms down while breaks are still taken.
+    server.boss_alertness = 100;
+    server.boss_alertness_cooldown = dice.pick(&[Span::secs(1), Span::secs(3)]);
 }
 
 /// What bosses are like: now and then such as see all, or nothing.
 pub(super) fn bosses(server: &mut Config, dice: &mut Dice) {
-    server.boss_alertness = dice.pick(&[server.boss_alertness, 0, 50, 80, 100, 100]);
+    server.boss_alertness = dice.pick(&[
+        server.boss_alertness,
+        server.boss_alertness,
+        0,
+        50,
+        80,
+        100,
+        100,
+    ]);
     let cooldown = server.boss_alertness_cooldown;
     let secs = Span::secs;
-    server.boss_alertness_cooldown = dice.pick(&[cooldown, secs(0), secs(1), secs(3), secs(15)]);
+    server.boss_alertness_cooldown =
+        dice.pick(&[cooldown, cooldown, secs(0), secs(1), secs(3), secs(15)]);
     dice.say(format!(
         "boss {} %, calms in {}",
         server.boss_alertness, server.boss_alertness_cooldown

@@ -112,7 +112,7 @@ pub(super) fn typing_while_waiting(server: &Config, dice: &mut Dice) -> Vec<Step
     let round = [
         check(Span::secs(12)),
         think(dice),
-        Step::Call(Verb::Typing),
+        Step::Call(Verb::Plain(Plain::Typing)),
         think(dice),
         check(Span::secs(5)),
     ];

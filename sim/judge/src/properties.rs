@@ -48,7 +48,8 @@ struct Rule {
 }
 
 /// In the order in which they are asked: the more special the rule, the earlier.
-const RULES: [Rule; 23] = [
+const RULES: [Rule; 24] = [
+    moderation::KEPT,
     bounded::RULE,
     durability::RULE,
     idempotent_requests::RULE,

@@ -6,7 +6,23 @@ use sim_model::server::Entry;
 
 use super::{Rule, concerns, decision, op, refuses};
 use crate::compared::Compared;
+use crate::difference::Difference;
 use crate::findings::Property;
+
+/// What is kept of blocks, reports, bans and mutes.
+pub(super) const KEPT: Rule = Rule {
+    property: Property::Moderation,
+    counts: &[],
+    breaks: |difference, _| {
+        matches!(
+            difference,
+            Difference::Kept {
+                what: "blocks" | "bans" | "reports" | "reports_per_address",
+                ..
+            }
+        )
+    },
+};
 
 pub(super) const RULE: Rule = Rule {
     property: Property::Moderation,

@@ -19,9 +19,11 @@ pub struct Seat {
     /// Which place it is, among all; none where its address says as much.
     id: Option<Arc<str>>,
     known: Mutex<Vec<Known>>,
-    /// The handle of the first who does not mind its name: calls that come together, before the
-    /// first of them is answered, mean one participant.
+    /// The handle of the first who does not mind its name: where the call that minted it was given
+    /// up before its answer, the next one means the same participant.
     first: Mutex<Option<Handle>>,
+    /// Held while the first participant is minted: calls that come together mean one participant.
+    minting: tokio::sync::Mutex<()>,
     /// Cancelled when the place is closed, as when its token is revoked.
     closed: CancellationToken,
 }
@@ -79,6 +81,18 @@ impl Seat {
             [one] => Some(one.handle.clone()),
             [] | [_, _, ..] => None,
         }
+    }
+
+    /// The turn of a call that could mint a participant, while nobody was minted here. Who has it
+    /// asks anew who is meant, and keeps it until its answer: a call that took itself for the first,
+    /// and arrived after another had used the handle, would be refused.
+    pub async fn turn_to_mint(&self) -> Option<tokio::sync::MutexGuard<'_, ()>> {
+        if !self.known().is_empty() {
+            return None;
+        }
+        let turn = self.minting.lock().await;
+        // The others that waited need not come one after the other any more.
+        self.known().is_empty().then_some(turn)
     }
 
     /// Who is meant by a call without a handle that could mint one: the one participant of the

@@ -9,6 +9,7 @@ use chat_core::{
     SecretHash, Seq, UserId,
 };
 use serde_json::{Map, Value};
+use tokio::sync::MutexGuard;
 
 use crate::barred::Barred;
 use crate::capacity::{Capacity, Held, MAX_WAIT, TEXT};
@@ -242,11 +243,12 @@ impl Service {
     pub async fn ask(&self, tool: Tool, asked: Asked, origin: &Origin) -> Performed {
         let began = Instant::now();
         let room = self.room_for(&asked, origin.address).await;
+        let _turn = turn_to_mint(&asked, origin).await;
         let known = room.and_then(|()| self.identify(&asked, origin));
         let performed = match known {
             Ok(known) => {
                 let excuse = asked.ask.excuse();
-                let answered = self.answer(&known, asked, origin.address).await;
+                let answered = self.answer(&known, asked, origin).await;
                 self.performed(tool, &known, answered, (origin, excuse.as_deref()))
             }
             Err(refusal) => Performed::refused(tool, refusal),
@@ -255,7 +257,8 @@ impl Service {
     }
 
     /// Asks the node. Who reads without a handle is registered first.
-    async fn answer(&self, known: &Known, asked: Asked, address: Address) -> Answered {
+    async fn answer(&self, known: &Known, asked: Asked, origin: &Origin) -> Answered {
+        let address = origin.address;
         let reads_mood = matches!(asked.ask, Ask::Mood);
         if reads_mood && matches!(known.caller, Caller::New { .. }) {
             let key = asked.key.as_deref();
@@ -264,6 +267,10 @@ impl Service {
             let arrived = self.call(address, Request::Call(arrive)).await;
             if arrived.outcome.is_err() {
                 return arrived;
+            }
+            // The read uses the handle. Were it given up, the next call would mint it no more.
+            if let (Some(seat), Some(me)) = (&origin.seat, &arrived.facts.me) {
+                seat.minted(&known.handle, &me.who.name);
             }
         }
         let request = self.request(known, asked);
@@ -523,6 +530,16 @@ impl Service {
         };
         let Answered { outcome, facts } = self.call(address, Request::Call(call)).await;
         Ok((outcome?, facts))
+    }
+}
+
+/// The turn of a call that could mint the first participant of its place.
+async fn turn_to_mint<'a>(asked: &Asked, origin: &'a Origin) -> Option<MutexGuard<'a, ()>> {
+    let mints = matches!(asked.ask, Ask::Minting(..) | Ask::Mood);
+    let says_who = asked.handle.is_some() || origin.handle.is_some();
+    match &origin.seat {
+        Some(seat) if mints && !says_who => seat.turn_to_mint().await,
+        Some(_) | None => None,
     }
 }
 

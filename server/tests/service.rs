@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use chat_core::{Address, Config, Node};
+use chat_core::config::RateLimit;
+use chat_core::{Address, BreakKind, Config, Node};
+use futures_util::FutureExt as _;
 use serde_json::{Map, Value, json};
 use server::clock::Clock;
 use server::demo::Demo;
@@ -15,10 +17,23 @@ use server::tools::Tool;
 use server::{voice, wire};
 
 fn start() -> (Service, Running) {
-    let node = Node::start(Config::default(), 7);
+    start_with(Config::default())
+}
+
+fn start_with(config: Config) -> (Service, Running) {
+    let node = Node::start(config, 7);
     let journal = Box::new(MemoryJournal::default());
     let (client, running) = driver::start(node, journal, Clock::start(), Arc::default());
     (Service::new(client, Secrets::new(&[1; 32])), running)
+}
+
+/// A service for so many from one address, however fast they come.
+fn start_for(participants: usize) -> (Service, Running) {
+    start_with(Config {
+        registration_rate_limit: RateLimit::None,
+        max_per_address: u32::try_from(participants).expect("not that many"),
+        ..Config::default()
+    })
 }
 
 fn from(seat: Option<&Arc<Seat>>) -> Origin {
@@ -164,6 +179,64 @@ async fn a_minting_call_that_is_repeated_mints_once() {
     assert_eq!(login("short").await["error"]["code"], "invalid_arguments");
     let other = login("another-key-of-some-length").await;
     assert_eq!(other["error"]["code"], "name_taken");
+}
+
+/// How many places first calls come to. Each is a chance for one call to come after another's use.
+const PLACES: usize = 200;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn first_calls_of_a_place_are_of_one_participant_in_whatever_order() {
+    let (service, _running) = start_for(PLACES);
+    for _ in 0..PLACES {
+        let seat = Arc::new(Seat::default());
+        let mut tools = BreakKind::ALL[..4].iter().map(|kind| Tool::Break(*kind));
+        let mut calls: Vec<_> = (0..8)
+            .map(|n| match n % 2 {
+                0 => tools.next().expect("as many"),
+                _ => Tool::CheckStressStatus,
+            })
+            .map(|tool| {
+                let (service, seat) = (service.clone(), Arc::clone(&seat));
+                tokio::spawn(async move { ok(&service, &seat, tool, json!({})).await })
+            })
+            .collect();
+        for call in &mut calls {
+            call.await.expect("it is not refused");
+        }
+        assert_eq!(seat.handles().len(), 1);
+    }
+}
+
+/// More than it takes to answer a read that registers first.
+const POLLS: usize = 8;
+
+/// A read without a handle registers, and then uses the handle. It may be given up in between, or
+/// anywhere else.
+#[tokio::test]
+async fn a_first_call_that_is_given_up_leaves_its_place_usable() {
+    let (service, _running) = start_for(2 * PLACES);
+    let other = Arc::new(Seat::default());
+    for place in 1..PLACES {
+        let seat = Arc::new(Seat::default());
+        let read = call(&service, &seat, Tool::CheckStressStatus, json!({}));
+        let mut first = Box::pin(read);
+        for _ in 0..place % POLLS {
+            if (&mut first).now_or_never().is_some() {
+                break;
+            }
+            service
+                .node()
+                .look(|_| ())
+                .await
+                .expect("the node is there");
+        }
+        drop(first);
+        // What a read implies goes to the journal with the next call.
+        let name = json!({ "username": format!("Ann {place}") });
+        ok(&service, &other, Tool::Login, name).await;
+        ok(&service, &seat, Tool::CheckStressStatus, json!({})).await;
+        assert_eq!(seat.handles().len(), 1);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

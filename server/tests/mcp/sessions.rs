@@ -7,7 +7,7 @@ use std::time::Instant;
 use axum::http::request::Parts;
 use chat_core::Address;
 use serde_json::json;
-use server::capacity::{Limits, Share};
+use server::capacity::{Limits, OPENING, Share, Speed};
 use server::mcp::{Caller, Options};
 use tokio::runtime::Handle;
 
@@ -120,6 +120,28 @@ async fn the_source_that_has_most_gives_way_to_whoever_has_fewer() {
     open(&world, "1").await.expect("its own");
     open(&world, "2").await.expect("its own");
     assert!(is_there(&world, &modest).await);
+}
+
+/// So slow a rate that no pace of the machine matters: within a test nothing is earned anew.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_that_is_opened_spends_of_its_source_s_rate() {
+    let large = Speed {
+        per_second: 1,
+        burst: 2 * OPENING,
+    };
+    let limits = Limits {
+        large: Some(large),
+        ..Limits::default()
+    };
+    let world = World::within(&limits, 1_000, by_header).await;
+    let rate = &world.service.capacity().large;
+    for _ in 0..2 {
+        open(&world, "1").await.expect("of its burst");
+    }
+    assert_eq!(rate.refused(), 0);
+    assert_eq!(open(&world, "1").await, Err(503), "its burst is spent");
+    assert_eq!((rate.waited(), rate.refused()), (0, 1));
+    open(&world, "2").await.expect("of another's burst");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -135,14 +135,14 @@ impl Limits {
 }
 
 /// How many bytes a second one source may send of large requests, and how many at once, where it has no
-/// more than [`USUAL`] participants. A session that is opened counts as [`OPENING`].
+/// more than `USUAL` participants. A session that is opened counts as [`OPENING`].
 pub const LARGE: Speed = Speed {
     per_second: 4 << 20,
     burst: 16 << 20,
 };
 
 /// How many bytes of answers a second one source may take, and how many at once, where it has no more
-/// than [`USUAL`] participants. Each answer, and each part of a stream, counts as [`PART`] more.
+/// than `USUAL` participants. Each answer, and each part of a stream, counts as [`PART`] more.
 pub const ANSWERED: Speed = Speed {
     per_second: 4 << 20,
     burst: 4 << 20,

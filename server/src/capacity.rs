@@ -288,15 +288,18 @@ mod tests {
         assert_eq!(connections(u64::MAX), limits.connections);
     }
 
+    /// The limits where one source may have so many participants.
+    fn limits_of(max_per_address: u32) -> Limits {
+        let config = Config {
+            max_per_address,
+            ..Config::default()
+        };
+        Limits::default().for_core(&config)
+    }
+
     #[test]
     fn a_source_that_may_bring_many_participants_has_a_larger_share() {
-        let of = |max_per_address| {
-            let config = Config {
-                max_per_address,
-                ..Config::default()
-            };
-            Limits::default().for_core(&config).sessions.each
-        };
+        let of = |participants| limits_of(participants).sessions.each;
         assert_eq!([of(200), of(5_000), of(1_000_000)], [2_500, 5_000, 10_000]);
     }
 
@@ -330,13 +333,7 @@ mod tests {
 
     #[test]
     fn large_requests_are_faster_where_there_may_be_more_participants_than_usual() {
-        let of = |max_per_address| {
-            let config = Config {
-                max_per_address,
-                ..Config::default()
-            };
-            Limits::default().for_core(&config).large
-        };
+        let of = |participants| limits_of(participants).large;
         assert_eq!(u64::from(Config::default().max_per_address), USUAL);
         assert_eq!([of(1), of(200)], [Some(LARGE); 2]);
         let tenfold = Speed {

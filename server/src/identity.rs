@@ -73,7 +73,7 @@ impl ReaderId {
     /// A sentence that says what such an address looks like.
     pub fn from_inbox_uri(uri: &str) -> Result<(Self, Option<u64>), String> {
         let wrong = || format!("an inbox is read at {INBOX_URI}{{reader_id}}?after=CURSOR");
-        // Whoever subscribes has it kept: a cursor may begin with any number of zeros.
+        // A session stores the address of each subscription, and a cursor may have leading zeros.
         if uri.len() > MAX_INBOX_URI {
             return Err(wrong());
         }

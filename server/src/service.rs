@@ -384,8 +384,9 @@ impl Service {
         room.map_err(|refusal| refusal.after(unasked(key)))
     }
 
-    /// Refuses what shows much while memory is short: a check is answered, since it makes room, and one
-    /// message shows little: who comes back asks for that. A text waits until its source may add it, and is refused when memory is far too short.
+    /// Refuses reads of lists and of several past messages while memory is short. A check is answered,
+    /// since it makes room. So is a read of one message, by which `/reconnect` finds its caller. A text
+    /// waits until its source may add it, and is refused when memory is far too short.
     async fn room_for(&self, asked: &Asked, source: Address) -> Result<(), Refusal> {
         let capacity = &self.capacity;
         if matches!(

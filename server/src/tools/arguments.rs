@@ -178,7 +178,7 @@ use Need::{Needed, Optional};
 pub(super) type Fields = Vec<(&'static str, Value, Need)>;
 
 impl<T> Argument<T> {
-    /// The same by another name.
+    /// This argument under another name.
     pub(super) const fn named(self, name: &'static str) -> Self {
         Self(name, self.1, self.2, self.3)
     }

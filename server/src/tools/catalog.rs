@@ -254,7 +254,7 @@ const STRESS: Gives = &[
     ("boss_alert_level", Whole),
 ];
 
-/// The same after a break.
+/// The result of a break: the caller's identity where it sent no handle, the break's text, both levels.
 const RESTED: Gives = &[
     ("handle", Text),
     ("user_id", Text),

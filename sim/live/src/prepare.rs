@@ -261,7 +261,7 @@ fn tools_of(verb: &Verb) -> Vec<&'static str> {
     };
     let every = || BreakKind::ALL.iter().map(|kind| kind.name()).collect();
     let mut tools = kind.map_or_else(every, |kind| vec![kind.name()]);
-    // Whoever takes a break looks at its stress meanwhile, now and then.
+    // A user on a break reads its stress level now and then.
     tools.push(OpKind::Mood.tool());
     tools
 }

@@ -52,9 +52,9 @@ pub enum Verb {
     Undo(Grant),
     /// `reset`, or `reset: { epoch: latest }`
     Reset(Grant),
-    /// `report: { reason: "spam" }`: the partner, or whoever spoke last.
+    /// `report: { reason: "spam" }`: reports the partner, or the member that spoke last.
     Report {
-        /// Why.
+        /// The reason that operators read.
         reason: Arc<str>,
     },
     /// `break`, or `break: { kind: chimaek, excuse: "the chicken was getting cold" }`. In a flow a
@@ -96,7 +96,7 @@ impl Verb {
 /// Which grant of the stick a call names that can do without one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Grant {
-    /// None.
+    /// The call names no grant.
     #[default]
     Unnamed,
     /// The latest that the user heard of, which may be over by now.

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use chat_core::{BreakKind, Command, EnterQueue, Epoch, RoomId, UserId};
 use sim_model::protocol::{Op, Room, User};
 
-/// An argument that has another type on the other side of the border, or the same.
+/// An argument of a command, which the simulator and the core may each give a type of its own.
 pub(super) trait Crosses {
-    /// The type there.
+    /// The argument's type on the other side.
     type There;
 
-    /// The same argument there.
+    /// Converts the argument to that type.
     fn crossed(&self) -> Self::There;
 }
 

@@ -97,8 +97,8 @@ fn chooses(nth: u32) -> u64 {
     if nth == 0 { 4 } else { 10 }
 }
 
-/// Waits for news in a room so long that its members hear of it, and types meanwhile: half of the
-/// calls do not wait for the one before.
+/// A visit whose user types while its own check waits. The check waits longer than ten seconds, so
+/// that the room is sent a notice of it, too.
 pub(super) fn typing_while_waiting(server: &Config, dice: &mut Dice) -> Vec<Step> {
     let login = Verb::Login {
         room: said::room(dice),

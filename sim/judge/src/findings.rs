@@ -1,12 +1,13 @@
 //! What judges find: differences between two facts, each blamed on one property.
 
-use chat_types::Time;
+use chat_types::{Span, Time};
 use sim_model::names::PROPERTIES;
 use sim_model::outcome::{Class, Violation};
 use sim_model::plan::Plan;
 use sim_model::protocol::User;
 
 use crate::difference::Difference;
+use crate::sentence::Sentence;
 
 /// A property, in the order of the table in ARCHITECTURE.md.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -199,12 +200,16 @@ impl Findings {
     #[must_use]
     pub fn into_violations(mut self) -> Vec<Violation> {
         self.kept.sort_by_key(|finding| finding.at);
-        let violation = |finding: Finding| Violation {
-            property: finding.property.name().to_owned(),
-            at_ms: finding.at.0 as f64 / 1_000.0,
-            users: finding.users.iter().map(ToString::to_string).collect(),
-            detail: finding.difference.to_string(),
-            seed: 0,
+        let violation = |finding: Finding| {
+            let sentence = Sentence::of(&finding.difference);
+            Violation {
+                property: finding.property.name().to_owned(),
+                at: Span(finding.at.0),
+                detail: sentence.to_string(),
+                seed: 0,
+                subject: sentence.subject(&finding.users),
+                users: finding.users,
+            }
         };
         self.kept.into_iter().map(violation).collect()
     }

@@ -6,7 +6,7 @@ use chat_types::Time;
 use sim_model::history::{Observer, Record, What, WorldRecord};
 use sim_model::outcome::{Counts, PropertyResult, Violation};
 use sim_model::plan::Plan;
-use sim_model::protocol::{Agent, Answer, User};
+use sim_model::protocol::{Agent, User};
 use sim_model::server::ServerRecord;
 
 use crate::auditor::Auditor;
@@ -67,18 +67,12 @@ pub struct Overtaken {
 impl Observer for Judge {
     fn observe(&mut self, record: &Record<'_>) {
         if let What::Answered {
-            outcome:
-                Ok(
-                    Answer::LoggedIn { user, .. }
-                    | Answer::Waiting { user, .. }
-                    | Answer::Matched { user, .. }
-                    | Answer::OnBreak { user, .. }
-                    | Answer::Arrived { user },
-                ),
+            outcome: Ok(answer),
             ..
         } = record.what
+            && let Some(user) = answer.caller()
         {
-            self.owners.insert(*user, record.agent);
+            self.owners.insert(user, record.agent);
         }
         self.messages.record(record);
         if let Method::Witness(witness) = &mut self.method {

@@ -18,8 +18,8 @@ mod judge;
 mod jury;
 pub mod metrics;
 pub mod model;
-mod outcome_text;
 pub mod properties;
+mod sentence;
 mod stuck;
 mod witness;
 

@@ -9,7 +9,7 @@ use sim_model::server::{Page, Ticket};
 use super::border::{Call, Stage};
 use super::{Auditor, refusal, unknown_handle};
 use crate::compared::Compared;
-use crate::difference::{Channel, Difference};
+use crate::difference::{Channel, Difference, InboxPlace, Unasked};
 use crate::model::{Event, Inbox, Most};
 
 impl Auditor {
@@ -125,8 +125,7 @@ impl Auditor {
     /// Events leave on a stream.
     pub(super) fn pushed(&mut self, at: Time, ticket: Ticket, page: &Page<'_>) {
         let Some(stream) = self.border.stream(ticket) else {
-            let said = Ok(Answer::Done);
-            self.differ(at, Difference::Unasked { op: None, said });
+            self.differ(at, Difference::Unasked(Unasked::Page));
             return;
         };
         let (user, cursor) = (stream.user, stream.cursor);
@@ -166,8 +165,7 @@ impl Auditor {
         seen: &Page<'_>,
     ) {
         let Some(inbox) = self.model.inbox(reader) else {
-            let said = Ok(Answer::Done);
-            self.differ(at, Difference::Unasked { op: None, said });
+            self.differ(at, Difference::Unasked(Unasked::Page));
             return;
         };
         if !inbox.is_page(reader, after, most, seen) {
@@ -253,12 +251,12 @@ fn event_differs(inbox: &Inbox, reader: User, seq: u64, seen: Option<Event>) -> 
         let before = (1..seq).rev().filter_map(|seq| inbox.event(seq));
         before.into_iter().any(|event| alike(event, seen))
     });
-    Difference::Event {
+    Difference::Event(InboxPlace {
         reader,
         seq,
         owed,
         seen,
         skipped,
         repeated,
-    }
+    })
 }

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use chat_types::{Span, Time};
 use rustc_hash::FxHashMap;
 
-use super::asked::{Asked, asked, place_of, several};
+use super::asked::{Asked, asked, several};
 use super::cast::Cast;
 use super::window::{self, Window};
 use super::{Band, Diagram, Event, Fate, Kind, Lane, Role, Rule, Shown};
@@ -287,7 +287,7 @@ impl<'a> Recorder<'a> {
         event.named = page.named
             || outcome
                 .as_ref()
-                .is_ok_and(|answer| place.is_some() && place_of(answer) == place);
+                .is_ok_and(|answer| place.is_some() && answer.place() == place);
         event.facts.extend(page.facts);
         if event.idle {
             return;

@@ -310,7 +310,7 @@ fn timeline(run: &FinishedRun) -> Timeline {
         .result()
         .violations
         .iter()
-        .map(|violation| violation.at_ms)
+        .map(|violation| violation.at.0 as f64 / 1_000.0)
         .collect();
     violations.sort_by(f64::total_cmp);
     violations.dedup();

@@ -7,7 +7,7 @@ use chat_types::Span;
 use sim_judge::SeedOutcome;
 use sim_judge::metrics::{Metrics, judged_by_thresholds};
 use sim_model::outcome::{
-    Counts, Evidence, FailingSeed, PANIC, Point, PropertyResult, RunResult, Stuck, Summary, Tally,
+    Counts, Evidence, FailingSeed, Point, PropertyResult, RunResult, Stuck, Summary, Tally,
     ThresholdResult, Timeline, Violation, is_silent, judge, unreached,
 };
 use sim_model::plan::Plan;
@@ -103,13 +103,7 @@ impl Merged {
                     seed,
                     trace_hash: None,
                 });
-                self.violations.push(Violation {
-                    property: PANIC.to_owned(),
-                    at_ms: 0.0,
-                    users: Vec::new(),
-                    detail: format!("The run panicked: {words}"),
-                    seed,
-                });
+                self.violations.push(Violation::of_panic(&words, seed));
             }
         }
     }

@@ -10,7 +10,7 @@ use sim_model::outcome::{
     Class, Counts, Point, PropertyResult, START, Summary, Tally, ThresholdResult, Timeline,
     Verdict, Violation,
 };
-use sim_model::protocol::{Agent, CallId, Op};
+use sim_model::protocol::{Agent, CallId, Op, User};
 
 use super::*;
 use sim_scenario::parse;
@@ -59,10 +59,10 @@ fn outcome(seed: u64) -> SeedOutcome {
     };
     let violation = |detail: &str| Violation {
         property: "room_order".to_owned(),
-        at_ms: 1.5,
-        users: vec!["user_1".to_owned()],
+        at: Span::micros(1_500),
+        users: vec![User(1)],
         detail: detail.to_owned(),
-        seed: 0,
+        ..Violation::default()
     };
     SeedOutcome {
         thresholds: Vec::new(),

@@ -89,13 +89,7 @@ fn the_gravest_thing_decides_the_exit_code() {
 
 #[test]
 fn a_violation_counts_though_its_property_is_unknown() {
-    let violation = Violation {
-        property: "panic".to_owned(),
-        at_ms: 0.0,
-        users: Vec::new(),
-        detail: String::new(),
-        seed: 1,
-    };
+    let violation = Violation::of_panic("out of bounds", 1);
     let verdict = judge(&Evidence {
         properties: &BTreeMap::new(),
         violations: &[violation],

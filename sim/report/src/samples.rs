@@ -166,6 +166,7 @@ fn thresholds(plan: &Plan) -> Vec<ThresholdResult> {
     let result = |(threshold, measured): (&Threshold, f64)| ThresholdResult {
         seed: None,
         metric: threshold.metric.to_owned(),
+        figure: threshold.figure,
         expression: threshold.expression.clone(),
         measured: Some(measured),
         met: Some(true),

@@ -21,6 +21,7 @@ impl Metrics {
                 ThresholdResult {
                     seed: None,
                     metric: threshold.metric.to_owned(),
+                    figure: threshold.figure,
                     expression: threshold.expression.clone(),
                     measured,
                     met: measured.map(|measured| is_met(measured, threshold)),

@@ -151,22 +151,18 @@ impl Merged {
     /// A threshold holds in each seed by itself: one that crosses it counts.
     fn add_thresholds(&mut self, seed: u64, thresholds: Vec<ThresholdResult>) {
         let several = self.seeds.count.get() > 1;
-        self.thresholds
-            .resize_with(thresholds.len(), || ThresholdResult {
-                metric: String::new(),
-                expression: String::new(),
-                measured: None,
-                met: None,
-                seed: None,
-            });
-        for (mine, theirs) in self.thresholds.iter_mut().zip(thresholds) {
+        for (index, theirs) in thresholds.into_iter().enumerate() {
             let crossed = theirs.met == Some(false);
-            let graver = crossed && mine.met != Some(false);
-            if mine.metric.is_empty() || mine.met.is_none() || graver {
-                *mine = ThresholdResult {
-                    seed: (crossed && several).then_some(seed),
-                    ..theirs
-                };
+            let theirs = ThresholdResult {
+                seed: (crossed && several).then_some(seed),
+                ..theirs
+            };
+            match self.thresholds.get_mut(index) {
+                None => self.thresholds.push(theirs),
+                Some(mine) if mine.met.is_none() || (crossed && mine.met != Some(false)) => {
+                    *mine = theirs;
+                }
+                Some(_) => {}
             }
         }
     }

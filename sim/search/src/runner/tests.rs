@@ -10,6 +10,7 @@ use sim_model::outcome::{
     Class, Counts, Point, PropertyResult, START, Summary, Tally, ThresholdResult, Timeline,
     Verdict, Violation,
 };
+use sim_model::plan::Figure;
 use sim_model::protocol::{Agent, CallId, Op, User};
 
 use super::*;
@@ -214,6 +215,7 @@ fn the_last_seed_of_all_is_followed_by_the_first() {
 fn a_threshold_that_one_seed_crosses_counts() {
     let measured = |met| ThresholdResult {
         metric: "stuck".to_owned(),
+        figure: Figure::Count,
         expression: "count<=1".to_owned(),
         measured: Some(if met { 1.0 } else { 2.0 }),
         met: Some(met),

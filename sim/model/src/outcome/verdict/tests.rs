@@ -1,4 +1,5 @@
 use super::*;
+use crate::plan::Figure;
 
 fn property(class: Class, held: Option<bool>) -> PropertyResult {
     PropertyResult {
@@ -13,6 +14,7 @@ fn threshold(met: Option<bool>) -> ThresholdResult {
     ThresholdResult {
         seed: None,
         metric: "message_latency".to_owned(),
+        figure: Figure::Percentile(90.0),
         expression: "p(90)<1s".to_owned(),
         measured: met.map(|_| 1.0),
         met,

@@ -26,6 +26,6 @@ mod witness;
 pub use difference::Difference;
 pub use fact::Fact;
 pub use findings::{Finding, Findings, Property};
-pub use judge::{Judge, Judgement, Overtaken};
+pub use judge::{Judge, Judgement};
 pub use jury::{Jury, SeedOutcome};
 pub use witness::Witness;

@@ -23,6 +23,7 @@ use serde::{Serialize, Serializer};
 
 use crate::protocol::{Room, User};
 
+pub use crate::names::Class;
 pub use calibration::{Away, Block, Calibration, Spread, Stage, Takes, Trips};
 pub use charts::{Charts, Curve, UserWait, UserWaits};
 pub use coverage::{Coverage, OUT_OF_REACH};
@@ -74,18 +75,6 @@ pub struct Counts {
     pub phantom: u64,
     /// Calls, of any kind, that users without a handle passed over. A flow ends at the first.
     pub left_out: u64,
-}
-
-/// Whether a property is judged in the safety or in the liveness phase.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Class {
-    /// Nothing bad happens.
-    Safety,
-    /// Something good happens in time, once the faults are healed.
-    Liveness,
-    /// A figure keeps to its threshold.
-    Threshold,
 }
 
 /// One property's verdict.

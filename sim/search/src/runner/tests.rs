@@ -35,7 +35,9 @@ fn metrics(seed: u64) -> Metrics {
             keyed: true,
         },
     });
-    metrics.keep_waits(seed, START + Span::secs(1), &[], &|_| "a#0".to_owned());
+    metrics.keep_waits(seed, START + Span::secs(1), &BTreeMap::new(), &|_| {
+        "a#0".to_owned()
+    });
     metrics
 }
 

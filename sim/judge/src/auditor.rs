@@ -25,7 +25,7 @@ use sim_model::server::{Ask, Batched, Decided, Entry, ServerRecord, Ticket};
 use crate::compared::{Compared, Tally};
 use crate::difference::{Decision, Difference, Due, InboxPlace, Turn};
 use crate::findings::{Finding, Findings};
-use crate::model::{Deadline, Inbox, Model};
+use crate::model::{Deadline, Model};
 use crate::properties;
 
 use self::admission::Admission;
@@ -268,7 +268,7 @@ impl Auditor {
         } else if let Some((since, user)) = self.waits.next()
             && is_past(since)
         {
-            let after = self.model.inbox(user).map_or(0, Inbox::end);
+            let after = self.model.inbox_end(user);
             let due = Due::Check { user, after };
             self.differ(at, Difference::Late { due, since });
         } else if let Some((since, first)) = self.batch_due()
@@ -355,7 +355,7 @@ impl Auditor {
             );
         }
         if let (Entry::OpenStream { .. }, Some(ticket), Some(user)) = (entry, ticket, owed.caller) {
-            let end = self.model.inbox(user).map_or(0, Inbox::end);
+            let end = self.model.inbox_end(user);
             self.border.begins_behind(ticket, end);
         }
         if let Some(ticket) = ticket
@@ -467,9 +467,7 @@ impl Auditor {
             user,
             stage,
             is_gone: false,
-            end: user
-                .and_then(|user| self.model.inbox(user))
-                .map_or(0, Inbox::end),
+            end: user.map_or(0, |user| self.model.inbox_end(user)),
         };
         self.border.ask(ticket, call);
     }

@@ -8,7 +8,6 @@ use super::Auditor;
 use super::border::{Call, Stage};
 use crate::compared::Compared;
 use crate::difference::{Difference, Unasked};
-use crate::model::Inbox;
 
 impl Auditor {
     pub(super) fn answered(
@@ -95,7 +94,7 @@ impl Auditor {
             self.compare_answer(at, &call, owed, &Ok(Answer::Done));
             return;
         }
-        let end = self.model.inbox(user).map_or(0, Inbox::end);
+        let end = self.model.inbox_end(user);
         let cursor = after.unwrap_or(call.end);
         self.border.open(at, ticket, (user, *by), (cursor, end));
     }

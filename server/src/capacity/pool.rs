@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use chat_core::Address;
 
-use crate::wire::Refusal;
+use crate::refusal::Refusal;
 
 /// When a client should come again that found a pool used up, in milliseconds.
 const RETRY_MS: u64 = 1_000;

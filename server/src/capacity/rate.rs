@@ -13,7 +13,7 @@ use std::time::Duration;
 use chat_core::Address;
 use tokio::time::Instant;
 
-use crate::wire::Refusal;
+use crate::refusal::Refusal;
 
 /// How many sources are told apart. At the limit the one that has spent least is forgotten.
 const MAX_SOURCES: usize = 4_096;

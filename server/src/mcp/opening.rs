@@ -11,8 +11,8 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::task_local;
 
 use super::Caller;
-use crate::door::Paid;
-use crate::wire::Refusal;
+use crate::guard::Paid;
+use crate::refusal::Refusal;
 
 task_local! {
     static OPENING: Arc<Opening>;

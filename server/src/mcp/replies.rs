@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 use super::kept::{MAX_OPENING, is_too_large_to_open, kept};
 use super::opening::Opening;
 use super::sessions::Sessions;
-use crate::door::Paid;
-use crate::wire::Refusal;
+use crate::guard::Paid;
+use crate::refusal::Refusal;
 
 /// Answers what is no JSON-RPC as JSON-RPC asks for, and says of a full server that it is full. A
 /// session that was opened with another bearer token is not there. Of a large request only what is

@@ -8,7 +8,7 @@ use axum::http::request::Parts;
 use chat_core::Address;
 use serde_json::json;
 use server::capacity::{Limits, OPENING, Share, Speed};
-use server::mcp::{Caller, Options};
+use server::mcp::{Caller, McpOptions};
 use tokio::runtime::Handle;
 
 use crate::http::GUARD;
@@ -22,14 +22,14 @@ const EACH: usize = 50;
 /// How many tasks a session is.
 const TASKS: usize = 3;
 
-/// A header says who calls, where the door would.
-fn by_header(options: &mut Options) {
+/// A header says who calls, where the guard would.
+fn by_header(options: &mut McpOptions) {
     options.caller = Arc::new(|head: &Parts| {
         let source = head.headers.get("x-source");
         let source = source.and_then(|text| text.to_str().ok()?.parse().ok());
         Caller {
             address: Address(source.unwrap_or(1)),
-            seat: None,
+            scope: None,
         }
     });
 }

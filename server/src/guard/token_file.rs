@@ -14,7 +14,7 @@ use chat_core::Time;
 use super::LOG;
 use super::tokens::{Changes, Tokens, TokensError};
 use crate::clock;
-use crate::seat::Seat;
+use crate::scope::CallerScope;
 
 /// The tokens of one file, as long as the server runs.
 #[derive(Debug)]
@@ -22,7 +22,7 @@ pub struct TokenFile {
     path: PathBuf,
     now: Mutex<Now>,
     /// Held while the file is read again: what was read earlier does not take the place of what was
-    /// read later. Nobody at the door waits for it.
+    /// read later. Nobody at the guard waits for it.
     reading: Mutex<()>,
 }
 
@@ -55,7 +55,7 @@ pub(super) enum Found {
 pub(super) struct Owner {
     pub(super) name: Arc<str>,
     /// Where its participants are minted. It closes when the token counts no more.
-    pub(super) seat: Arc<Seat>,
+    pub(super) scope: Arc<CallerScope>,
 }
 
 impl TokenFile {
@@ -84,12 +84,12 @@ impl TokenFile {
     pub(super) fn find(&self, sent: &str) -> Found {
         let now = self.now();
         match now.tokens.find(sent) {
-            Some(token) if token.has_ended(clock::wall()) || !token.seat().is_open() => {
+            Some(token) if token.has_ended(clock::wall()) || !token.scope().is_open() => {
                 Found::Ended
             }
             Some(token) => Found::Owner(Owner {
                 name: token.name(),
-                seat: Arc::clone(token.seat()),
+                scope: Arc::clone(token.scope()),
             }),
             None => Found::Nobody,
         }
@@ -126,7 +126,7 @@ impl TokenFile {
         Ok(changes)
     }
 
-    /// Looks whether the file changed, and reads it if it has looked so twice; and closes the seats
+    /// Looks whether the file changed, and reads it if it has looked so twice; and closes the scopes
     /// of tokens whose time is over at this instant.
     pub(super) fn look(&self, at: Time) {
         let stamp = stamp(&self.path);

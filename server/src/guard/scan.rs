@@ -5,7 +5,7 @@
 //! strings, which is never less than the number of values in JSON; what is no JSON is refused by
 //! the parser behind it.
 
-use super::refused::Fault;
+use super::http_error::Fault;
 
 /// How many values a body has at most, the names of members counted among them.
 const MAX_VALUES: usize = 2_048;

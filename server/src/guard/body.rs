@@ -19,7 +19,7 @@ use chat_core::Address;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::held::Paid;
-use super::refused::Fault;
+use super::http_error::Fault;
 use super::scan::cost;
 use crate::capacity::{Capacity, Held, MAX_WAIT, TooFast};
 

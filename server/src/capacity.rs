@@ -42,6 +42,8 @@ pub struct Limits {
     pub texts: Option<Speed>,
     /// Bytes of answers to one source, if they have a rate.
     pub answered: Option<Speed>,
+    /// Answers of one source's checks that waited, if they have a rate.
+    pub woken: Option<Speed>,
 }
 
 /// How many parts of a pool one source may not have.
@@ -63,6 +65,7 @@ impl Default for Limits {
         }
     }
 }
+            woken: None,
 
 impl Limits {
     /// These limits, raised to fit `config`: one source may have `max_per_address` participants, each
@@ -79,14 +82,16 @@ impl Limits {
         Self {
             connections: self.connections.at_least(participants),
             sessions: self.sessions.at_least(participants),
+        let requests = rated.map(|calls| (participants * calls).max(LEAST_REQUESTS));
             streams: self.streams.at_least(participants),
             large: self.large.map(|speed| speed.for_participants(participants)),
-            requests: rated.map(|calls| {
-                let per_second = (participants * calls).max(LEAST_REQUESTS);
-                Speed {
-                    per_second,
-                    burst: per_second / 4,
-                }
+            requests: requests.map(|per_second| Speed {
+                per_second,
+                burst: per_second / 4,
+            }),
+            woken: requests.map(|per_second| Speed {
+                per_second,
+                burst: WOKEN,
             }),
             answered: rated.map(|_| ANSWERED.for_participants(participants)),
             texts: rated.map(|_| Speed {
@@ -176,6 +181,12 @@ pub const OPENING: u64 = 128 * 1_024;
 /// How many requests a second one source may make, however few calls its participants may.
 const LEAST_REQUESTS: u64 = 1_000;
 
+/// How many checks of one source that wait are answered at once when something happens; the others
+/// follow at the rate of its requests. Each wakes a connection of the source, whose client sends the next
+/// check immediately: were all members of a large room answered at once, others would wait for all of
+/// them.
+const WOKEN: u64 = 8;
+
 /// How many bytes of texts a second one source may add for each participant that it may have: what
 /// a model says, several times over.
 const TEXT_PER_SECOND: u64 = 256;
@@ -227,6 +238,8 @@ pub struct Capacity {
 }
 
 impl Capacity {
+    /// Answers of checks that waited.
+    pub woken: Rate,
     /// Pools of these sizes.
     #[must_use]
     pub fn new(limits: &Limits) -> Self {
@@ -244,6 +257,7 @@ impl Capacity {
         }
     }
 
+            woken: Rate::new(Work::WokenChecks, limits.woken),
     /// All pools.
     #[must_use]
     pub const fn pools(&self) -> [&Pool; 5] {
@@ -258,8 +272,14 @@ impl Capacity {
 
     /// All rates.
     #[must_use]
-    pub const fn rates(&self) -> [&Rate; 4] {
-        [&self.requests, &self.large, &self.texts, &self.answered]
+    pub const fn rates(&self) -> [&Rate; 5] {
+        [
+            &self.requests,
+            &self.large,
+            &self.texts,
+            &self.answered,
+            &self.woken,
+        ]
     }
 }
 

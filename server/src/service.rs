@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use chat_core::{
-    Address, Call, Caller, Command, Earlier, Read, Reader, Reject, RequestKey, SecretHash,
+    Address, Call, Caller, Command, Earlier, Read, Reader, Reject, RequestKey, SecretHash, Span,
 };
 use serde_json::{Map, Value};
 
@@ -180,8 +180,15 @@ impl Service {
                 scope.minted(&known.handle, &me.who.name);
             }
         }
+        let may_wait =
+            matches!(asked.ask, Ask::Read(Read::Check { wait, .. }) if wait > Span::ZERO);
         let request = self.request(known, asked);
-        self.call(address, request).await
+        let answered = self.call(address, request).await;
+        if may_wait && let Some(turn) = self.capacity.woken.book(address, 1) {
+            // One event answers the checks of a whole room: those of one source leave in turn.
+            tokio::time::sleep(turn).await;
+        }
+        answered
     }
 
     fn call_outcome(

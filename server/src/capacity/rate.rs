@@ -32,6 +32,8 @@ pub enum Work {
     Texts,
     /// Bytes of answers, and their parts.
     Answers,
+    /// Answers of checks that waited, one by one.
+    WokenChecks,
 }
 
 impl Work {
@@ -43,6 +45,7 @@ impl Work {
             Self::LargeRequests => "large_requests",
             Self::Texts => "texts",
             Self::Answers => "answers",
+            Self::WokenChecks => "woken_checks",
         }
     }
 
@@ -53,6 +56,7 @@ impl Work {
             Self::LargeRequests => "bytes of large requests and new sessions",
             Self::Texts => "bytes of messages and other texts",
             Self::Answers => "bytes of answers",
+            Self::WokenChecks => "answers of checks that waited",
         }
     }
 }

@@ -5,6 +5,7 @@ use axum::body::Body;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{Method, StatusCode};
 use axum::response::{IntoResponse, Response};
+use serde::Serialize;
 
 use crate::refusal::Refusal;
 use crate::turned_away::Kind;
@@ -226,8 +227,12 @@ impl IntoResponse for HttpError {
 }
 
 /// A JSON answer. What it says is the caller's own, and nobody else keeps it.
-pub fn json(status: StatusCode, value: &serde_json::Value) -> Response {
-    written(status, value.to_string().into())
+///
+/// # Panics
+/// When the value has a map whose keys are no strings: no answer has one.
+pub fn json(status: StatusCode, value: &impl Serialize) -> Response {
+    let text = serde_json::to_vec(value).expect("keys are strings");
+    written(status, text.into())
 }
 
 /// A JSON answer that is written already.

@@ -4,6 +4,7 @@ use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use chat_core::{Command, Read, Reject};
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::Http;
@@ -204,12 +205,12 @@ async fn asked(
 /// The tool's `structuredContent`, or the refusal.
 pub(super) fn answer(outcome: &CallOutcome) -> Response {
     match &outcome.result {
-        Ok(_) => ok(&outcome.json()),
+        Ok(done) => ok(done),
         Err(refusal) => HttpError::from(refusal.clone()).into_response(),
     }
 }
 
-pub(super) fn ok(value: &Value) -> Response {
+pub(super) fn ok(value: &impl Serialize) -> Response {
     crate::guard::json(StatusCode::OK, value)
 }
 

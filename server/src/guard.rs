@@ -42,9 +42,11 @@ use crate::service::Service;
 use crate::turned_away::{LOG, Source, Verdict};
 use crate::web;
 
+pub use body::SMALL_BODY;
 pub use held::Paid;
 pub use hosts::{Allowed, AllowedHosts, HostError};
 pub use http_error::{Fault, HttpError, json, not_found, other_method, written};
+pub use scan::cost;
 pub use token_file::TokenFile;
 pub use tokens::{TokensError, Wrong};
 

@@ -40,7 +40,6 @@ use super::placed::Placed;
 use super::session::{Busy, Connection, Place, Session};
 use super::{Caller, CallerOf, McpOptions};
 use crate::capacity::{Full, Held, MAX_WAIT, OPENING};
-use crate::guard::Paid;
 use crate::refusal::Refusal;
 use crate::scope::CallerScope;
 use crate::service::Service;
@@ -81,8 +80,6 @@ struct Known {
     source: Address,
     /// From where it was last used.
     address: Address,
-    /// What the request that opened it paid with, of which the session keeps a part.
-    _paid: Option<Paid>,
 }
 
 /// Why a session cannot be used.
@@ -329,7 +326,6 @@ impl SessionManager for Sessions {
             owner: scope,
             source: address,
             address,
-            _paid: opening.paid.clone(),
         };
         self.known().insert(Arc::clone(&id), known);
         Ok((id, transport))

@@ -481,7 +481,7 @@ mod tests {
             "talking_stick_boss_alerts_total 9",
             "talking_stick_breaks_held_total 10",
             "talking_stick_held{resource=\"sessions\"} 1",
-            "talking_stick_held_by_one_limit{resource=\"sessions\"} 2500",
+            "talking_stick_held_by_one_limit{resource=\"sessions\"} 625",
             "talking_stick_held_refused_total{resource=\"sessions\"} 0",
             "talking_stick_resident_bytes 12000",
             "talking_stick_memory_limit_bytes 0",

@@ -240,7 +240,10 @@ mod tests {
         bodies.read(&none, body, Address(source)).await
     }
 
-    const PLENTY: Share = Share::of(64 << 20, 4);
+    const PLENTY: Share = Share {
+        all: 64 << 20,
+        each: 16 << 20,
+    };
 
     #[tokio::test]
     async fn a_body_is_read_whole_up_to_its_limit() {
@@ -333,7 +336,10 @@ mod tests {
         let kept = SMALL_BODY + limit / 2;
         assert!(read(&bodies, chunks(8, kept / 8), 1).await.is_ok());
         let waited = began.elapsed().as_secs_f64();
-        assert!((waited - at_rate(kept - SMALL_BODY)).abs() < 0.01, "{waited}");
+        assert!(
+            (waited - at_rate(kept - SMALL_BODY)).abs() < 0.01,
+            "{waited}"
+        );
         let began = Instant::now();
         let thrown_away = SMALL_BODY + 3 * limit;
         let too_large = read(&bodies, chunks(8, thrown_away / 8), 1).await;

@@ -273,7 +273,7 @@ async fn no_cookie_is_made_of_a_token_that_nobody_has() {
 #[tokio::test(flavor = "multi_thread")]
 async fn one_connection_too_many_is_told_so() {
     let mut setup = Setup::default();
-    setup.capacity.connections = Share::of(2, 1);
+    setup.capacity.connections = Share::whole(2);
     let world = World::start(setup).await;
     let (mut one, mut other) = (world.client().await, world.client().await);
     assert_eq!(one.get("/healthz").await.status, 200);

@@ -76,7 +76,7 @@ async fn until_tasks(most: usize) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn sessions_that_gave_way_leave_nothing_behind() {
-    let share = Share::of(SESSIONS as u64, 1);
+    let share = Share::whole(SESSIONS as u64);
     let world = Arc::new(world(share).await);
     let before = Handle::current().metrics().num_alive_tasks();
     let kept = open(&world, "1").await.expect("a session");
@@ -146,7 +146,7 @@ async fn a_session_that_is_opened_spends_of_its_source_s_rate() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn whoever_ends_its_session_has_its_place_at_once() {
-    let world = world(Share::of(2, 1)).await;
+    let world = world(Share::whole(2)).await;
     let sessions = [Session::open(&world).await, Session::open(&world).await];
     let streams = (
         sessions[0].stream(None).await,

@@ -48,6 +48,7 @@ impl World {
     ) -> Self {
         let config = Config {
             inbox_limit,
+            max_per_address: 200,
             rate_limit: RateLimit::None,
             stick: StickRule::Optional,
             turn_limit: Limit::None,

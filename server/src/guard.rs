@@ -52,7 +52,7 @@ pub use tokens::{TokensError, Wrong};
 
 use body::Bodies;
 use session::PageSessions;
-use token_file::{Found, Owner};
+use token_file::{Owner, TokenLookup};
 use unsent::Unsent;
 
 /// Where requests need no token: they say nothing of anybody.
@@ -310,19 +310,20 @@ impl Guard {
 
     fn find(&self, token: &str) -> Result<Known, Fault> {
         let find = |file: &Option<Arc<TokenFile>>| {
-            file.as_ref().map_or(Found::Nobody, |file| file.find(token))
+            file.as_ref()
+                .map_or(TokenLookup::Nobody, |file| file.find(token))
         };
-        let owner = |found: &Found| match found {
-            Found::Owner(owner) => Some(owner.clone()),
-            Found::Ended | Found::Nobody => None,
+        let owner = |found: &TokenLookup| match found {
+            TokenLookup::Owner(owner) => Some(owner.clone()),
+            TokenLookup::Ended | TokenLookup::Nobody => None,
         };
         let found = (find(&self.tokens), find(&self.operators));
         match found {
-            (Found::Nobody, Found::Nobody) => Err(Fault::TokenUnknown),
-            (Found::Owner(_), _) | (_, Found::Owner(_)) => {
+            (TokenLookup::Nobody, TokenLookup::Nobody) => Err(Fault::TokenUnknown),
+            (TokenLookup::Owner(_), _) | (_, TokenLookup::Owner(_)) => {
                 Ok(Known::by_token(owner(&found.0), owner(&found.1)))
             }
-            (Found::Ended, _) | (_, Found::Ended) => Err(Fault::TokenExpired),
+            (TokenLookup::Ended, _) | (_, TokenLookup::Ended) => Err(Fault::TokenExpired),
         }
     }
 }

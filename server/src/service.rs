@@ -26,7 +26,7 @@ use crate::wire::{self, Asker, Newcomer};
 pub use origin::RequestOrigin;
 pub use outcome::{CallOutcome, HandleUse};
 
-use caller::{Known, turn_to_mint};
+use caller::{IdentifiedCaller, turn_to_mint};
 
 /// The tools, for every transport. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -164,7 +164,12 @@ impl Service {
     }
 
     /// Asks the node. Who reads without a handle is registered first.
-    async fn answer(&self, known: &Known, asked: ParsedCall, origin: &RequestOrigin) -> Answered {
+    async fn answer(
+        &self,
+        known: &IdentifiedCaller,
+        asked: ParsedCall,
+        origin: &RequestOrigin,
+    ) -> Answered {
         let address = origin.address;
         let reads_mood = matches!(asked.ask, Ask::Mood);
         if reads_mood && matches!(known.caller, Caller::New { .. }) {
@@ -194,7 +199,7 @@ impl Service {
     fn call_outcome(
         &self,
         tool: Tool,
-        known: &Known,
+        known: &IdentifiedCaller,
         answered: Answered,
         (origin, excuse): (&RequestOrigin, Option<&str>),
     ) -> CallOutcome {
@@ -253,7 +258,7 @@ impl Service {
         turn.map_err(|too_fast| earlier(too_fast.into()))
     }
 
-    fn request(&self, known: &Known, asked: ParsedCall) -> Request {
+    fn request(&self, known: &IdentifiedCaller, asked: ParsedCall) -> Request {
         let key = asked
             .key
             .as_deref()

@@ -41,7 +41,7 @@ type Stamp = [u64; 7];
 
 /// Who sent a token.
 #[derive(Clone, Debug)]
-pub(super) enum Found {
+pub(super) enum TokenLookup {
     /// The owner of a token that counts.
     Owner(Owner),
     /// The owner of a token whose time is over.
@@ -81,17 +81,17 @@ impl TokenFile {
         self.now.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn find(&self, sent: &str) -> Found {
+    pub(super) fn find(&self, sent: &str) -> TokenLookup {
         let now = self.now();
         match now.tokens.find(sent) {
             Some(token) if token.has_ended(clock::wall()) || !token.scope().is_open() => {
-                Found::Ended
+                TokenLookup::Ended
             }
-            Some(token) => Found::Owner(Owner {
+            Some(token) => TokenLookup::Owner(Owner {
                 name: token.name(),
                 scope: Arc::clone(token.scope()),
             }),
-            None => Found::Nobody,
+            None => TokenLookup::Nobody,
         }
     }
 
@@ -172,7 +172,7 @@ mod tests {
     }
 
     fn is_known(file: &TokenFile, token: &str) -> bool {
-        matches!(file.find(token), Found::Owner(_))
+        matches!(file.find(token), TokenLookup::Owner(_))
     }
 
     #[test]

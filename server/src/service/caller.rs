@@ -9,7 +9,7 @@ use crate::refusal::Refusal;
 use crate::tools::{Ask, Mint, ParsedCall};
 
 /// Who calls, as far as it is known before the node is asked.
-pub(super) struct Known {
+pub(super) struct IdentifiedCaller {
     pub(super) handle: Handle,
     pub(super) caller: Caller,
 }
@@ -20,7 +20,7 @@ impl Service {
         &self,
         asked: &ParsedCall,
         origin: &RequestOrigin,
-    ) -> Result<Known, Refusal> {
+    ) -> Result<IdentifiedCaller, Refusal> {
         if let Some(handle) = origin.given(asked.handle.as_ref())? {
             return Ok(self.known(handle));
         }
@@ -34,9 +34,9 @@ impl Service {
         }
     }
 
-    pub(super) fn known(&self, handle: Handle) -> Known {
+    pub(super) fn known(&self, handle: Handle) -> IdentifiedCaller {
         let caller = Caller::Handle(self.secrets.handle_hash(&handle));
-        Known { handle, caller }
+        IdentifiedCaller { handle, caller }
     }
 
     /// The one of this place, or somebody new.
@@ -45,7 +45,7 @@ impl Service {
         mint: &Mint,
         key: Option<&str>,
         origin: &RequestOrigin,
-    ) -> Result<Known, Refusal> {
+    ) -> Result<IdentifiedCaller, Refusal> {
         if let Some(handle) = origin
             .scope
             .as_ref()
@@ -81,7 +81,7 @@ impl Service {
             reader: self.secrets.reader_hash(&reader),
             from: origin.address,
         };
-        Ok(Known { handle, caller })
+        Ok(IdentifiedCaller { handle, caller })
     }
 
     /// Refuses a new participant while memory is short. One with a key may be a repetition, whose

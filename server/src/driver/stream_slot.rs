@@ -44,34 +44,34 @@ pub enum Ending {
 
 /// The slot between the two.
 #[derive(Debug, Default)]
-pub(super) struct Outlet {
-    slot: Mutex<Slot>,
+pub(super) struct StreamSlot {
+    contents: Mutex<Contents>,
     filled: Notify,
 }
 
 #[derive(Debug, Default)]
-struct Slot {
+struct Contents {
     page: Option<(UserId, Page)>,
     notices: Vec<(RoomId, Notice)>,
     end: Option<Ending>,
 }
 
-impl Outlet {
+impl StreamSlot {
     /// Nothing that holds the lock can panic half way: what is there is whole.
-    fn slot(&self) -> MutexGuard<'_, Slot> {
-        self.slot.lock().unwrap_or_else(PoisonError::into_inner)
+    fn contents(&self) -> MutexGuard<'_, Contents> {
+        self.contents.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Puts the next page in the slot, which is empty.
     pub(super) fn put_page(&self, user: UserId, page: Page) {
-        self.slot().page = Some((user, page));
+        self.contents().page = Some((user, page));
         self.filled.notify_one();
     }
 
     /// Of one sender in one room only the latest counts.
     pub(super) fn put_notice(&self, room: RoomId, notice: Notice) {
         {
-            let notices = &mut self.slot().notices;
+            let notices = &mut self.contents().notices;
             notices.retain(|(other, old)| (*other, old.user.id) != (room, notice.user.id));
             if notices.len() >= MAX_NOTICES {
                 notices.remove(0);
@@ -82,7 +82,7 @@ impl Outlet {
     }
 
     pub(super) fn end(&self, ending: Ending) {
-        self.slot().end.get_or_insert(ending);
+        self.contents().end.get_or_insert(ending);
         self.filled.notify_one();
     }
 
@@ -97,14 +97,14 @@ impl Outlet {
     }
 
     fn try_take(&self) -> Option<Delivery> {
-        let mut slot = self.slot();
-        if let Some((user, page)) = slot.page.take() {
+        let mut contents = self.contents();
+        if let Some((user, page)) = contents.page.take() {
             return Some(Delivery::Page { user, page });
         }
-        if !slot.notices.is_empty() {
-            let (room, notice) = slot.notices.remove(0);
+        if !contents.notices.is_empty() {
+            let (room, notice) = contents.notices.remove(0);
             return Some(Delivery::Notice { room, notice });
         }
-        slot.end.map(Delivery::End)
+        contents.end.map(Delivery::End)
     }
 }

@@ -10,12 +10,12 @@ use chat_core::{Address, Reject};
 use hyper::body::{Frame, SizeHint};
 use tokio_util::sync::CancellationToken;
 
-use super::refused::{Fault, Refused};
+use super::http_error::{Fault, HttpError};
+use crate::refusal::Refusal;
 use crate::service::Service;
-use crate::wire::Refusal;
 
 /// Waits until a caller loses its right to answers, and says why.
-async fn of(token: Option<CancellationToken>, barred: impl Future<Output = ()>) -> Refused {
+async fn of(token: Option<CancellationToken>, barred: impl Future<Output = ()>) -> HttpError {
     let revoked = async {
         match token {
             Some(token) => token.cancelled().await,

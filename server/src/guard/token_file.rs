@@ -14,7 +14,7 @@ use chat_core::Time;
 use super::LOG;
 use super::tokens::{Changes, Tokens, TokensError};
 use crate::clock;
-use crate::seat::Seat;
+use crate::scope::CallerScope;
 
 /// The tokens of one file, as long as the server runs.
 #[derive(Debug)]
@@ -22,7 +22,7 @@ pub struct TokenFile {
     path: PathBuf,
     now: Mutex<Now>,
     /// Held while the file is read again: what was read earlier does not take the place of what was
-    /// read later. Nobody at the door waits for it.
+    /// read later. Nobody at the guard waits for it.
     reading: Mutex<()>,
 }
 
@@ -41,7 +41,7 @@ type Stamp = [u64; 7];
 
 /// Who sent a token.
 #[derive(Clone, Debug)]
-pub(super) enum Found {
+pub(super) enum TokenLookup {
     /// The owner of a token that counts.
     Owner(Owner),
     /// The owner of a token whose time is over.
@@ -55,7 +55,7 @@ pub(super) enum Found {
 pub(super) struct Owner {
     pub(super) name: Arc<str>,
     /// Where its participants are minted. It closes when the token counts no more.
-    pub(super) seat: Arc<Seat>,
+    pub(super) scope: Arc<CallerScope>,
 }
 
 impl TokenFile {
@@ -81,17 +81,17 @@ impl TokenFile {
         self.now.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn find(&self, sent: &str) -> Found {
+    pub(super) fn find(&self, sent: &str) -> TokenLookup {
         let now = self.now();
         match now.tokens.find(sent) {
-            Some(token) if token.has_ended(clock::wall()) || !token.seat().is_open() => {
-                Found::Ended
+            Some(token) if token.has_ended(clock::wall()) || !token.scope().is_open() => {
+                TokenLookup::Ended
             }
-            Some(token) => Found::Owner(Owner {
+            Some(token) => TokenLookup::Owner(Owner {
                 name: token.name(),
-                seat: Arc::clone(token.seat()),
+                scope: Arc::clone(token.scope()),
             }),
-            None => Found::Nobody,
+            None => TokenLookup::Nobody,
         }
     }
 
@@ -126,7 +126,7 @@ impl TokenFile {
         Ok(changes)
     }
 
-    /// Looks whether the file changed, and reads it if it has looked so twice; and closes the seats
+    /// Looks whether the file changed, and reads it if it has looked so twice; and closes the scopes
     /// of tokens whose time is over at this instant.
     pub(super) fn look(&self, at: Time) {
         let stamp = stamp(&self.path);
@@ -172,7 +172,7 @@ mod tests {
     }
 
     fn is_known(file: &TokenFile, token: &str) -> bool {
-        matches!(file.find(token), Found::Owner(_))
+        matches!(file.find(token), TokenLookup::Owner(_))
     }
 
     #[test]

@@ -15,35 +15,38 @@ mod shown;
 
 use serde_json::Value;
 
-use crate::driver::Facts;
-use crate::service::Performed;
+use crate::driver::CallerContext;
+use crate::refusal::Refusal;
+use crate::service::CallOutcome;
 use crate::tools::Tool;
-use crate::wire::{Done, Refusal, Said, public_id};
+use crate::wire::{Done, Said, public_id};
 
-pub use breaks::{Spoken, spoken};
 pub use data::data;
 use fence::Fence;
 use shown::{one_line, shown};
 
 /// The text of a result or a refusal, which `json` is too.
 #[must_use]
-pub fn text(performed: &Performed, json: &Value) -> String {
-    if let Ok(done) = &performed.outcome
+pub fn text(outcome: &CallOutcome, json: &Value) -> String {
+    if let Ok(done) = &outcome.result
         && let Some(exact) = exact(&done.said)
     {
         return exact;
     }
-    let me = performed.facts.as_ref().and_then(|facts| facts.me.as_ref());
-    let mut voice = Voice {
+    let me = outcome
+        .context
+        .as_ref()
+        .and_then(|context| context.me.as_ref());
+    let mut renderer = Renderer {
         me: me.map(|me| public_id(&me.who)),
         fence: Fence::of(json),
         lines: Vec::new(),
     };
-    match &performed.outcome {
-        Ok(done) => voice.result(performed, done),
-        Err(refusal) => voice.refusal(performed.tool, refusal),
+    match &outcome.result {
+        Ok(done) => renderer.result(outcome, done),
+        Err(refusal) => renderer.refusal(outcome.tool, refusal),
     }
-    voice.into_text()
+    renderer.into_text()
 }
 
 /// The texts that are read by pattern: nothing is before them, and no `next:` behind.
@@ -75,14 +78,14 @@ fn exact(said: &Said) -> Option<String> {
     ))
 }
 
-struct Voice<'a> {
+struct Renderer<'a> {
     /// The public id of the one who is spoken to.
     me: Option<String>,
     fence: Fence<'a>,
     lines: Vec<String>,
 }
 
-impl Voice<'_> {
+impl Renderer<'_> {
     fn say(&mut self, line: impl Into<String>) {
         self.lines.push(line.into());
     }
@@ -98,12 +101,12 @@ impl Voice<'_> {
         self.lines.join("\n")
     }
 
-    fn result(&mut self, performed: &Performed, done: &Done) {
-        if let Some(facts) = &performed.facts {
-            self.standing(facts);
+    fn result(&mut self, outcome: &CallOutcome, done: &Done) {
+        if let Some(context) = &outcome.context {
+            self.standing(context);
         }
-        let next = self.said(&done.said, performed.implicit);
-        if done.unread > 0 && performed.tool != Tool::Check {
+        let next = self.said(&done.said, outcome.implicit);
+        if done.unread > 0 && outcome.tool != Tool::Check {
             self.say(format!("{} unread.", done.unread));
         }
         self.say(format!("next: {next}"));
@@ -115,8 +118,8 @@ impl Voice<'_> {
     }
 
     /// Who and where the caller is, by ids alone: names would need a fence in every answer.
-    fn standing(&mut self, facts: &Facts) {
-        let Some(me) = &facts.me else {
+    fn standing(&mut self, context: &CallerContext) {
+        let Some(me) = &context.me else {
             return;
         };
         let mut line = format!("You are {}", one_line(&me.who.name));
@@ -170,8 +173,8 @@ mod tests {
     use super::*;
 
     fn told(reject: Reject) -> String {
-        let performed = Performed::refused(Tool::SendMessage, Refusal::from(reject));
-        text(&performed, &performed.json())
+        let outcome = CallOutcome::refused(Tool::SendMessage, Refusal::from(reject));
+        text(&outcome, &outcome.json())
     }
 
     #[test]

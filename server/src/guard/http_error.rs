@@ -5,9 +5,10 @@ use axum::body::Body;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{Method, StatusCode};
 use axum::response::{IntoResponse, Response};
+use serde::Serialize;
 
+use crate::refusal::Refusal;
 use crate::turned_away::Kind;
-use crate::wire::Refusal;
 
 /// When somebody should come again that found no room, where nobody knows better.
 const DEFAULT_RETRY_MS: u64 = 1_000;
@@ -151,19 +152,19 @@ impl Fault {
 
 /// A refusal with the status that goes with it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refused {
+pub struct HttpError {
     status: StatusCode,
     refusal: Refusal,
 }
 
-impl From<Refusal> for Refused {
+impl From<Refusal> for HttpError {
     fn from(refusal: Refusal) -> Self {
         let status = StatusCode::from_u16(refusal.status()).unwrap_or(StatusCode::BAD_REQUEST);
         Self { status, refusal }
     }
 }
 
-impl From<Fault> for Refused {
+impl From<Fault> for HttpError {
     fn from(fault: Fault) -> Self {
         if let Fault::Full(refusal) = fault {
             return refusal.into();
@@ -187,7 +188,7 @@ impl From<Fault> for Refused {
     }
 }
 
-impl Refused {
+impl HttpError {
     /// A code of a route's own.
     #[must_use]
     pub fn with(status: StatusCode, refusal: Refusal) -> Self {
@@ -207,7 +208,7 @@ impl Refused {
     }
 }
 
-impl IntoResponse for Refused {
+impl IntoResponse for HttpError {
     fn into_response(self) -> Response {
         let mut response = json(self.status, &serde_json::json!({ "error": &self.refusal }));
         let headers = response.headers_mut();
@@ -226,8 +227,12 @@ impl IntoResponse for Refused {
 }
 
 /// A JSON answer. What it says is the caller's own, and nobody else keeps it.
-pub fn json(status: StatusCode, value: &serde_json::Value) -> Response {
-    written(status, value.to_string().into())
+///
+/// # Panics
+/// When the value has a map whose keys are no strings: no answer has one.
+pub fn json(status: StatusCode, value: &impl Serialize) -> Response {
+    let text = serde_json::to_vec(value).expect("keys are strings");
+    written(status, text.into())
 }
 
 /// A JSON answer that is written already.
@@ -242,7 +247,7 @@ pub fn written(status: StatusCode, text: Body) -> Response {
 
 /// Answers where there is no route.
 pub async fn not_found() -> Response {
-    Refused::from(Fault::NotFound).into_response()
+    HttpError::from(Fault::NotFound).into_response()
 }
 
 /// Answers where there is a route, but not for this method. The router adds which ones there are,
@@ -252,5 +257,5 @@ pub async fn other_method(method: Method) -> Response {
     if method == Method::OPTIONS {
         return StatusCode::NO_CONTENT.into_response();
     }
-    Refused::from(Fault::MethodNotAllowed).into_response()
+    HttpError::from(Fault::MethodNotAllowed).into_response()
 }

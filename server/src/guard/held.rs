@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::body::SMALL;
+use super::body::SMALL_BODY;
 use super::scan::cost;
 use crate::capacity::Held;
 
@@ -22,7 +22,7 @@ impl Paid {
     /// Gives back what is more than this part of the body may take: the rest is left out.
     pub fn keep(&self, part: &[u8]) {
         if let Ok(cost) = cost(part) {
-            let beyond = cost.saturating_sub(SMALL) as u64;
+            let beyond = cost.saturating_sub(SMALL_BODY) as u64;
             // Nothing that holds the lock can panic half way.
             let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             held.shrink(beyond);

@@ -5,7 +5,7 @@
 //! server knows by its hash alone. A session ends with its token, when nobody has used it for half a
 //! day, and after a week; each token has so many, and the one unused for longest gives way. The
 //! cookie is sent by pages of this very server alone: SameSite=Strict keeps other sites out, and the
-//! door takes it from no page of another port.
+//! guard takes it from no page of another port.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -22,7 +22,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::hosts::{is_over_tls, is_same_origin};
-use super::refused::{Fault, Refused};
+use super::http_error::{Fault, HttpError};
 use super::tokens::Hash;
 use super::{Known, bearer};
 
@@ -87,7 +87,7 @@ impl PageSessions {
 
     /// Opens a session of the token that is known by this, and returns its cookie's value.
     fn open(&self, known: &Known) -> Result<Option<String>, getrandom::Error> {
-        let Some(seat) = known.seat() else {
+        let Some(scope) = known.scope() else {
             return Ok(None);
         };
         let mut secret = [0; 32];
@@ -98,10 +98,10 @@ impl PageSessions {
             known: known.clone(),
             opened: now,
             used: now,
-            ended: seat.closed().child_token(),
+            ended: scope.closed().child_token(),
         };
         let mut all = self.all();
-        let is_its = |one: &PageSession| one.known.seat().is_some_and(|of| Arc::ptr_eq(of, seat));
+        let is_its = |one: &PageSession| one.known.scope().is_some_and(|of| Arc::ptr_eq(of, scope));
         let its = all.iter().filter(|(_, one)| is_its(one));
         if its.clone().count() >= MAX_EACH {
             let oldest = its.min_by_key(|(_, one)| one.used).map(|(hash, _)| *hash);
@@ -158,14 +158,14 @@ pub(super) async fn open(
     headers: HeaderMap,
 ) -> Response {
     if bearer(&headers).is_none() {
-        return Refused::from(Fault::TokenRequired).into_response();
+        return HttpError::from(Fault::TokenRequired).into_response();
     }
     match sessions.open(&known) {
         Ok(Some(cookie)) => answer(&headers, &cookie, ""),
-        Ok(None) => Refused::from(Fault::TokenUnknown).into_response(),
+        Ok(None) => HttpError::from(Fault::TokenUnknown).into_response(),
         Err(error) => {
             tracing::error!(%error, "no randomness for a session");
-            Refused::from(Fault::Overloaded).into_response()
+            HttpError::from(Fault::Overloaded).into_response()
         }
     }
 }
@@ -187,7 +187,7 @@ fn answer(headers: &HeaderMap, cookie: &str, age: &str) -> Response {
     };
     let cookie = format!("{name}={cookie}; Path=/; HttpOnly; SameSite=Strict{tls}{age}");
     let success = serde_json::json!({ "success": true });
-    let mut response = super::refused::json(StatusCode::OK, &success);
+    let mut response = super::http_error::json(StatusCode::OK, &success);
     if let Ok(mut value) = HeaderValue::from_str(&cookie) {
         value.set_sensitive(true);
         response.headers_mut().insert(SET_COOKIE, value);
@@ -198,8 +198,8 @@ fn answer(headers: &HeaderMap, cookie: &str, age: &str) -> Response {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::door::token_file::Owner;
-    use crate::seat::Seat;
+    use crate::guard::token_file::Owner;
+    use crate::scope::CallerScope;
 
     fn of(cookie: &str) -> HeaderMap {
         let mut headers = HeaderMap::new();
@@ -212,7 +212,7 @@ mod tests {
     fn owner(name: &str) -> Known {
         let owner = Owner {
             name: name.into(),
-            seat: Arc::new(Seat::default()),
+            scope: Arc::new(CallerScope::default()),
         };
         Known::by_token(Some(owner), None)
     }
@@ -265,7 +265,7 @@ mod tests {
                 .iter()
                 .all(|one| sessions.find(&of(one)).is_some())
         );
-        ann.seat().unwrap().close();
+        ann.scope().unwrap().close();
         assert!(cookies.iter().all(|one| sessions.find(&of(one)).is_none()));
         assert!(sessions.find(&of(&bens)).is_some());
         sessions.close(&of(&bens));

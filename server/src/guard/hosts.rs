@@ -15,7 +15,7 @@ use axum::http::header::{HOST, HeaderMap, HeaderValue, ORIGIN};
 use axum::http::uri::Authority;
 use axum::http::{Uri, header};
 
-use super::refused::Fault;
+use super::http_error::Fault;
 
 /// By which browsers say from where a request comes.
 const SEC_FETCH_SITE: &str = "sec-fetch-site";

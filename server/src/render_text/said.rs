@@ -1,11 +1,11 @@
 //! What each result says, and the call to make after it.
 
 use super::shown::one_line;
-use super::{Voice, gaps};
+use super::{Renderer, gaps};
 use crate::service::HandleUse;
 use crate::wire::{Event, Lost, Member, Notice, PastMessage, Payload, Said, User};
 
-impl Voice<'_> {
+impl Renderer<'_> {
     /// What a result says; returns the call to make now.
     pub(super) fn said(&mut self, said: &Said, pass: HandleUse) -> String {
         match said {

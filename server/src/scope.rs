@@ -1,7 +1,8 @@
-//! Where participants were minted: one MCP session, one bearer token, or one process on stdio.
+//! Scopes, each with the participants that were registered in it: one MCP session, one bearer token, or
+//! one process on stdio.
 //!
-//! A caller from such a place may leave its handle out as long as exactly one participant was
-//! minted there. With two it must say which: never is "the latest" meant.
+//! A call within a scope may leave the handle out as long as exactly one participant was registered
+//! there. With two it must say which: never is "the latest" meant.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -10,13 +11,13 @@ use tokio_util::sync::CancellationToken;
 use crate::identity::Handle;
 use crate::tools::Mint;
 
-/// How many participants of one place are told apart. Of more it is only known that there are.
+/// How many participants of one scope are told apart. Of more it is only known that there are.
 const MAX_KNOWN: usize = 64;
 
-/// A place, and who was minted there.
+/// A scope, and the participants that were registered in it.
 #[derive(Debug, Default)]
-pub struct Seat {
-    /// Which place it is, among all; none where its address says as much.
+pub struct CallerScope {
+    /// Its name among all scopes; none where its address says as much.
     id: Option<Arc<str>>,
     known: Mutex<Vec<Known>>,
     /// The handle of the first who does not mind its name: where the call that minted it was given
@@ -24,7 +25,7 @@ pub struct Seat {
     first: Mutex<Option<Handle>>,
     /// Held while the first participant is minted: calls that come together mean one participant.
     minting: tokio::sync::Mutex<()>,
-    /// Cancelled when the place is closed, as when its token is revoked.
+    /// Cancelled when the scope is closed, as when its token is revoked.
     closed: CancellationToken,
 }
 
@@ -35,8 +36,8 @@ struct Known {
     name: String,
 }
 
-impl Seat {
-    /// The place of this id: `token ann`, `session 5f…`.
+impl CallerScope {
+    /// The scope of this id: `token ann`, `session 5f…`.
     #[must_use]
     pub fn with_id(id: &str) -> Self {
         Self {
@@ -45,7 +46,7 @@ impl Seat {
         }
     }
 
-    /// Which place it is.
+    /// Its name among all scopes.
     #[must_use]
     pub fn id(&self) -> Option<Arc<str>> {
         self.id.clone()
@@ -56,24 +57,24 @@ impl Seat {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Closes the place: what is open in its name ends.
+    /// Closes the scope: what is open in its name ends.
     pub fn close(&self) {
         self.closed.cancel();
     }
 
-    /// Whether the place is not closed.
+    /// Whether the scope is not closed.
     #[must_use]
     pub fn is_open(&self) -> bool {
         !self.closed.is_cancelled()
     }
 
-    /// Cancelled when the place is closed.
+    /// Cancelled when the scope is closed.
     #[must_use]
     pub const fn closed(&self) -> &CancellationToken {
         &self.closed
     }
 
-    /// Who is meant by a call without a handle: the one participant of the place, if there is
+    /// Who is meant by a call without a handle: the one participant of the scope, if there is
     /// exactly one.
     #[must_use]
     pub fn only(&self) -> Option<Handle> {
@@ -96,7 +97,7 @@ impl Seat {
     }
 
     /// Who is meant by a call without a handle that could mint one: the one participant of the
-    /// place, unless the call wants another name than it has.
+    /// scope, unless the call wants another name than it has.
     #[must_use]
     pub fn implicit_for(&self, mint: &Mint) -> Option<Handle> {
         let known = self.known();
@@ -168,38 +169,38 @@ mod tests {
 
     #[test]
     fn one_is_meant_and_of_two_none() {
-        let seat = Seat::default();
-        assert_eq!(seat.only(), None);
-        seat.minted(&handle("a"), "Ann");
-        seat.minted(&handle("a"), "Ann");
-        assert_eq!(seat.only(), Some(handle("a")));
-        seat.minted(&handle("b"), "Ben");
-        assert_eq!(seat.only(), None);
-        seat.forget(&handle("a"));
-        assert_eq!(seat.only(), Some(handle("b")));
+        let scope = CallerScope::default();
+        assert_eq!(scope.only(), None);
+        scope.minted(&handle("a"), "Ann");
+        scope.minted(&handle("a"), "Ann");
+        assert_eq!(scope.only(), Some(handle("a")));
+        scope.minted(&handle("b"), "Ben");
+        assert_eq!(scope.only(), None);
+        scope.forget(&handle("a"));
+        assert_eq!(scope.only(), Some(handle("b")));
     }
 
     #[test]
     fn those_who_come_together_are_one_until_it_is_gone() {
-        let seat = Seat::default();
-        let first = |made: &str| seat.first(|| Ok::<_, ()>(handle(made))).unwrap();
+        let scope = CallerScope::default();
+        let first = |made: &str| scope.first(|| Ok::<_, ()>(handle(made))).unwrap();
         assert_eq!(first("a"), handle("a"));
         assert_eq!(first("b"), handle("a"));
-        seat.minted(&handle("a"), "Ann");
+        scope.minted(&handle("a"), "Ann");
         assert_eq!(first("c"), handle("c"));
-        seat.forget(&handle("a"));
+        scope.forget(&handle("a"));
         assert_eq!(first("d"), handle("d"));
         assert_eq!(first("e"), handle("d"));
     }
 
     #[test]
     fn another_name_means_another_participant() {
-        let seat = Seat::default();
-        let meant = |name: &str| seat.implicit_for(&Mint::Named(name.into()));
+        let scope = CallerScope::default();
+        let meant = |name: &str| scope.implicit_for(&Mint::Named(name.into()));
         assert_eq!(meant("Ann"), None);
-        seat.minted(&handle("a"), "Ann");
+        scope.minted(&handle("a"), "Ann");
         assert_eq!(meant("ann"), Some(handle("a")));
         assert_eq!(meant("Ben"), None);
-        assert_eq!(seat.implicit_for(&Mint::Unnamed), Some(handle("a")));
+        assert_eq!(scope.implicit_for(&Mint::Unnamed), Some(handle("a")));
     }
 }

@@ -19,12 +19,12 @@ use chat_core::Address;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::held::Paid;
-use super::refused::Fault;
+use super::http_error::Fault;
 use super::scan::cost;
 use crate::capacity::{Capacity, Held, MAX_WAIT, TooFast};
 
 /// What a body, and what is parsed of it, may have without taking from the pool.
-pub(super) const SMALL: usize = 16 * 1_024;
+pub const SMALL_BODY: usize = 16 * 1_024;
 
 /// How many times the limit is read and thrown away of a body that is too large: a client hears
 /// why it is refused only if it may finish what it says.
@@ -135,7 +135,7 @@ impl Bodies {
 
     /// Pays for so many bytes. Nothing large is taken while memory is short.
     fn pay(&self, held: &mut Held, bytes: usize) -> Result<(), Fault> {
-        let beyond = bytes.saturating_sub(SMALL) as u64;
+        let beyond = bytes.saturating_sub(SMALL_BODY) as u64;
         if beyond > 0 {
             self.capacity.memory.check().map_err(Fault::Full)?;
         }
@@ -192,7 +192,7 @@ impl Reading {
 
     /// Spends what is beyond a small body of `cost` and was not spent yet, when it is the source's turn.
     async fn spend(&mut self, capacity: &Capacity, cost: usize) -> Result<(), TooFast> {
-        let beyond = cost.saturating_sub(SMALL);
+        let beyond = cost.saturating_sub(SMALL_BODY);
         let more = beyond.saturating_sub(self.spent) as u64;
         if more == 0 {
             return Ok(());
@@ -240,7 +240,10 @@ mod tests {
         bodies.read(&none, body, Address(source)).await
     }
 
-    const PLENTY: Share = Share::of(64 << 20, 4);
+    const PLENTY: Share = Share {
+        all: 64 << 20,
+        each: 16 << 20,
+    };
 
     #[tokio::test]
     async fn a_body_is_read_whole_up_to_its_limit() {
@@ -270,15 +273,15 @@ mod tests {
         );
         let held = || bodies.capacity.bodies.held();
         let large = |size| chunks(4, size / 4);
-        let (_, small) = read(&bodies, large(SMALL - VALUE), 1).await.unwrap();
+        let (_, small) = read(&bodies, large(SMALL_BODY - VALUE), 1).await.unwrap();
         assert_eq!((small.is_some(), held()), (false, 0));
-        let (_, first) = read(&bodies, large(SMALL - VALUE + 4_000), 1)
+        let (_, first) = read(&bodies, large(SMALL_BODY - VALUE + 4_000), 1)
             .await
             .unwrap();
         assert_eq!(held(), 4_000);
-        let full = read(&bodies, large(SMALL - VALUE + 4_000), 1).await;
+        let full = read(&bodies, large(SMALL_BODY - VALUE + 4_000), 1).await;
         assert!(matches!(full, Err(Fault::Full(_))), "{full:?}");
-        let (_, other) = read(&bodies, large(SMALL - VALUE + 5_000), 2)
+        let (_, other) = read(&bodies, large(SMALL_BODY - VALUE + 5_000), 2)
             .await
             .unwrap();
         assert_eq!(held(), 9_000);
@@ -307,7 +310,7 @@ mod tests {
         capacity.memory.measured(2);
         let bodies = Bodies::new(1 << 20, Duration::from_secs(30), capacity);
         assert!(read(&bodies, chunks(1, 100), 1).await.is_ok());
-        let full = read(&bodies, chunks(2, SMALL), 1).await;
+        let full = read(&bodies, chunks(2, SMALL_BODY), 1).await;
         assert!(matches!(full, Err(Fault::Full(_))), "{full:?}");
     }
 
@@ -323,19 +326,22 @@ mod tests {
             .unwrap();
         let began = Instant::now();
         assert!(
-            read(&bodies, chunks(2, (SMALL - VALUE) / 2), 1)
+            read(&bodies, chunks(2, (SMALL_BODY - VALUE) / 2), 1)
                 .await
                 .is_ok()
         );
         assert!(read(&bodies, chunks(8, limit / 8), 2).await.is_ok());
         assert!(began.elapsed().is_zero(), "small ones and others' go on");
         let at_rate = |bytes: usize| bytes as f64 / LARGE.per_second as f64;
-        let kept = SMALL + limit / 2;
+        let kept = SMALL_BODY + limit / 2;
         assert!(read(&bodies, chunks(8, kept / 8), 1).await.is_ok());
         let waited = began.elapsed().as_secs_f64();
-        assert!((waited - at_rate(kept - SMALL)).abs() < 0.01, "{waited}");
+        assert!(
+            (waited - at_rate(kept - SMALL_BODY)).abs() < 0.01,
+            "{waited}"
+        );
         let began = Instant::now();
-        let thrown_away = SMALL + 3 * limit;
+        let thrown_away = SMALL_BODY + 3 * limit;
         let too_large = read(&bodies, chunks(8, thrown_away / 8), 1).await;
         assert_eq!(too_large.unwrap_err(), Fault::BodyTooLarge { limit });
         let waited = began.elapsed().as_secs_f64();
@@ -357,7 +363,7 @@ mod tests {
         assert!(read(&bodies, Body::from("[1,1]"), 1).await.is_ok());
         assert!(began.elapsed().is_zero(), "few values are small");
         assert!(read(&bodies, Body::from(list), 1).await.is_ok());
-        let expected = (cost - SMALL) as f64 / LARGE.per_second as f64;
+        let expected = (cost - SMALL_BODY) as f64 / LARGE.per_second as f64;
         let waited = began.elapsed().as_secs_f64();
         assert!((waited - expected).abs() < 0.01, "{waited} {expected}");
     }
@@ -370,7 +376,7 @@ mod tests {
         tokio::select! {
             biased;
             _ = bodies.capacity.large.spend(Address(1), bytes, &mut long) => unreachable!("it waits"),
-            read = read(&bodies, chunks(2, SMALL), 1) => {
+            read = read(&bodies, chunks(2, SMALL_BODY), 1) => {
                 assert!(matches!(read, Err(Fault::Full(_))), "{read:?}");
             }
         }

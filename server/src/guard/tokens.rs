@@ -13,7 +13,7 @@ use chat_core::Time;
 use chrono::{DateTime, Days, NaiveDate, NaiveTime};
 use sha2::{Digest as _, Sha256};
 
-use crate::seat::Seat;
+use crate::scope::CallerScope;
 
 /// How many tokens a file has at most: each request is compared with all of them.
 const MAX_TOKENS: usize = 1_024;
@@ -42,7 +42,7 @@ pub(super) struct Token {
     name: Arc<str>,
     hash: Hash,
     ends: Option<Time>,
-    seat: Arc<Seat>,
+    scope: Arc<CallerScope>,
 }
 
 impl Token {
@@ -52,8 +52,8 @@ impl Token {
     }
 
     /// Where its owner's participants are minted. It closes with the token.
-    pub(super) const fn seat(&self) -> &Arc<Seat> {
-        &self.seat
+    pub(super) const fn scope(&self) -> &Arc<CallerScope> {
+        &self.scope
     }
 
     /// Whether its time was over at this instant.
@@ -201,41 +201,41 @@ impl Tokens {
             name: name.into(),
             hash,
             ends,
-            seat: Arc::new(Seat::with_id(&format!("token {name}"))),
+            scope: Arc::new(CallerScope::with_id(&format!("token {name}"))),
         });
         Ok(())
     }
 
-    /// Takes the place of these: a token that stays keeps its seat, also when its end is another
-    /// now, and the seat of one that is not here any more closes.
+    /// Takes the place of these: a token that stays keeps its scope, also when its end is another
+    /// now, and the scope of one that is not here any more closes.
     pub(super) fn replace(mut self, old: &Self) -> (Self, Changes) {
         let mut changes = Changes::default();
         for token in &mut self.all {
-            let stays = |before: &&Token| before.is_same(token) && before.seat.is_open();
+            let stays = |before: &&Token| before.is_same(token) && before.scope.is_open();
             match old.all.iter().find(stays) {
                 Some(before) => {
-                    token.seat = Arc::clone(&before.seat);
+                    token.scope = Arc::clone(&before.scope);
                     changes.kept += 1;
                 }
                 None => changes.added.push(token.name()),
             }
         }
         for before in &old.all {
-            if before.seat.is_open() && !self.all.iter().any(|token| token.is_same(before)) {
-                before.seat.close();
+            if before.scope.is_open() && !self.all.iter().any(|token| token.is_same(before)) {
+                before.scope.close();
                 changes.revoked.push(before.name());
             }
         }
         (self, changes)
     }
 
-    /// Closes the seats of the tokens whose time is over, and returns the names of those that were
+    /// Closes the scopes of the tokens whose time is over, and returns the names of those that were
     /// still open.
     pub(super) fn retire(&self, now: Time) -> Vec<Arc<str>> {
         let over = self.all.iter().filter(|token| token.has_ended(now));
-        let open = over.filter(|token| token.seat.is_open());
+        let open = over.filter(|token| token.scope.is_open());
         open.map(|token| {
-            token.seat.close();
+            token.scope.close();
             token.name()
         })
         .collect()
@@ -367,7 +367,7 @@ mod tests {
         assert!(!token.has_ended(second(1_798_761_599)));
         assert!(token.has_ended(second(1_798_761_600)));
         assert_eq!(day.retire(second(1_798_761_600)), ["ann".into()]);
-        assert!(!token.seat().is_open());
+        assert!(!token.scope().is_open());
         assert!(day.retire(second(1_798_761_600)).is_empty());
         let instant = of("2026-12-31T18:00:00Z");
         let token = instant.find("open-sesame").unwrap();
@@ -382,9 +382,9 @@ mod tests {
         let old = parse(&format!("ann {SESAME}\nben {other}"));
         let new = parse(&format!("cid {}\nann {SESAME} 2999-12-31", "1".repeat(64)));
         let (new, changes) = new.replace(&old);
-        let ann = Arc::clone(new.find("open-sesame").unwrap().seat());
-        assert!(Arc::ptr_eq(&ann, old.all[0].seat()) && ann.is_open());
-        assert!(!old.all[1].seat().is_open());
+        let ann = Arc::clone(new.find("open-sesame").unwrap().scope());
+        assert!(Arc::ptr_eq(&ann, old.all[0].scope()) && ann.is_open());
+        assert!(!old.all[1].scope().is_open());
         let expected = Changes {
             kept: 1,
             added: vec!["cid".into()],

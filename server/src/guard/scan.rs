@@ -5,7 +5,7 @@
 //! strings, which is never less than the number of values in JSON; what is no JSON is refused by
 //! the parser behind it.
 
-use super::refused::Fault;
+use super::http_error::Fault;
 
 /// How many values a body has at most, the names of members counted among them.
 const MAX_VALUES: usize = 2_048;
@@ -17,7 +17,10 @@ const MAX_DEPTH: usize = 32;
 const VALUE: usize = 256;
 
 /// How many bytes a body and what is parsed of it may take.
-pub(super) fn cost(body: &[u8]) -> Result<usize, Fault> {
+///
+/// # Errors
+/// When it has more values, or deeper ones, than are parsed.
+pub fn cost(body: &[u8]) -> Result<usize, Fault> {
     Ok(scan(body)?.saturating_mul(VALUE).saturating_add(body.len()))
 }
 

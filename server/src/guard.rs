@@ -1,8 +1,8 @@
-//! The door: what every request passes, whatever it asks for.
+//! The guard: what every request passes, whatever it asks for.
 //!
 //! In this order: the host that is meant, the page and the site that ask, the bearer token, how many
-//! requests its sender makes, the body's size and pace. What comes through carries a [`Caller`], and an [`Operator`] if it is one; tools,
-//! pages and MCP alike read who calls from there.
+//! requests its sender makes, the body's size and pace. What comes through carries a [`Caller`], and an
+//! [`Operator`] if it is one; tools, pages and MCP alike read who calls from there.
 //!
 //! The caller's address is that of the connection. Behind a proxy all callers share the proxy's:
 //! no X-Forwarded-For is read, since whoever connects could write one. There the proxy limits
@@ -12,7 +12,7 @@ mod body;
 mod ending;
 mod held;
 mod hosts;
-mod refused;
+mod http_error;
 mod scan;
 mod session;
 mod token_file;
@@ -37,20 +37,22 @@ use tokio_util::sync::CancellationToken;
 
 use crate::capacity::MAX_WAIT;
 use crate::clock;
-use crate::seat::Seat;
+use crate::scope::CallerScope;
 use crate::service::Service;
 use crate::turned_away::{LOG, Source, Verdict};
 use crate::web;
 
+pub use body::SMALL_BODY;
 pub use held::Paid;
 pub use hosts::{Allowed, AllowedHosts, HostError};
-pub use refused::{Fault, Refused, json, not_found, other_method, written};
+pub use http_error::{Fault, HttpError, json, not_found, other_method, written};
+pub use scan::cost;
 pub use token_file::TokenFile;
 pub use tokens::{TokensError, Wrong};
 
 use body::Bodies;
 use session::PageSessions;
-use token_file::{Found, Owner};
+use token_file::{Owner, TokenLookup};
 use unsent::Unsent;
 
 /// Where requests need no token: they say nothing of anybody.
@@ -78,30 +80,30 @@ pub fn max_body(config: &Config) -> usize {
     whole.clamp(MAX_BODY, MOST_BODY)
 }
 
-/// How often the door looks after its files of tokens, and after what has ended.
+/// How often the guard looks after its files of tokens, and after what has ended.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// Who calls, as far as the door knows. Every request that comes through carries one.
+/// Who calls, as far as the guard knows. Every request that comes through carries one.
 #[derive(Clone, Debug, Default)]
 pub struct Caller {
     /// From which place, for rate limits and bans.
     pub address: Address,
     /// Where the owner of the bearer token mints participants, if there is a token.
-    pub seat: Option<Arc<Seat>>,
+    pub scope: Option<Arc<CallerScope>>,
 }
 
 /// The name of the operator who calls. Requests of others carry none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Operator(pub Arc<str>);
 
-/// How the door is kept.
+/// How the guard is kept.
 #[derive(Debug)]
-pub struct Options {
+pub struct GuardOptions {
     /// The hosts that are answered for.
     pub hosts: AllowedHosts,
     /// The tokens of which every request needs one; none: nobody needs any.
     pub tokens: Option<Arc<TokenFile>>,
-    /// The tokens by which operators are known; they open the door, too.
+    /// The tokens by which operators are known; they open the guard, too.
     pub operators: Option<Arc<TokenFile>>,
     /// The most bytes of a body.
     pub max_body: usize,
@@ -109,7 +111,7 @@ pub struct Options {
     pub body_within: Duration,
 }
 
-impl Default for Options {
+impl Default for GuardOptions {
     fn default() -> Self {
         Self {
             hosts: AllowedHosts::default(),
@@ -121,7 +123,7 @@ impl Default for Options {
     }
 }
 
-struct Door {
+struct Guard {
     service: Service,
     hosts: AllowedHosts,
     tokens: Option<Arc<TokenFile>>,
@@ -130,11 +132,11 @@ struct Door {
     bodies: Bodies,
 }
 
-/// Puts the door before the whole app: every route that it has by now, and its fallback. With
+/// Wraps the whole app with the guard: every route that it has by now, and its fallback. With
 /// tokens there is `/session` besides, where the page exchanges one for a cookie. A method that a
 /// route does not take is told in the shape of all errors. It has to be called on a runtime, where
 /// it starts what looks after the tokens.
-pub fn guard(app: Router, service: Service, options: Options) -> Router {
+pub fn wrap(app: Router, service: Service, options: GuardOptions) -> Router {
     let sessions = Arc::<PageSessions>::default();
     let app = if options.tokens.is_some() || options.operators.is_some() {
         let session = post(session::open).delete(session::close);
@@ -147,7 +149,7 @@ pub fn guard(app: Router, service: Service, options: Options) -> Router {
         options.body_within,
         Arc::clone(service.capacity()),
     );
-    let door = Arc::new(Door {
+    let guard = Arc::new(Guard {
         service,
         hosts: options.hosts,
         tokens: options.tokens,
@@ -155,23 +157,23 @@ pub fn guard(app: Router, service: Service, options: Options) -> Router {
         sessions,
         bodies,
     });
-    tokio::spawn(look_after(Arc::downgrade(&door)));
+    tokio::spawn(look_after(Arc::downgrade(&guard)));
     // Bodies are limited here already.
     app.method_not_allowed_fallback(other_method)
         .layer(DefaultBodyLimit::disable())
-        .layer(middleware::from_fn_with_state(door, pass))
+        .layer(middleware::from_fn_with_state(guard, pass))
 }
 
-/// Reads files of tokens that changed, and ends what is over, as long as the door is there.
-async fn look_after(door: Weak<Door>) {
+/// Reads files of tokens that changed, and ends what is over, as long as the guard is there.
+async fn look_after(guard: Weak<Guard>) {
     let mut ticks = tokio::time::interval(LOOK);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         ticks.tick().await;
-        let Some(door) = door.upgrade() else {
+        let Some(guard) = guard.upgrade() else {
             return;
         };
-        let files = [&door.tokens, &door.operators];
+        let files = [&guard.tokens, &guard.operators];
         let files: Vec<_> = files.into_iter().flatten().cloned().collect();
         if !files.is_empty() {
             let look = move || files.iter().for_each(|file| file.look(clock::wall()));
@@ -180,24 +182,24 @@ async fn look_after(door: Weak<Door>) {
                 tracing::error!(target: LOG, %error, "the tokens cannot be looked after");
             }
         }
-        door.sessions.sweep();
-        door.service.turned_away().sweep();
+        guard.sessions.sweep();
+        guard.service.turned_away().sweep();
     }
 }
 
 /// Lets a request in, or says why not. No browser guesses what an answer is.
-async fn pass(State(door): State<Arc<Door>>, request: Request, next: Next) -> Response {
-    let source = door.source(&request);
-    let mut response = match door.admit(request, source.address).await {
+async fn pass(State(guard): State<Arc<Guard>>, request: Request, next: Next) -> Response {
+    let source = guard.source(&request);
+    let mut response = match guard.admit(request, source.address).await {
         Ok((request, ended)) => {
             let caller = request.extensions().get::<Caller>();
             let address = caller.map_or(source.address, |caller| caller.address);
-            let right = (ended, &door.service, address);
+            let right = (ended, &guard.service, address);
             let response = ending::unless(right, next.run(request)).await;
-            let capacity = door.service.capacity();
+            let capacity = guard.service.capacity();
             response.map(|body| Unsent::charged(body, capacity, address))
         }
-        Err(fault) => door.refuse(fault, source),
+        Err(fault) => guard.refuse(fault, source),
     };
     let nosniff = HeaderValue::from_static("nosniff");
     response
@@ -206,7 +208,7 @@ async fn pass(State(door): State<Arc<Door>>, request: Request, next: Next) -> Re
     response
 }
 
-impl Door {
+impl Guard {
     /// The request as the app is to see it; and what is cancelled when its caller may not be served
     /// any longer.
     async fn admit(
@@ -216,10 +218,10 @@ impl Door {
     ) -> Result<(Request, Option<CancellationToken>), Fault> {
         let (mut head, body) = request.into_parts();
         let known = self.let_in(&head);
-        let seat = known.as_ref().ok().and_then(Known::seat).cloned();
+        let scope = known.as_ref().ok().and_then(Known::scope).cloned();
         // The owner of a token is one place, wherever it calls from.
-        let token = seat.as_ref().and_then(|seat| seat.id());
-        let address = token.map_or(address, |id| self.service.secrets().address_of_seat(&id));
+        let token = scope.as_ref().and_then(|scope| scope.id());
+        let address = token.map_or(address, |id| self.service.secrets().address_of_scope(&id));
         // One that is turned away waits its turn as well.
         let capacity = self.service.capacity();
         let mut patience = MAX_WAIT;
@@ -230,7 +232,7 @@ impl Door {
         if let (Err(full), false) = (full, HEALTH.contains(&head.uri.path())) {
             return Err(Fault::Full(full.into()));
         }
-        let caller = Caller { address, seat };
+        let caller = Caller { address, scope };
         head.extensions.insert(caller);
         if let Some(operator) = &known.operator {
             let name = Arc::clone(&operator.name);
@@ -253,7 +255,7 @@ impl Door {
         }
         let known = self.known(head)?;
         let is_operators = self.operators.is_some() && head.uri.path().starts_with(OPERATORS);
-        match (&known.operator, known.seat()) {
+        match (&known.operator, known.scope()) {
             (None, Some(_)) if is_operators => Err(Fault::NoOperator),
             (None, None) if is_operators => Err(Fault::OperatorRequired),
             _ => Ok(known),
@@ -276,9 +278,9 @@ impl Door {
             Some(Verdict::TooMany(wait)) => Fault::TooManyTokens {
                 retry_after_ms: u64::try_from(wait.as_millis()).unwrap_or(u64::MAX).max(1),
             },
-            Some(Verdict::Refused) | None => fault,
+            Some(Verdict::HttpError) | None => fault,
         };
-        Refused::from(fault).into_response()
+        HttpError::from(fault).into_response()
     }
 
     /// Who is behind the request's token; and whether it may come in without one.
@@ -295,7 +297,7 @@ impl Door {
             None => Ok(self.sessions.find(&head.headers).unwrap_or_default()),
         };
         match known {
-            Ok(known) if is_open || known.seat().is_some() || self.tokens.is_none() => Ok(known),
+            Ok(known) if is_open || known.scope().is_some() || self.tokens.is_none() => Ok(known),
             Ok(_) => Err(Fault::TokenRequired),
             Err(_) if is_open => Ok(Known::default()),
             Err(fault) => Err(fault),
@@ -308,19 +310,20 @@ impl Door {
 
     fn find(&self, token: &str) -> Result<Known, Fault> {
         let find = |file: &Option<Arc<TokenFile>>| {
-            file.as_ref().map_or(Found::Nobody, |file| file.find(token))
+            file.as_ref()
+                .map_or(TokenLookup::Nobody, |file| file.find(token))
         };
-        let owner = |found: &Found| match found {
-            Found::Owner(owner) => Some(owner.clone()),
-            Found::Ended | Found::Nobody => None,
+        let owner = |found: &TokenLookup| match found {
+            TokenLookup::Owner(owner) => Some(owner.clone()),
+            TokenLookup::Ended | TokenLookup::Nobody => None,
         };
         let found = (find(&self.tokens), find(&self.operators));
         match found {
-            (Found::Nobody, Found::Nobody) => Err(Fault::TokenUnknown),
-            (Found::Owner(_), _) | (_, Found::Owner(_)) => {
+            (TokenLookup::Nobody, TokenLookup::Nobody) => Err(Fault::TokenUnknown),
+            (TokenLookup::Owner(_), _) | (_, TokenLookup::Owner(_)) => {
                 Ok(Known::by_token(owner(&found.0), owner(&found.1)))
             }
-            (Found::Ended, _) | (_, Found::Ended) => Err(Fault::TokenExpired),
+            (TokenLookup::Ended, _) | (_, TokenLookup::Ended) => Err(Fault::TokenExpired),
         }
     }
 }
@@ -333,7 +336,7 @@ fn is_page(head: &request::Parts) -> bool {
 /// Who is behind a token.
 #[derive(Clone, Debug, Default)]
 struct Known {
-    /// The owner of a token that opens the door.
+    /// The owner of a token that opens the guard.
     caller: Option<Owner>,
     /// The owner of a token of an operator.
     operator: Option<Owner>,
@@ -348,19 +351,19 @@ impl Known {
             operator,
             ended: None,
         };
-        known.ended = known.seat().map(|seat| seat.closed().clone());
+        known.ended = known.scope().map(|scope| scope.closed().clone());
         known
     }
 
     /// Where the token's owner mints participants.
-    fn seat(&self) -> Option<&Arc<Seat>> {
+    fn scope(&self) -> Option<&Arc<CallerScope>> {
         let owner = self.caller.as_ref().or(self.operator.as_ref());
-        owner.map(|owner| &owner.seat)
+        owner.map(|owner| &owner.scope)
     }
 
     /// The same without those whose tokens count no more.
     fn still(&self) -> Self {
-        let counts = |owner: &&Owner| owner.seat.is_open();
+        let counts = |owner: &&Owner| owner.scope.is_open();
         Self {
             caller: self.caller.as_ref().filter(counts).cloned(),
             operator: self.operator.as_ref().filter(counts).cloned(),

@@ -9,7 +9,7 @@ use chat_core::{
 
 /// What is so at the instant of an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Facts {
+pub struct CallerContext {
     /// The instant.
     pub at: Time,
     /// Who called; none when the handle is unknown.
@@ -66,13 +66,13 @@ pub enum More {
 
 /// By which secret's hash a call names its caller.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Asker {
+pub(super) enum CallerSecret {
     Handle(SecretHash),
     Reader(SecretHash),
     Operator,
 }
 
-impl Asker {
+impl CallerSecret {
     pub(super) fn of(call: &Call) -> Self {
         match call {
             Call::Command {
@@ -112,18 +112,18 @@ impl Asker {
 pub(super) fn gather<E>(
     node: &Node,
     at: Time,
-    (ticket, asker): (Ticket, Asker),
+    (ticket, secret): (Ticket, CallerSecret),
     outcome: &Result<Response, E>,
-) -> Facts {
-    let me = asker.find(node).and_then(|user| me(node, user));
+) -> CallerContext {
+    let me = secret.find(node).and_then(|user| me(node, user));
     let more = match outcome {
-        Ok(Response::Done(reply)) => more(node, asker, reply),
+        Ok(Response::Done(reply)) => more(node, secret, reply),
         Ok(Response::Streaming) => node
             .stream_cursor(ticket)
             .map_or(More::Nothing, More::Begins),
         Ok(Response::Read(_)) | Err(_) => More::Nothing,
     };
-    Facts { at, me, more }
+    CallerContext { at, me, more }
 }
 
 fn me(node: &Node, user: UserId) -> Option<Me> {
@@ -147,12 +147,12 @@ fn me(node: &Node, user: UserId) -> Option<Me> {
     })
 }
 
-fn more(node: &Node, asker: Asker, reply: &Reply) -> More {
+fn more(node: &Node, secret: CallerSecret, reply: &Reply) -> More {
     let hub = node.hub();
     match reply {
         Reply::Waiting { .. } => More::Queue(hub.counts().waiting),
         Reply::LoggedIn { room, .. } => {
-            let members = asker
+            let members = secret
                 .find(node)
                 .map(|user| hub.read_members(user, Some(*room)));
             match members {

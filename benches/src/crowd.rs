@@ -208,7 +208,7 @@ impl Crowd {
     #[must_use]
     pub fn read(&self, block: usize, place: usize) -> Entry {
         let user = self.user(block, place);
-        let (end, _) = self.hub.inbox_marks(user).unwrap_or_default();
+        let (end, _) = self.hub.inbox_cursors(user).unwrap_or_default();
         let implied = Implied::Read {
             acknowledged: end,
             delivered: end,

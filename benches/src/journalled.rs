@@ -142,7 +142,7 @@ fn call(crowd: &Crowd, entry: Entry) -> Option<Call> {
         } => Some(Call::Read {
             reader: Reader::Handle(crowd.hub().handle_of(user)?),
             read: Read::Check {
-                after: crowd.hub().inbox_marks(user).map(|(end, _)| end),
+                after: crowd.hub().inbox_cursors(user).map(|(end, _)| end),
                 wait: Span::ZERO,
                 max: PAGE,
             },

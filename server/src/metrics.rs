@@ -198,7 +198,7 @@ impl Seen {
     /// What this node says.
     #[must_use]
     pub fn of(node: &Node) -> Self {
-        let figures = node.hub().figures();
+        let figures = node.hub().counters();
         Self {
             counts: node.hub().counts(),
             load: node.load(),

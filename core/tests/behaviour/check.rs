@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use chat_core::{
-    Answer, Caller, Config, Effect, Entry, Event, Hub, Implied, Kept, Reject, Reply, RoomSeq,
-    SecretHash, Seq, Span, Time, UserId, mix,
+    Answer, Caller, Config, Effect, Entry, Event, Hub, Implied, MeasureTarget, Reject, Reply,
+    RoomSeq, SecretHash, Seq, Span, Time, UserId, mix,
 };
 
 use crate::render;
@@ -197,7 +197,7 @@ impl Stage {
         let mut gaps = Vec::new();
         for (user, count) in grew {
             let shown = self.shown.entry(*user).or_default();
-            let end = self.hub.inbox_marks(*user).expect("registered").0;
+            let end = self.hub.inbox_cursors(*user).expect("registered").0;
             assert_eq!(end.0 - shown.0, *count, "{user} is told of each event once");
             while *shown < end {
                 let page = self
@@ -231,7 +231,7 @@ impl Stage {
         let before = self.hub.digest();
         let answer = match read {
             Read::Inbox { after, max } => {
-                let delivered = self.hub.inbox_marks(user).map(|(_, delivered)| delivered);
+                let delivered = self.hub.inbox_cursors(user).map(|(_, delivered)| delivered);
                 let after = after.or(delivered).unwrap_or_default();
                 self.hub
                     .read_inbox(user, after, *max)
@@ -291,9 +291,9 @@ impl Stage {
         let mut text = format!("{} kept", bans.expect("it is counted").size);
         for (kept, ban) in self.hub.kept(None) {
             let what = match kept {
-                Kept::Name { shown, .. } => shown.to_owned(),
-                Kept::Handle { owner, .. } => format!("the handle of {}", owner.name),
-                Kept::Address(address) => format!("address {}", address.0),
+                MeasureTarget::Name { shown, .. } => shown.to_owned(),
+                MeasureTarget::Handle { owner, .. } => format!("the handle of {}", owner.name),
+                MeasureTarget::Address(address) => format!("address {}", address.0),
             };
             let _ = write!(text, ", {what} {:?}: {:?}", ban.measure, ban.reason);
         }

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use chat_core::{Caller, Command, Entry, Hub, Kept, Muted, Operate, Reject, SecretHash, Seq};
+use chat_core::{
+    Caller, Command, Entry, Hub, MeasureTarget, Muted, Operate, Reject, SecretHash, Seq,
+};
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 
@@ -97,7 +99,7 @@ fn kept(
     let is_muted = |hub: &Hub| Some(hub.participant_view(user)?.muted == Muted::Yes);
     let names = |hub: &Hub| {
         let kept = hub.kept(None).map(|(kept, _)| kept);
-        kept.filter(|kept| matches!(kept, Kept::Name { .. }))
+        kept.filter(|kept| matches!(kept, MeasureTarget::Name { .. }))
             .count()
     };
     match (is_muted(before), is_muted(after)) {

@@ -94,7 +94,7 @@ impl Model {
 
     /// Whether the Hub's inbox reads as this model does, from wherever one begins.
     fn agrees(&self, hub: &Hub, user: UserId, max: usize) -> Result<(), TestCaseError> {
-        let (end, delivered) = hub.inbox_marks(user).expect("registered");
+        let (end, delivered) = hub.inbox_cursors(user).expect("registered");
         prop_assert_eq!(end, Seq(self.told.len() as u64));
         prop_assert_eq!(delivered, Seq(self.delivered as u64));
         for after in 0..=self.told.len() {

@@ -32,7 +32,7 @@ proptest! {
             let effects = step(&mut hub, *at, entry).effects;
             for effect in effects {
                 let Effect::InboxGrew(user) = effect else { continue };
-                if hub.inbox_marks(user).is_none() {
+                if hub.inbox_cursors(user).is_none() {
                     continue;
                 }
                 let end = ends.entry(user).or_default();

@@ -212,7 +212,7 @@ fn whoever_asks_again_is_held_back_until_the_same_instant() {
     let third = shell.call(keyed("ann", 7));
     shell.commit();
     assert_eq!(shell.told(third), Some((0, 5)), "past that instant at once");
-    let breaks = shell.node.hub().figures().breaks(BreakKind::ShowMeme);
+    let breaks = shell.node.hub().counters().breaks(BreakKind::ShowMeme);
     assert_eq!(breaks, 5, "one break for all three");
 }
 
@@ -288,7 +288,7 @@ fn breaks_are_counted_by_kind() {
         shell.call(command("ann", Command::TakeBreak { kind, excuse }));
     }
     shell.commit();
-    let figures = shell.node.hub().figures();
+    let figures = shell.node.hub().counters();
     let counts = [BreakKind::Chimaek, BreakKind::ShowMeme].map(|kind| figures.breaks(kind));
     assert_eq!(counts, [1, 5]);
     assert_eq!((figures.alerts(), figures.held()), (5, 2));

@@ -95,7 +95,7 @@ fn what_is_remembered_is_answered_at_once_by_a_full_server() {
     let again = shell.call(keyed("ann", 1, "hi"));
     assert!(shell.is_sent(again));
     assert_eq!(shell.outcome(again), shell.outcome(first));
-    assert_eq!(shell.node.hub().figures().recalled(), 1);
+    assert_eq!(shell.node.hub().counters().recalled(), 1);
     let other = shell.call(keyed("ann", 1, "other"));
     assert_eq!(shell.code(other), Some("request_key_reused"));
     shell.commit();

@@ -15,7 +15,7 @@ use axum::http::request::Parts;
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
 use chat_core::{
-    Address, Ban, BreakKind, Call, Hub, Kept, KeptPlace, Measure, Muted, Node, Operate,
+    Address, Ban, BreakKind, Call, Hub, Measure, MeasurePlace, MeasureTarget, Muted, Node, Operate,
     ParticipantView, Report, RoomId, SecretHash, StickMove, TimerKind, UserId,
 };
 use serde_json::{Value, json};
@@ -70,7 +70,7 @@ impl<S: Sync> FromRequestParts<S> for Operator {
 async fn overview(_: Operator, State(http): State<Http>) -> Response {
     let made = look(&http, |node| {
         let counts = node.hub().counts();
-        let figures = node.hub().figures();
+        let figures = node.hub().counters();
         let sizes = node.sizes();
         let sizes = sizes.iter().map(|size| {
             (
@@ -198,15 +198,15 @@ async fn bans(_: Operator, State(http): State<Http>, query: RawQuery) -> Respons
     .await
 }
 
-fn banned(kept: Kept<'_>, ban: &Ban) -> Value {
+fn banned(kept: MeasureTarget<'_>, ban: &Ban) -> Value {
     let measure = match ban.measure {
         Measure::Mute => "mute",
         Measure::Ban => "ban",
     };
     let (what, which) = match kept {
-        Kept::Name { shown, .. } => ("name", json!(shown)),
-        Kept::Handle { owner, .. } => ("handle_of", json!(User::from(&**owner))),
-        Kept::Address(address) => ("address", json!(shown_address(address))),
+        MeasureTarget::Name { shown, .. } => ("name", json!(shown)),
+        MeasureTarget::Handle { owner, .. } => ("handle_of", json!(User::from(&**owner))),
+        MeasureTarget::Address(address) => ("address", json!(shown_address(address))),
     };
     json!({
         what: which,
@@ -218,19 +218,19 @@ fn banned(kept: Kept<'_>, ban: &Ban) -> Value {
 }
 
 /// Where the list goes on, as a text that [`place_of`] reads.
-fn shown_place(place: &KeptPlace) -> String {
+fn shown_place(place: &MeasurePlace) -> String {
     match place {
-        KeptPlace::Name(folded) => format!("name {folded}"),
-        KeptPlace::Handle(SecretHash(hash)) => {
+        MeasurePlace::Name(folded) => format!("name {folded}"),
+        MeasurePlace::Handle(SecretHash(hash)) => {
             format!("handle {:032x}", u128::from_be_bytes(*hash))
         }
-        KeptPlace::Address(address) => format!("address {}", shown_address(*address)),
+        MeasurePlace::Address(address) => format!("address {}", shown_address(*address)),
     }
 }
 
 /// The place that a text names. One that names none is behind all names that begin so, as any text
 /// stands somewhere in the other lists.
-fn place_of(text: &str) -> KeptPlace {
+fn place_of(text: &str) -> MeasurePlace {
     let (kind, which) = text.split_once(' ').unwrap_or_default();
     let handle = || {
         Some(SecretHash(
@@ -239,12 +239,12 @@ fn place_of(text: &str) -> KeptPlace {
     };
     let address = || Some(Address(u64::from_str_radix(which, 16).ok()?));
     let found = match kind {
-        "handle" => handle().map(KeptPlace::Handle),
-        "address" => address().map(KeptPlace::Address),
-        "name" => Some(KeptPlace::Name(which.into())),
+        "handle" => handle().map(MeasurePlace::Handle),
+        "address" => address().map(MeasurePlace::Address),
+        "name" => Some(MeasurePlace::Name(which.into())),
         _ => None,
     };
-    found.unwrap_or_else(|| KeptPlace::Name(text.into()))
+    found.unwrap_or_else(|| MeasurePlace::Name(text.into()))
 }
 
 fn shown_address(address: Address) -> String {

@@ -327,7 +327,7 @@ impl OlderCall<'_> {
         let Said::LoggedIn { me, .. } = &done.said else {
             return Err(Reject::ServerFull.into());
         };
-        let marks = inbox_marks(&performed);
+        let marks = inbox_cursors(&performed);
         let known = self
             .all
             .keep(&self.name, Handle::given(&me.handle), marks)?;
@@ -336,7 +336,7 @@ impl OlderCall<'_> {
 }
 
 /// Where the caller's inbox goes on, and where it ends.
-fn inbox_marks(performed: &Performed) -> (u64, u64) {
+fn inbox_cursors(performed: &Performed) -> (u64, u64) {
     let me = performed.facts.as_ref().and_then(|facts| facts.me.as_ref());
     me.map_or((0, 0), |me| (me.cursor.0, me.cursor.0 + me.unread))
 }

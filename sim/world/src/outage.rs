@@ -1,6 +1,6 @@
 //! The server goes down, in good order or not, and comes back.
 
-use chat_core::{Entry, Figures, Reject, Reply};
+use chat_core::{Counters, Entry, Reject, Reply};
 use chat_types::{Span, Time};
 use sim_model::server::ServerRecord;
 
@@ -141,7 +141,7 @@ impl World<'_, '_> {
             .observe_server(&ServerRecord::Restarted { at, config });
         // What was done before the crash is not done again.
         let node = self.server.node.as_ref();
-        self.server.figures = node.map_or_else(Figures::default, |n| n.hub().figures().clone());
+        self.server.figures = node.map_or_else(Counters::default, |n| n.hub().counters().clone());
         self.watch
             .observe_world(&WorldRecord::Restarted { at: now });
         self.pump();

@@ -2,7 +2,8 @@
 //! while, and answers leave.
 
 use chat_core::{
-    Address, Call, Earlier, Entry, Figures, Node, Output, Position, Reject, Reply, Response, Ticket,
+    Address, Call, Counters, Earlier, Entry, Node, Output, Position, Reject, Reply, Response,
+    Ticket,
 };
 use chat_types::{Config, Span, Time};
 use sim_model::server::ServerRecord;
@@ -51,7 +52,7 @@ pub(super) struct Server {
     /// When `NodeDue` is written down for.
     pub(super) due_at: Time,
     /// What the node had done when it was looked at last.
-    pub(super) figures: Figures,
+    pub(super) figures: Counters,
     /// The last entry that the judges were shown.
     pub(super) shown: Position,
     /// How long it will be down, once it has finished what it took.
@@ -115,7 +116,7 @@ impl Server {
             appends: 0,
             appending: false,
             due_at: Time::MAX,
-            figures: Figures::default(),
+            figures: Counters::default(),
             shown: Position(0),
             stopping: None,
             config: None,
@@ -512,7 +513,7 @@ impl World<'_, '_> {
                     position = position.next();
                 });
                 self.server.shown = node.hub().position();
-                let figures = node.hub().figures();
+                let figures = node.hub().counters();
                 if self.server.figures != *figures {
                     for _ in self.server.figures.recalled()..figures.recalled() {
                         self.watch.reach(Point::RetryDeduplicated);

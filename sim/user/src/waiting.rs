@@ -1,5 +1,4 @@
-//! What a user waits for, where it stands in its flow, and since when: for those who ask why it did
-//! not come to its end.
+//! What a user waits for, since when, and at which step: for reports on users that did not finish.
 
 use chat_types::Time;
 
@@ -15,7 +14,7 @@ impl VirtualUser {
         Some(self.waiting("await", kind.name().to_owned(), since))
     }
 
-    /// What keeps the user from its end; none for one that is done or gone for good.
+    /// What keeps the user from its end; none if it is done or disconnected for good.
     #[must_use]
     pub fn pending(&self) -> Option<Waiting> {
         if self.is_done() {

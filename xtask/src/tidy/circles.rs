@@ -1,24 +1,24 @@
-//! No circle of modules: within a crate, what a module needs does not need that module. Looked at
-//! are the modules of the first level, and the paths from `crate::` and `super::` outside of tests.
+//! No cycles of modules: within a crate, a module must not depend on a module that depends on it.
+//! The rule looks at top-level modules, and at paths from `crate::` and `super::` outside of tests.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Finding, Source};
 
-/// Needs that close a circle and are known: the crate's folder, who needs, and what. Nothing is to
-/// be added here.
+/// Known dependencies that close a cycle: the crate's folder, the module, and its dependency. The
+/// list must not grow.
 const KNOWN: [(&str, &str, &str); 3] = [
-    // A result shows its facts, and renders itself as a text.
+    // Results contain the caller's context, and render themselves as texts.
     ("server/src/", "wire", "driver"),
     ("server/src/", "wire", "voice"),
-    // Options of MCP's listener are settings, and the older client's names too.
+    // The settings contain options of MCP's listener, and the names of older clients.
     ("server/src/", "settings", "mcp"),
 ];
 
-/// Who needs what in one crate: each need with the place where it is written first.
+/// The dependencies of one crate's modules, each with the place where it first appears.
 type Needs = BTreeMap<String, BTreeMap<String, (String, usize)>>;
 
-/// Every need within a circle, and every known one that is gone.
+/// Every dependency within a cycle, and every known one that no longer exists.
 pub(super) fn check(files: &[Source]) -> Vec<Finding> {
     check_but(files, &KNOWN)
 }
@@ -49,7 +49,7 @@ fn check_but(files: &[Source], known: &[(&str, &str, &str)]) -> Vec<Finding> {
     found
 }
 
-/// The folders of sources, one for each crate.
+/// The source folders, one for each crate.
 fn crates(files: &[Source]) -> BTreeSet<String> {
     let manifests = files.iter().filter_map(|file| {
         let folder = file.path.strip_suffix("Cargo.toml")?;
@@ -94,13 +94,13 @@ fn needs(files: &[Source], folder: &str) -> Needs {
     needs
 }
 
-/// The module of the first level that a file is part of.
+/// The top-level module of a file.
 fn module(path: &str) -> &str {
     let first = path.split('/').next().unwrap_or(path);
     first.strip_suffix(".rs").unwrap_or(first)
 }
 
-/// How many `super::` lead from a file to the root.
+/// The number of `super::` that lead from a file to the root.
 fn depth(path: &str) -> usize {
     path.matches('/').count() + 1
 }
@@ -111,7 +111,7 @@ fn is_of(path: &str, test: &str) -> bool {
         .is_some_and(|rest| rest == ".rs" || rest.starts_with('/'))
 }
 
-/// The modules that only tests have, as paths without the ending.
+/// The modules that are compiled for tests only, as paths without extension.
 fn test_files(sources: &[(&str, &Source)]) -> Vec<String> {
     let mut tests = Vec::new();
     for (path, file) in sources {
@@ -133,7 +133,7 @@ fn test_files(sources: &[(&str, &Source)]) -> Vec<String> {
     tests
 }
 
-/// The text before its own module of tests, which stands at its end.
+/// The text before the inline module of tests, which comes last.
 fn outside_of_tests(text: &str) -> &str {
     let mut end = 0;
     let mut lines = text.split_inclusive('\n').peekable();
@@ -147,7 +147,7 @@ fn outside_of_tests(text: &str) -> &str {
     &text[..end]
 }
 
-/// What the root shows of its modules by another path: each name, with the module it is of.
+/// The names that the root re-exports, each with its module.
 fn shown_at_the_root(
     sources: &[(&str, &Source)],
     modules: &BTreeSet<&str>,
@@ -174,13 +174,13 @@ fn shown_at_the_root(
     shown
 }
 
-/// The names in a piece of code.
+/// The identifiers in a piece of code.
 fn words(code: &str) -> impl Iterator<Item = &str> {
     code.split(|c: char| !c.is_alphanumeric() && c != '_')
         .filter(|word| !word.is_empty())
 }
 
-/// The first names of all paths from the root, with their lines.
+/// The first identifiers of all paths from the root, with their lines.
 fn paths(text: &str, depth: usize) -> Vec<(usize, String)> {
     let code: String = text.split_inclusive('\n').map(code_of).collect();
     let mut found = Vec::new();
@@ -199,8 +199,8 @@ fn paths(text: &str, depth: usize) -> Vec<(usize, String)> {
     found
 }
 
-/// A line without its comment, but with its end. That a text may hold slashes is no matter: no path
-/// stands behind them.
+/// A line without its comment, but with its newline. A `//` within a string is cut as well, which
+/// does no harm: no path follows it.
 fn code_of(line: &str) -> String {
     match line.split_once("//") {
         Some((code, _)) => format!("{code}\n"),
@@ -231,7 +231,7 @@ fn first_names(path: &str) -> Vec<String> {
     names
 }
 
-/// The needs that lie on a circle.
+/// The dependencies that lie on a cycle.
 fn in_circles(needs: &Needs) -> Vec<(String, String)> {
     let mut found = Vec::new();
     for (from, needed) in needs {
@@ -322,7 +322,7 @@ mod tests {
             "macro_rules! a { () => { $crate::one::A } }\n",
             "use super::one::A;\n",
         ] {
-            // A `super` of a file below leads to its own module.
+            // In a file below, `super` is its own module.
             let path = if two.starts_with("use") {
                 "a/src/two/below.rs"
             } else {

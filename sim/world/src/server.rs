@@ -20,48 +20,48 @@ use sim_model::history::{Observer, Wire};
 use sim_model::outcome::Point;
 use sim_model::plan::{FaultKind, Plan};
 use sim_model::protocol::Agent;
+
 /// How long a stream's writes may stall before the server closes it.
-/// How long a stream's writes may stall before the server cuts it off.
 pub(super) const WRITE_STALL: Span = Span::secs(30);
+
 /// The retry delay in refusals when the queue for service is full.
-/// When a client should come again that found the queue for service full.
 const OVERLOAD_RETRY: Span = Span::millis(250);
+
 /// The server.
-/// The one server.
 #[derive(Clone, Debug)]
 pub(super) struct Server {
     /// None while it is down.
     pub(super) node: Option<Node>,
     pub(super) disk: Disk,
+    draw: Draw,
     /// The number of its life: an append of an earlier life has no effect in a later one.
-    /// Counts its lives: what an earlier one began, no later one finishes.
+    pub(super) life: u32,
     /// When the last waiting request will be served.
-    /// When the last request in line for service is served.
+    pub(super) busy_until: Time,
     /// The number of requests that wait for service.
-    /// How many are in that line.
+    pub(super) queued: u32,
     /// Under a race schedule: the waiting requests, and the scheduled turns.
-    /// Under a race schedule: who is in that line, and whose turns they would be.
     pub(super) line: Vec<Slot>,
-    /// How far its clock is ahead.
+    pub(super) turns: Vec<Slot>,
     /// How far its clock is ahead.
     pub(super) clock_ahead: Span,
+    append_began: Time,
     /// The number of appends in all its lives.
-    /// Counts the appends of all its lives.
     appends: u32,
+    pub(super) appending: bool,
     /// The instant at which `NodeDue` is scheduled.
-    /// When `NodeDue` is written down for.
+    pub(super) due_at: Time,
     /// The node's counters at the last look.
-    /// What the node had done when it was looked at last.
+    pub(super) figures: Counters,
     /// The last entry that was reported to the judges.
-    /// The last entry that the judges were shown.
+    pub(super) shown: Position,
     /// The downtime after a shutdown in progress.
-    /// How long it will be down, once it has finished what it took.
+    pub(super) stopping: Option<Span>,
     /// The configuration of its next start, if it differs from the plan's.
-    /// How it is configured when it starts next, if not as the plan says.
     pub(super) config: Option<Box<Config>>,
 }
+
 /// Reports entries to the judges, one after another.
-/// Shows the judges one entry after another.
 pub(super) struct Show<'w, 'o> {
     pub(super) watch: &'w mut Watch<'o>,
 }
@@ -83,13 +83,13 @@ impl Show<'_, '_> {
         });
     }
 }
+
 /// A journal with fewer entries than this is always kept.
-/// A journal of fewer entries than this costs nothing to keep.
 const SHORT_JOURNAL: u32 = 1_000;
 
 impl Server {
+    pub(super) fn new(plan: &Plan, seed: u64) -> Self {
         // If snapshots keep the journal short anyway, a mishap may be a crash.
-        // Where snapshots keep the journal short anyway, a mishap may be a crash.
         let crashes = plan.capacity.snapshot_every < SHORT_JOURNAL
             || plan
                 .faults
@@ -122,24 +122,24 @@ impl Server {
             config: None,
         }
     }
+
     /// Whether the server could recover from a crash.
-    /// Whether there is something to come back from.
     pub(super) fn can_crash(&self) -> bool {
         self.disk.keeps_entries()
     }
+
     /// The number of its lives, capped at the classes of facets.
-    /// How many lives it had, as far as anyone tells them apart.
     pub(super) fn lives(&self) -> u64 {
         u64::from(self.life.min(3))
     }
+
     /// Draws service and commit times from another generator from here on.
-    /// Service and commit times are drawn from another generator from here on.
     pub(super) fn key_again(&mut self, draw: Draw) {
         self.draw = draw;
     }
+
     /// Whether the node's timer has moved since it was scheduled. It is scheduled again whenever it
     /// moves earlier.
-    /// The node's timer is written down again whenever it moves earlier; an old one means nothing.
     pub(super) fn due_is_stale(&mut self, at: Time) -> bool {
         if self.due_at != at || self.node.is_none() {
             return true;
@@ -149,15 +149,15 @@ impl Server {
     }
 }
 
+impl World<'_, '_> {
     /// The time of the server's clock.
-    /// The server's own clock.
     pub(super) fn server_now(&self) -> Time {
         self.now() + self.server.clock_ahead
     }
 
     pub(super) fn request_arrives(&mut self, slot: Slot) {
+        if self.server.node.is_none() {
             // The server is down: the client will time out.
-            // Nobody listens: the client will run out of patience.
             if let Some(Thing::Request {
                 whose: Whose::Stream { agent, stream },
                 ..
@@ -168,8 +168,8 @@ impl Server {
             }
             return;
         }
+        if self.server.queued >= self.plan.capacity.queue {
             // The call is refused unread, so nothing is known of its earlier attempts.
-            // Nobody looks at the call: what came of its earlier attempts is not known.
             let keyed = matches!(
                 self.slots.get_mut(slot),
                 Some(Thing::Request {
@@ -203,14 +203,14 @@ impl Server {
         }
         self.agenda.at(self.server.busy_until, Event::Served(slot));
     }
+
     /// The request to serve at the end of this turn: under a race schedule, any waiting one.
-    /// Whose turn it is at the end of this one's: under a race schedule, anybody's who waits.
     fn whose_turn(&mut self, slot: Slot) -> Option<Slot> {
         let Some(race) = &mut self.race else {
             return Some(slot);
         };
+        let server = &mut self.server;
         // A crash removes the turns of waiting requests.
-        // A crash takes the turns of those who waited.
         let turn = server.turns.iter().position(|turn| *turn == slot)?;
         server.turns.remove(turn);
         let chosen = match self.phase {
@@ -275,8 +275,8 @@ impl Server {
     pub(super) fn address_of(&self, agent: u32) -> Address {
         Address(self.plan.network.address_of(agent))
     }
+
     /// Submits a call to the node.
-    /// Hands a call to the node.
     pub(super) fn submit(&mut self, now: Time, slot: Slot, from: Address, call: Call) {
         let Some(node) = self.server.node.as_mut() else {
             return;
@@ -290,8 +290,8 @@ impl Server {
         node.submit(now, slot.ticket(), from, call);
         self.pump();
     }
+
     /// Handles a dropped connection at the server.
-    /// A client dropped a connection, and the server notices.
     pub(super) fn gone_at_server(&mut self, slot: Slot) {
         let ticket = slot.ticket();
         let at = self.server_now();
@@ -319,8 +319,8 @@ impl Server {
         }
         self.pump();
     }
+
     /// Closes the stream of a reader that has read nothing for too long.
-    /// Whether a slow reader has read nothing for too long.
     pub(super) fn stalled(&mut self, slot: Slot) {
         if let Some(Thing::Stream {
             state: Flow::Stalled,
@@ -331,8 +331,8 @@ impl Server {
             self.break_stream(slot);
         }
     }
+
     /// Lets a slow reader read again.
-    /// The reader reads again.
     pub(super) fn read_on(&mut self, agent: u32) {
         let client = &self.clients[agent as usize];
         let older = client.older.iter().map(|old| old.1);
@@ -347,8 +347,8 @@ impl Server {
             }
         }
     }
+
     /// Records whether a stream's connection accepts writes from now on.
-    /// Whether a stream's connection takes what is written from now on.
     pub(super) fn writable(&mut self, slot: Slot, writable: bool) {
         let at = self.server_now();
         self.watch.observe_server(&ServerRecord::StreamWritable {
@@ -357,8 +357,8 @@ impl Server {
             writable,
         });
     }
+
     /// Sends the node's outputs to its clients.
-    /// Hands out what the node has for its clients.
     pub(super) fn hand_out(&mut self) {
         while let Some(output) = self
             .server
@@ -379,8 +379,8 @@ impl Server {
                         ticket: judged(ticket),
                     });
                     self.break_stream(Slot::of(ticket));
+                }
                 // The simulator's clients ignore notices.
-                // Clients of the simulator do not look at what is said in passing.
                 Output::Notice {
                     stream,
                     room,
@@ -396,8 +396,8 @@ impl Server {
             }
         }
     }
+
     /// Handles the node's timers and outputs, and starts the next append if entries wait.
-    /// Carries out what the node wants, and begins the next append if there is something to.
     pub(super) fn pump(&mut self) {
         self.hand_out();
         self.weather.replies_left();
@@ -415,8 +415,8 @@ impl Server {
             }
         }
     }
+
     /// Reports an answer to the judges when it leaves.
-    /// Shows the judges an answer as it leaves.
     fn show_answer(&mut self, ticket: Ticket, outcome: &Result<Response, Reject>) {
         let at = self.server_now();
         let named = judged(ticket);
@@ -480,10 +480,10 @@ impl Server {
         }
         self.pump();
     }
+
     /// Handles the end of the append in progress.
-    /// The append that was under way has come to its end.
+    pub(super) fn committed(&mut self, append: u32) {
         // A crash has ended it, or the end of a fault has settled it.
-        // A crash ended it, or the end of a fault settled it.
         if append != self.server.appends || !self.server.appending {
             return;
         }
@@ -492,8 +492,8 @@ impl Server {
             return;
         };
         match self.weather.disk_fails(now) {
+            Some(Unsynced::Written) => {
                 // The outcome is unknown until the fault ends.
-                // Its fate is unknown; the end of the fault will tell.
                 node.append_unknown();
                 self.watch
                     .observe_server(&ServerRecord::AppendUnknown { at: server_now });
@@ -527,13 +527,13 @@ impl Server {
                     .observe_commit(now.since(self.server.append_began));
             }
         }
+        self.server.appending = false;
         // Milestones come before the answers to what was committed.
-        // Before anybody hears of what was committed.
         self.reach_milestones();
         self.pump();
     }
+
     /// Settles an append whose outcome was unknown.
-    /// The fate of an append that was unknown is known now.
     pub(super) fn fate_known(&mut self) {
         if self.server.appending && self.server.node.is_some() {
             self.committed(self.server.appends);

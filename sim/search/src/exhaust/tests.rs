@@ -29,7 +29,7 @@ fn after(world: TinyWorld, path: &[Action]) -> Tiny {
 
 #[test]
 fn a_message_that_the_server_never_had_is_found_at_once() {
-    // The judge sees an answer that accepts a message, and the journal has no entry for it.
+    // The judge receives an answer that accepts a message, and the journal has no entry for it.
     let mut tampered = begin(TinyWorld::Room, &plan(), 3);
     tampered.pretend_accepted(0);
     let found = search_from(TinyWorld::Room, tampered, &options(2), &mut |_| {});
@@ -101,7 +101,7 @@ fn what_commutes_leads_to_one_state_and_what_does_not_to_two() {
     assert_ne!(claims(1, 2), claims(2, 1), "who waits longer matters");
 }
 
-/// Paths on which a judge once raised a false alarm, each found by the search.
+/// Paths on which a judge once reported a false violation, each found by the search.
 #[test]
 fn what_is_right_is_not_blamed() {
     let call = Action::Call;
@@ -177,7 +177,7 @@ fn steps_are_written_as_they_are_read() {
     );
 }
 
-/// What each client was answered, step by step.
+/// The answers of each client, step by step.
 #[derive(Default)]
 struct Answers(Vec<(u8, String)>);
 
@@ -192,8 +192,8 @@ impl Observer for Answers {
     fn observe_world(&mut self, _: &WorldRecord<'_>) {}
 }
 
-/// What the clients of a path are answered, and what those of its scenario are; of these the first,
-/// since all read their inboxes in the end.
+/// The answers to the clients of a path, and to the users of its scenario. Of the latter only the
+/// first ones, because all users drain their inboxes at the end.
 fn answers(world: TinyWorld, path: &[Action]) -> [Vec<(u8, String)>; 2] {
     let mut tiny = begin(world, &plan(), 3);
     let mut told = Vec::new();
@@ -215,7 +215,7 @@ fn answers(world: TinyWorld, path: &[Action]) -> [Vec<(u8, String)>; 2] {
     [told, seen]
 }
 
-/// Whether the path can be said as a scenario: see the head of `script.rs`.
+/// Whether the path can be expressed as a scenario: see the head of `script.rs`.
 fn can_be_said(here: &Tiny, action: Action) -> bool {
     let lost_an_answer = |user: u8| here.clients()[usize::from(user)].unanswered.is_some();
     let (user, ask) = match action {
@@ -244,7 +244,7 @@ fn clients_of_a_path_s_scenario_are_answered_as_those_of_the_path() {
                 let here = after(world, path);
                 let actions = actions(world, &here, 2);
                 let possible = actions.iter().filter(|action| can_be_said(&here, **action));
-                // Of the longer ones, some of all kinds.
+                // Of the longer paths, a sample of all kinds.
                 let every = [1, 2, 7][depth - 1];
                 let chosen = possible.skip(index % every).step_by(every);
                 longer.extend(chosen.map(|action| [path.as_slice(), &[*action]].concat()));

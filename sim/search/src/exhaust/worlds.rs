@@ -1,4 +1,4 @@
-//! The tiny worlds: how each is set up, and what may happen in it next.
+//! The tiny worlds: their set-up, and the actions that are possible in a state.
 
 use sim_model::outcome::{Action, Ask, TinyWorld};
 
@@ -6,8 +6,8 @@ use super::client::Client;
 use super::tiny::Tiny;
 use sim_model::plan::Plan;
 
-/// The server of both worlds. Spans are whole seconds, apart from one another, so that lease,
-/// grace, idle timeout and being forgotten come in an order of their own.
+/// The server of both worlds. Spans are whole seconds and differ from one another, so that lease,
+/// grace period, idle timeout and the end of a registration are distinct.
 const SERVER: &str = "\
 name: exhaust
 about: A tiny world whose every interleaving is tried.
@@ -26,7 +26,7 @@ users: [a]
 steps: [{ at: 0s, user: a, do: check }]
 ";
 
-/// What clients ask for here.
+/// The calls of a world.
 const fn asks(world: TinyWorld) -> &'static [Ask] {
     match world {
         TinyWorld::Line => &[
@@ -50,7 +50,7 @@ const fn asks(world: TinyWorld) -> &'static [Ask] {
     }
 }
 
-/// The calls whose answer may be lost here: those whose repetition would show.
+/// The calls whose answers may be lost: those whose repetition could show an error.
 const fn losable(world: TinyWorld) -> &'static [Ask] {
     match world {
         TinyWorld::Line => &[Ask::Enter, Ask::Send, Ask::Leave],
@@ -58,7 +58,8 @@ const fn losable(world: TinyWorld) -> &'static [Ask] {
     }
 }
 
-/// The world before its first step: everybody is registered, holds a stream and has read all.
+/// The world before its first step: all clients are registered, have a stream and have read all
+/// events.
 pub(super) fn begin(world: TinyWorld, plan: &Plan, users: u8) -> Tiny {
     let mut tiny = Tiny::new(plan, users);
     for user in 0..users {
@@ -77,8 +78,7 @@ pub(super) fn begin(world: TinyWorld, plan: &Plan, users: u8) -> Tiny {
     tiny
 }
 
-/// What may happen next, in an order that never changes.
-/// `faults` is how many things may go wrong on one path.
+/// The possible actions, in a fixed order. `faults` is the largest number of faults on one path.
 pub(super) fn actions(world: TinyWorld, tiny: &Tiny, faults: u8) -> Vec<Action> {
     let mut actions = Vec::new();
     for client in tiny.clients().iter().filter(|client| client.user.is_some()) {
@@ -109,12 +109,12 @@ pub(super) fn actions(world: TinyWorld, tiny: &Tiny, faults: u8) -> Vec<Action> 
     actions
 }
 
-/// Whether a client that knows what this one knows can ask this: a room must be known by its id.
-/// What is likely to be refused is asked all the same.
+/// Whether a client with this knowledge can make this call, which needs the id of a room. A call
+/// that will probably be refused is possible.
 fn may_ask(client: &Client, ask: Ask) -> bool {
     match ask {
         Ask::Enter | Ask::LeaveQueue | Ask::Block => true,
-        // Who has a stream has had all that a check could bring.
+        // A client with a stream has received all that a check could return.
         Ask::Check => client.stream.is_none(),
         Ask::Login => !client.in_room,
         Ask::Leave | Ask::Claim | Ask::Append | Ask::Push | Ask::Reset | Ask::Send => {
@@ -126,7 +126,7 @@ fn may_ask(client: &Client, ask: Ask) -> bool {
 /// The plan by which both worlds are judged.
 ///
 /// # Panics
-/// When the text above is no scenario, which a test would show.
+/// If the text above is not a valid scenario, which a test would show.
 pub(super) fn plan() -> Plan {
     sim_scenario::parse("exhaust", SERVER).expect("the tiny worlds' server is a scenario")
 }

@@ -1,8 +1,7 @@
-//! What a violation has in common with others of the same cause: its sentence without the numbers,
-//! names and texts of the one run that showed it.
+//! The cause of a violation: its sentence without the numbers, names and texts of the run.
 
-/// The sentence with `N` for every number and length of time, `…` for every quoted text, and
-/// lists of the same cut to one of it.
+/// The sentence with `N` for every number and duration, `…` for every quoted text, and lists of
+/// equal elements cut to one.
 #[must_use]
 pub fn cause(detail: &str) -> String {
     let mut words: Vec<String> = Vec::new();
@@ -20,7 +19,7 @@ pub fn cause(detail: &str) -> String {
 fn without_quotes(detail: &str) -> String {
     let mut out = String::new();
     for (i, part) in detail.split('"').enumerate() {
-        // Every other part stands between two quotes.
+        // Every other part is quoted.
         out.push_str(if i % 2 == 0 { part } else { "\"…\"" });
     }
     out

@@ -1,4 +1,4 @@
-//! What the node and the shell look up.
+//! Lookups for the node and the shell.
 
 use chat_core::{
     Address, Measure, MeasureTarget, Muted, PresenceView, RoomId, Seq, Span, Time, UserId,

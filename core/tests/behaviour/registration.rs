@@ -1,4 +1,4 @@
-//! Registering, names, and public ids.
+//! Registration, names, and public ids.
 
 use insta::assert_snapshot;
 

@@ -1,4 +1,4 @@
-//! Reads move nothing.
+//! Reads change no state.
 
 use chat_core::{Hub, RoomId, RoomSeq, Seq, Span};
 use proptest::prelude::*;

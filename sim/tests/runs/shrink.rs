@@ -1,7 +1,7 @@
-//! Runs that fail become scenarios of a few steps that fail in the same way.
+//! Tests shrinking: failing runs become scenarios of a few steps that fail in the same way.
 //!
-//! The core has no bug to find here, so one is planted in what the judges say: a violation is
-//! added to the outcome of a run when its clients saw something that needs several steps.
+//! The core has no bug to find here, so the outcome is changed: a violation is added to a run if
+//! its clients observed something that needs several steps.
 
 use chat_types::config::{Bucket, RateLimit};
 use sim_judge::SeedOutcome;
@@ -14,7 +14,7 @@ use sim_search::runner::RunSeed;
 use sim_search::seed::run_seed;
 use sim_search::shrink::{Failure, Means, Unshrunk, shrink};
 
-/// Looks for one thing in a run, and passes everything on.
+/// Finds one kind of record in a run, and forwards everything.
 struct Lookout<'o> {
     finds: fn(&Record<'_>) -> bool,
     found: Option<f64>,
@@ -41,7 +41,7 @@ impl Observer for Lookout<'_> {
     }
 }
 
-/// Runs a world, and adds the violation of a rule if somebody saw what it forbids.
+/// Runs a world, and adds a violation if a client observed the given record.
 fn run_by_rule(
     finds: fn(&Record<'_>) -> bool,
     plan: &Plan,
@@ -67,7 +67,7 @@ fn run_by_rule(
     outcome
 }
 
-/// A stick whose lease ran out.
+/// The lease of a stick ended.
 fn expiry(record: &Record<'_>) -> bool {
     matches!(record.what, What::Received { saw: Saw::Stick { change, .. }, .. }
         if matches!(change, sim_model::protocol::StickChange::Expired { epoch } if *epoch >= 2))
@@ -82,7 +82,7 @@ fn seen_expiry(
     run_by_rule(expiry, plan, seed, progress, also)
 }
 
-/// A message in a pair room that was sent for the second time.
+/// The second message of a pair room.
 fn second_message(record: &Record<'_>) -> bool {
     matches!(&record.what, What::Answered { op, outcome: Ok(Answer::Sent { room_seq: 5.., .. }), .. }
         if op.verb() == "send")
@@ -151,7 +151,7 @@ fn a_whole_crowd_becomes_two_claims_and_what_they_need() {
     let plan = scenario("stick_contention");
     let shrunk = shrunk(&plan, "planted", &seen_expiry).unwrap();
     assert!(shrunk.before.users >= 30 && shrunk.before.steps > 1_000);
-    // The second grant comes after a first one, and each needs a claim of its own.
+    // The second grant follows a first one, and each needs its own claim.
     let mut verbs = verbs(&shrunk.plan);
     verbs.sort_unstable();
     assert!(verbs.len() <= 5, "{}", yaml(&shrunk));
@@ -207,7 +207,7 @@ fn third_time(record: &Record<'_>) -> bool {
     else {
         return false;
     };
-    // Two attempts of the scenario's clients time out within this.
+    // Two attempts of the scenario's clients time out within this time.
     op.verb() == "send" && record.at.since(*called_at) > chat_types::Span::millis(450)
 }
 
@@ -223,7 +223,8 @@ fn what_the_network_did_is_kept_where_it_matters() {
     assert!(shrunk.after.steps <= 4, "{yaml}");
 }
 
-/// A boss who was as alert as can be, seen by somebody who came by a break and has no other call.
+/// The highest alert level, in an answer to a user that registered by a break and makes no other
+/// call.
 fn full_alarm(record: &Record<'_>) -> bool {
     matches!(&record.what, What::Answered { op, outcome: Ok(Answer::OnBreak { boss_alert: 5, .. }), .. }
         if op.verb() == "break")
@@ -242,7 +243,7 @@ fn breaks_of_whoever_came_by_one_are_written_as_steps() {
     assert!(yaml.contains("boss_alertness: 100"), "{yaml}");
 }
 
-/// A break that left one certain amount of stress, which one break in a hundred does.
+/// A break with one certain resulting stress level, which one break in a hundred has.
 fn one_in_a_hundred(record: &Record<'_>) -> bool {
     matches!(&record.what, What::Answered { op, outcome: Ok(Answer::OnBreak { stress: 37, .. }), .. }
         if op.verb() == "break")
@@ -272,7 +273,7 @@ fn what_hangs_on_dice_is_shrunk_under_a_seed_by_which_they_fall_so_at_once() {
     assert_eq!(Some(outcome.trace_hash), shrunk.trace_hash, "{yaml}");
 }
 
-/// A call that was put off, since there were too many.
+/// A call that was refused because of too many calls.
 fn too_many(record: &Record<'_>) -> bool {
     matches!(
         record.what,
@@ -330,16 +331,16 @@ fn without_time_the_run_is_written_down_as_it_was() {
     let shrunk = shrink(&failure, means).unwrap();
     assert!(shrunk.cut_short);
     assert!(shrunk.after.steps > 100);
-    // Whole as it is, the file can be read again.
+    // The file can be parsed without shrinking.
     parse("whole.yaml", &yaml(&shrunk)).unwrap();
 }
 
-/// Somebody is muted who has heard a good deal before.
+/// A mute of a user that has received several events before.
 fn muted_late(record: &Record<'_>) -> bool {
     matches!(record.what, What::Received { seq, saw: Saw::Moderation { .. }, .. } if seq >= 6)
 }
 
-/// Somebody is muted at all.
+/// A mute.
 fn muted(record: &Record<'_>) -> bool {
     matches!(
         record.what,
@@ -350,7 +351,7 @@ fn muted(record: &Record<'_>) -> bool {
     )
 }
 
-/// Three who talk in turn, and an operator who mutes one at the fourth turn that is passed on.
+/// Three users that speak in turn, and an operator that mutes one at the fourth grant.
 fn muted_at_the_fourth_turn() -> Plan {
     let turn = "talking_stick, { append: { text: hello } }, push";
     let turns = format!("loop: {{ count: 5, steps: [{turn}, {{ think: 50ms }}, check] }}");

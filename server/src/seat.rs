@@ -1,7 +1,8 @@
-//! Where participants were minted: one MCP session, one bearer token, or one process on stdio.
+//! Implicit identities: the participants of one MCP session, one bearer token, or one process on
+//! stdio.
 //!
-//! A caller from such a place may leave its handle out as long as exactly one participant was
-//! minted there. With two it must say which: never is "the latest" meant.
+//! A caller may leave its handle out while exactly one participant was minted there. With two, it
+//! must pass the handle: the latest one is never assumed.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -10,25 +11,26 @@ use tokio_util::sync::CancellationToken;
 use crate::identity::Handle;
 use crate::tools::Mint;
 
-/// How many participants of one place are told apart. Of more it is only known that there are.
+/// The largest number of participants that are remembered. Beyond it, only their existence is
+/// known.
 const MAX_KNOWN: usize = 64;
 
-/// A place, and who was minted there.
+/// The participants minted by one session, token or process.
 #[derive(Debug, Default)]
 pub struct Seat {
-    /// Which place it is, among all; none where its address says as much.
+    /// Its id among all; none if its address is enough.
     id: Option<Arc<str>>,
     known: Mutex<Vec<Known>>,
-    /// The handle of the first who does not mind its name: where the call that minted it was given
-    /// up before its answer, the next one means the same participant.
+    /// The handle of the first participant without a chosen name: if the call that minted it was
+    /// cancelled, the next call means the same participant.
     first: Mutex<Option<Handle>>,
-    /// Held while the first participant is minted: calls that come together mean one participant.
+    /// Held while the first participant is minted, so that concurrent calls mint only one.
     minting: tokio::sync::Mutex<()>,
-    /// Cancelled when the place is closed, as when its token is revoked.
+    /// Cancelled when it is closed, such as by revoking its token.
     closed: CancellationToken,
 }
 
-/// One who was minted there.
+/// A minted participant.
 #[derive(Clone, Debug)]
 struct Known {
     handle: Handle,
@@ -36,7 +38,7 @@ struct Known {
 }
 
 impl Seat {
-    /// The place of this id: `token ann`, `session 5f…`.
+    /// Creates one with this id: `token ann`, `session 5f…`.
     #[must_use]
     pub fn with_id(id: &str) -> Self {
         Self {
@@ -45,36 +47,35 @@ impl Seat {
         }
     }
 
-    /// Which place it is.
+    /// Its id.
     #[must_use]
     pub fn id(&self) -> Option<Arc<str>> {
         self.id.clone()
     }
 
     fn known(&self) -> MutexGuard<'_, Vec<Known>> {
-        // Nothing that holds the lock can panic half way.
+        // No code panics while it holds this lock.
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Closes the place: what is open in its name ends.
+    /// Closes it: all that is open under it ends.
     pub fn close(&self) {
         self.closed.cancel();
     }
 
-    /// Whether the place is not closed.
+    /// Whether it is not closed.
     #[must_use]
     pub fn is_open(&self) -> bool {
         !self.closed.is_cancelled()
     }
 
-    /// Cancelled when the place is closed.
+    /// Cancelled when it is closed.
     #[must_use]
     pub const fn closed(&self) -> &CancellationToken {
         &self.closed
     }
 
-    /// Who is meant by a call without a handle: the one participant of the place, if there is
-    /// exactly one.
+    /// The participant of a call without a handle, if there is exactly one.
     #[must_use]
     pub fn only(&self) -> Option<Handle> {
         match &self.known()[..] {
@@ -83,20 +84,20 @@ impl Seat {
         }
     }
 
-    /// The turn of a call that could mint a participant, while nobody was minted here. Who has it
-    /// asks anew who is meant, and keeps it until its answer: a call that took itself for the first,
-    /// and arrived after another had used the handle, would be refused.
+    /// The turn of a call that could mint a participant, while none was minted. Its owner looks up
+    /// the participant again, and holds the turn until its answer. Otherwise a call that arrives
+    /// after another has used the handle would be refused.
     pub async fn turn_to_mint(&self) -> Option<tokio::sync::MutexGuard<'_, ()>> {
         if !self.known().is_empty() {
             return None;
         }
         let turn = self.minting.lock().await;
-        // The others that waited need not come one after the other any more.
+        // Other waiting calls need not be serialised any more.
         self.known().is_empty().then_some(turn)
     }
 
-    /// Who is meant by a call without a handle that could mint one: the one participant of the
-    /// place, unless the call wants another name than it has.
+    /// The participant of a call without a handle that could mint one: the only participant, unless
+    /// the call asks for another name.
     #[must_use]
     pub fn implicit_for(&self, mint: &Mint) -> Option<Handle> {
         let known = self.known();
@@ -110,11 +111,11 @@ impl Seat {
         same.then(|| one.handle.clone())
     }
 
-    /// The handle to mint for a call without one that does not mind its name. As long as nobody is
-    /// known here, that is the same for all; else a new one.
+    /// The handle to mint for a call without a name. While no participant is known, it is the same
+    /// for all such calls; otherwise a new one.
     ///
     /// # Errors
-    /// When none can be made.
+    /// No handle can be made.
     pub fn first<E>(&self, make: impl FnOnce() -> Result<Handle, E>) -> Result<Handle, E> {
         let is_empty = self.known().is_empty();
         let mut first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
@@ -129,7 +130,7 @@ impl Seat {
         Ok(handle)
     }
 
-    /// A participant was minted here, or came back with its handle.
+    /// Records a participant that was minted, or that passed its handle.
     pub fn minted(&self, handle: &Handle, name: &str) {
         let mut known = self.known();
         if let Some(one) = known.iter_mut().find(|one| one.handle == *handle) {
@@ -142,7 +143,7 @@ impl Seat {
         }
     }
 
-    /// The participant is no longer registered.
+    /// Removes a participant whose registration ended.
     pub fn forget(&self, handle: &Handle) {
         self.known().retain(|one| one.handle != *handle);
         let mut first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
@@ -151,7 +152,7 @@ impl Seat {
         }
     }
 
-    /// Everybody who was minted here, in the order in which they were.
+    /// All handles in the order of minting.
     #[must_use]
     pub fn handles(&self) -> Vec<Handle> {
         self.known().iter().map(|one| one.handle.clone()).collect()

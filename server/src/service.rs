@@ -1,4 +1,4 @@
-//! What every transport calls: a tool with its arguments in, a result or a refusal out.
+//! The entry of every transport: a tool with its arguments in, a result or a refusal out.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -20,14 +20,14 @@ use crate::tools::{Arguments, Ask, Asked, Mint, Tool, parse};
 use crate::turned_away::{Kind, Source, TurnedAway, Verdict};
 use crate::wire::{self, Asker, Done, Newcomer, Refusal};
 
-/// Where a call comes from.
+/// The origin of a call.
 #[derive(Clone, Debug)]
 pub struct Origin {
-    /// From which place, for rate limits and bans.
+    /// Its address, for rate limits and bans.
     pub address: Address,
-    /// Where participants are minted that may leave their handles out.
+    /// Its implicit identity.
     pub seat: Option<Arc<Seat>>,
-    /// The handle that came beside the arguments, as by a header.
+    /// The handle passed beside the arguments, such as in a header.
     pub handle: Option<Handle>,
 }
 
@@ -35,7 +35,7 @@ impl Origin {
     /// The handle that was passed, as an argument or beside the arguments.
     ///
     /// # Errors
-    /// When there are two that differ.
+    /// There are two different ones.
     pub fn given(&self, argument: Option<&Handle>) -> Result<Option<Handle>, Refusal> {
         match (argument, &self.handle) {
             (Some(a), Some(b)) if a != b => Err(Refusal::invalid(
@@ -45,44 +45,44 @@ impl Origin {
         }
     }
 
-    /// Where a registration comes from: the seat, if it has an id, or else the address.
+    /// The source of a registration: the implicit identity, if it has an id, otherwise the address.
     #[must_use]
     pub fn mint_source(&self) -> MintSource {
         let id = self.seat.as_ref().and_then(|seat| seat.id());
         id.map_or(MintSource::Address(self.address), MintSource::Seat)
     }
 
-    /// Who is meant where none was passed: the one who was minted in this place.
+    /// The participant of the implicit identity, if there is exactly one.
     #[must_use]
     pub fn only(&self) -> Option<Handle> {
         self.seat.as_ref()?.only()
     }
 }
 
-/// A call that was dealt with.
+/// A finished call.
 #[derive(Clone, Debug)]
 pub struct Performed {
-    /// Which tool.
+    /// The tool.
     pub tool: Tool,
-    /// What came of it.
+    /// The outcome.
     pub outcome: Result<Done, Refusal>,
-    /// Who and where the caller is; none when the node was never asked.
+    /// The caller's context; none if the node was not called.
     pub facts: Option<Facts>,
-    /// Whether the caller need not pass its handle from here on.
+    /// Whether the caller may leave its handle out from here on.
     pub implicit: HandleUse,
 }
 
-/// Whether a caller has to pass its handle.
+/// Whether a caller must pass its handle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HandleUse {
-    /// It is the only participant of its place.
+    /// It may leave it out: it is the only participant of its implicit identity.
     MayBeLeftOut,
-    /// It has to.
+    /// It must pass it.
     MustBePassed,
 }
 
 impl Performed {
-    /// A call that the node was never asked about.
+    /// A call that was refused without the node.
     #[must_use]
     pub const fn refused(tool: Tool, refusal: Refusal) -> Self {
         Self {
@@ -106,7 +106,7 @@ impl Performed {
     }
 }
 
-/// The tools behind every door. Cheap to clone.
+/// The service behind all transports. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Service {
     node: NodeClient,
@@ -116,7 +116,7 @@ pub struct Service {
     capacity: Arc<Capacity>,
 }
 
-/// Who calls, as far as it is known before the node is asked.
+/// A caller, as far as it is known before the node is called.
 struct Known {
     handle: Handle,
     caller: Caller,
@@ -135,13 +135,13 @@ impl Service {
         }
     }
 
-    /// The same within these bounds.
+    /// Sets the limits on clients' resources.
     #[must_use]
     pub fn within(self, capacity: Arc<Capacity>) -> Self {
         Self { capacity, ..self }
     }
 
-    /// What its clients may use up.
+    /// The limits on clients' resources.
     #[must_use]
     pub const fn capacity(&self) -> &Arc<Capacity> {
         &self.capacity
@@ -159,34 +159,34 @@ impl Service {
         &self.secrets
     }
 
-    /// Counts and tells that a caller is turned away.
+    /// Counts and logs a refused request.
     pub fn turn_away(&self, source: Source, kind: Kind) -> Verdict {
         self.node.metrics().turned_away(kind);
         self.turned_away.note(source, kind)
     }
 
-    /// Those who were turned away of late.
+    /// The recently refused sources.
     #[must_use]
     pub fn turned_away(&self) -> &TurnedAway {
         &self.turned_away
     }
 
-    /// The addresses that are banned, whose streams and waiting calls end.
+    /// The banned addresses, whose streams and waiting calls end.
     #[must_use]
     pub fn barred(&self) -> &Barred {
         &self.barred
     }
 
-    /// A place for one more stream of this source.
+    /// Takes a place for another stream of this source.
     ///
     /// # Errors
-    /// The refusal: there is none, or no memory for one.
+    /// The refusal: the pool is used up, or memory is short.
     pub fn place_for_stream(&self, source: Address) -> Result<Held, Refusal> {
         self.capacity.memory.check()?;
         Ok(self.capacity.streams.take(source, 1)?)
     }
 
-    /// Asks the node, and tells where an address is banned.
+    /// Calls the node, and counts calls of banned addresses.
     async fn call(&self, address: Address, request: Request) -> Answered {
         let answered = self.node.call(address, request).await;
         self.tell_banned(address, answered.outcome.as_ref().err());
@@ -200,7 +200,7 @@ impl Service {
         }
     }
 
-    /// The place that an address is.
+    /// The core's hash of an address.
     #[must_use]
     pub fn address(&self, ip: IpAddr) -> Address {
         self.secrets.address(ip)
@@ -217,7 +217,7 @@ impl Service {
         self.perform_read(tool, asked, origin).await
     }
 
-    /// Calls a tool whose arguments were read already, well or not.
+    /// Calls a tool whose arguments were parsed, or refused.
     pub async fn perform_read(
         &self,
         tool: Tool,
@@ -239,7 +239,7 @@ impl Service {
         performed
     }
 
-    /// Asks what was read and checked.
+    /// Makes a parsed call.
     pub async fn ask(&self, tool: Tool, asked: Asked, origin: &Origin) -> Performed {
         let began = Instant::now();
         let room = self.room_for(&asked, origin.address).await;
@@ -256,7 +256,7 @@ impl Service {
         self.counted(began, performed)
     }
 
-    /// Asks the node. Who reads without a handle is registered first.
+    /// Calls the node. A read without a handle registers its caller first.
     async fn answer(&self, known: &Known, asked: Asked, origin: &Origin) -> Answered {
         let address = origin.address;
         let reads_mood = matches!(asked.ask, Ask::Mood);
@@ -268,7 +268,8 @@ impl Service {
             if arrived.outcome.is_err() {
                 return arrived;
             }
-            // The read uses the handle. Were it given up, the next call would mint it no more.
+            // The read uses the handle. If the call were cancelled, the next one could not mint it
+            // again.
             if let (Some(seat), Some(me)) = (&origin.seat, &arrived.facts.me) {
                 seat.minted(&known.handle, &me.who.name);
             }
@@ -317,7 +318,7 @@ impl Service {
         }
     }
 
-    /// Who calls: by the handle it passed, by the place it calls from, or somebody new.
+    /// Identifies the caller: by its handle, by its implicit identity, or as a newcomer.
     fn identify(&self, asked: &Asked, origin: &Origin) -> Result<Known, Refusal> {
         if let Some(handle) = origin.given(asked.handle.as_ref())? {
             return Ok(self.known(handle));
@@ -337,7 +338,7 @@ impl Service {
         Known { handle, caller }
     }
 
-    /// The one of this place, or somebody new.
+    /// The participant of the implicit identity, or a newcomer.
     fn mint(&self, mint: &Mint, key: Option<&str>, origin: &Origin) -> Result<Known, Refusal> {
         if let Some(handle) = origin
             .seat
@@ -377,16 +378,16 @@ impl Service {
         Ok(Known { handle, caller })
     }
 
-    /// Refuses a new participant while memory is short. One with a key may be a repetition, whose
-    /// first attempt is not looked up here.
+    /// Refuses a newcomer while memory is short. A call with a key may be a repetition, whose first
+    /// attempt is not looked up here.
     fn room_to_mint(&self, key: Option<&str>) -> Result<(), Refusal> {
         let room = self.capacity.memory.check();
         room.map_err(|refusal| refusal.after(unasked(key)))
     }
 
-    /// Refuses reads of lists and of several past messages while memory is short. A check is answered,
-    /// since it makes room. So is a read of one message, by which `/reconnect` finds its caller. A text
-    /// waits until its source may add it, and is refused when memory is far too short.
+    /// Refuses reads of lists and of several past messages while memory is short. A check is
+    /// answered, because it frees memory. So is a read of one message, by which `/reconnect` finds
+    /// its caller. A text waits for its source's turn, and is refused if memory is far too short.
     async fn room_for(&self, asked: &Asked, source: Address) -> Result<(), Refusal> {
         let capacity = &self.capacity;
         if matches!(
@@ -429,7 +430,7 @@ impl Service {
         }
     }
 
-    /// Registers nobody, and leaves: everything of this participant is forgotten.
+    /// Ends a participant's registration; never creates one.
     pub async fn unregister(&self, handle: &Handle, origin: &Origin) -> Answered {
         let known = self.known(handle.clone());
         let call = command_call(known.caller, None, Command::Unregister);
@@ -454,8 +455,8 @@ impl Service {
         self.stream(reader, address, after).await
     }
 
-    /// Opens an event stream of the inbox with this reader id, which only reads: nobody is there
-    /// because of it, and nothing is acknowledged.
+    /// Opens an event stream of the inbox with this reader id. It only reads: it neither makes the
+    /// participant present nor acknowledges events.
     ///
     /// # Errors
     /// The refusal.
@@ -488,8 +489,7 @@ impl Service {
         }
     }
 
-    /// Whose inbox it is, and where a bare `check` would go on in it: what comes after that no
-    /// answer has carried.
+    /// The owner of an inbox, and the place after which a bare `check` would continue.
     ///
     /// # Errors
     /// The refusal.
@@ -510,7 +510,7 @@ impl Service {
         }
     }
 
-    /// Reads an inbox by its reader id: at once, and without acknowledging anything.
+    /// Reads an inbox by its reader id: at once, and without acknowledging events.
     ///
     /// # Errors
     /// The refusal.
@@ -534,7 +534,7 @@ impl Service {
     }
 }
 
-/// The turn of a call that could mint the first participant of its place.
+/// The turn of a call that could mint the first participant of its implicit identity.
 async fn turn_to_mint<'a>(asked: &Asked, origin: &'a Origin) -> Option<MutexGuard<'a, ()>> {
     let mints = matches!(asked.ask, Ask::Minting(..) | Ask::Mood);
     let says_who = asked.handle.is_some() || origin.handle.is_some();

@@ -1,9 +1,8 @@
-//! `/admin/…`: what operators see, and what they do.
+//! `/admin/…`: the views and acts of operators.
 //!
-//! Every act is an entry of the journal, under the operator's name and with a reason, and a line of
-//! the log, also where it is refused. The core knows addresses as hashes alone: a mute or a ban of an
-//! address, and its end, take the address itself or the hash that the lists of participants and of
-//! bans show.
+//! Every act is an entry of the journal with the operator's name and a reason. It is also logged,
+//! even if it is refused. The core knows addresses only as hashes: acts about an address take the
+//! address itself, or the hash in the lists of participants and bans.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -29,16 +28,16 @@ use crate::driver::Request as Asked;
 use crate::tools::{Arguments, Tool};
 use crate::wire::{Refusal, User, presence, timestamp};
 
-/// How many of anything one answer lists.
+/// The largest number of elements in one list.
 const LISTED: usize = 500;
 
-/// What the log's lines about operators are filed under.
+/// The log target of operators' acts.
 const LOG: &str = "talking_stick::operators";
 
-/// The most characters of an argument that the log tells.
+/// The largest number of characters of an argument in the log.
 const MAX_TOLD: usize = 200;
 
-/// How long the figures are kept: some of them walk all of the state.
+/// How long an overview is cached: parts of it walk the whole state.
 const KEPT: Duration = Duration::from_secs(5);
 
 /// The routes below `/admin`.
@@ -57,7 +56,7 @@ pub(super) fn routes() -> Router<Arc<Shared>> {
         .route("/unban", post(unban))
 }
 
-/// Nobody else comes in here.
+/// Rejects all requests except those of operators.
 impl<S: Sync> FromRequestParts<S> for Operator {
     type Rejection = Refused;
 
@@ -104,7 +103,7 @@ async fn overview(_: Operator, State(http): State<Http>) -> Response {
     shown(&http, view)
 }
 
-/// A part of a list, as the query names it.
+/// A part of a list, as requested by the query.
 async fn listed(
     http: &Http,
     RawQuery(query): RawQuery,
@@ -172,7 +171,7 @@ async fn reports(_: Operator, State(http): State<Http>, query: RawQuery) -> Resp
 }
 
 fn report(hub: &Hub, report: &Report) -> Value {
-    // Whoever was forgotten since is known by its number alone.
+    // A participant whose registration ended is shown by its id alone.
     let who = |user: UserId| match hub.who_is(user) {
         Some(who) => json!(User::from(&**who)),
         None => json!({ "user_id": user.to_string() }),
@@ -217,7 +216,7 @@ fn banned(kept: MeasureTarget<'_>, ban: &Ban) -> Value {
     })
 }
 
-/// Where the list goes on, as a text that [`place_of`] reads.
+/// The place at which a list continues, in the form that [`place_of`] parses.
 fn shown_place(place: &MeasurePlace) -> String {
     match place {
         MeasurePlace::Name(folded) => format!("name {folded}"),
@@ -228,8 +227,8 @@ fn shown_place(place: &MeasurePlace) -> String {
     }
 }
 
-/// The place that a text names. One that names none is behind all names that begin so, as any text
-/// stands somewhere in the other lists.
+/// Parses the place in a text. An invalid text counts as a name, because every text has a place in
+/// that list.
 fn place_of(text: &str) -> MeasurePlace {
     let (kind, which) = text.split_once(' ').unwrap_or_default();
     let handle = || {
@@ -306,7 +305,7 @@ async fn ban(operator: Operator, State(http): State<Http>, mut posted: Posted) -
     act.log(done.await)
 }
 
-/// An act about an address, with a reason.
+/// Performs an act about an address, with a reason.
 async fn about_address(
     http: &Http,
     operator: Operator,
@@ -323,8 +322,8 @@ async fn about_address(
     operate(http, operator, posted.origin.address, read).await
 }
 
-/// Ends what is open for an address that was banned. A mute takes the place of a ban, and an unban
-/// lifts it.
+/// Ends all that is open for an address that was banned. A mute replaces a ban, and an unban lifts
+/// it.
 fn follow(http: &Http, act: &Operate) {
     match act {
         Operate::BanAddress { address, .. } => http.service.barred().bar(*address),
@@ -354,7 +353,7 @@ async fn unban(operator: Operator, State(http): State<Http>, mut posted: Posted)
     act.log(operate(&http, operator, posted.origin.address, read).await)
 }
 
-/// An act as the log tells it: who, what, to whom, and why, in the operator's words.
+/// An act in the log: the operator, the act, its target, and the reason.
 struct Act {
     operator: Arc<str>,
     what: &'static str,
@@ -366,7 +365,7 @@ impl Act {
     fn of(http: &Http, operator: &Operator, what: &'static str, posted: &Posted) -> Self {
         let text = |name: &str| {
             let text = posted.arguments.get(name)?.as_str()?;
-            // An address stands in the log as it does in /admin/bans.
+            // Addresses are logged as in /admin/bans.
             let address = text.parse::<IpAddr>().ok().filter(|_| name == "address");
             Some(match address {
                 Some(ip) => shown_address(http.service.address(ip)),
@@ -417,10 +416,10 @@ async fn operate(
     done
 }
 
-/// What is done about somebody, once it is known who it is.
+/// The act about a participant, built when its id is known.
 type Deed = Box<dyn FnOnce(UserId) -> Operate + Send>;
 
-/// Does something about the participant that `user_id` or `name` names.
+/// Performs an act about the participant in `user_id` or `name`.
 async fn about(
     http: &Http,
     Operator(operator): Operator,
@@ -445,7 +444,7 @@ async fn about(
         Whom::Id(id) => Some(id),
         Whom::Name(name) => id_by_name(http, name).await,
     };
-    // Nobody has an empty id: the core says that there is no such participant.
+    // No participant has an empty id, so the core answers `user_not_found`.
     let request = Asked::About(id.unwrap_or_default(), naming);
     done(http, posted.origin.address, request).await
 }
@@ -495,7 +494,7 @@ fn finish(arguments: Arguments) -> Result<(), Refusal> {
     })
 }
 
-/// An address as operators write it: an IP address, or the hash by which lists show it.
+/// An address in an operator's request: an IP address, or the hash in lists.
 fn address_of(http: &Http, value: &Value) -> Result<Address, Refusal> {
     let text = value.as_str().unwrap_or_default();
     if let Ok(ip) = text.parse::<IpAddr>() {

@@ -1,4 +1,4 @@
-//! A request as a call: who calls, and the arguments in the body.
+//! A request as a call: its caller, and the arguments in its body.
 
 use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::{FromRequest, Request};
@@ -12,10 +12,10 @@ use crate::identity::Handle;
 use crate::service::Origin;
 use crate::wire::Refusal;
 
-/// The most characters of a handle that anybody is asked about.
+/// The largest number of characters of a handle that is looked up.
 const MAX_HANDLE: usize = 128;
 
-/// A POST: who calls, with what.
+/// A POST: its caller and its arguments.
 #[derive(Debug)]
 pub(super) struct Posted {
     pub(super) origin: Origin,
@@ -34,7 +34,7 @@ impl<S: Sync> FromRequest<S> for Posted {
     }
 }
 
-/// Who calls: what the door knows, and the handle in the header.
+/// The caller: as identified by the guard, with the handle in the header.
 pub(super) fn origin(head: &Parts) -> Result<Origin, Refused> {
     let caller = head.extensions.get::<Caller>().cloned().unwrap_or_default();
     Ok(Origin {
@@ -57,14 +57,14 @@ fn handle(headers: &HeaderMap) -> Result<Option<Handle>, Refused> {
     Ok(Some(Handle::given(text)))
 }
 
-/// The door has read the body and bounded it: this takes it out again.
+/// Takes the body, which the guard has read and limited.
 async fn whole(body: Body) -> Result<Bytes, Refused> {
     to_bytes(body, usize::MAX)
         .await
         .map_err(|_| Fault::BodyBroken.into())
 }
 
-/// The object in the body; no body is an empty one.
+/// The JSON object in the body; an empty body counts as an empty object.
 fn arguments(headers: &HeaderMap, body: &Bytes) -> Result<Map<String, Value>, Refused> {
     if body.is_empty() {
         return Ok(Map::new());

@@ -1,4 +1,4 @@
-//! The calls: registering, the short routes, and every tool by its name.
+//! Calls: registration, the short routes, and every tool by its name.
 
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
@@ -16,7 +16,7 @@ use crate::service::{Origin, Performed};
 use crate::tools::{Arguments, Ask, Asked, Tool, parse_check_event, parse_send};
 use crate::wire::{Refusal, Said, public_id};
 
-/// `POST /register`: a name and a place in a room.
+/// `POST /register`: registers a name and joins a room.
 pub(super) async fn register(State(http): State<Http>, posted: Posted) -> Response {
     if let Some(older) = older::concerned(&http, &posted) {
         return older.register().await.into_response();
@@ -26,7 +26,7 @@ pub(super) async fn register(State(http): State<Http>, posted: Posted) -> Respon
     registered(&http, &performed).into_response()
 }
 
-/// What `/register` says of a login.
+/// The answer of `/register` after a login.
 pub(super) fn registered(http: &Http, performed: &Performed) -> Result<Response, Refused> {
     let done = performed.outcome.as_ref().map_err(Clone::clone)?;
     let Said::LoggedIn { me, room_id, .. } = &done.said else {
@@ -49,7 +49,7 @@ fn cursor(facts: &Facts) -> u64 {
     facts.me.as_ref().map_or(0, |me| me.cursor.0)
 }
 
-/// `POST /reconnect`: back again, with the handle that one has.
+/// `POST /reconnect`: makes a participant present by its handle.
 pub(super) async fn reconnect(State(http): State<Http>, posted: Posted) -> Response {
     if let Some(older) = older::concerned(&http, &posted) {
         return older.register().await.into_response();
@@ -57,8 +57,8 @@ pub(super) async fn reconnect(State(http): State<Http>, posted: Posted) -> Respo
     back(&http, posted).await.into_response()
 }
 
-/// Any call of a participant brings it back. This one asks for as little as there is, and what
-/// matters are the facts that come with the answer.
+/// Any call makes a participant present. This one asks for as little as possible; what matters is
+/// the caller's context in the answer.
 async fn back(http: &Http, posted: Posted) -> Result<Response, Refused> {
     let (origin, handle) = caller_alone(posted)?;
     let asked = Asked {
@@ -79,8 +79,8 @@ async fn back(http: &Http, posted: Posted) -> Result<Response, Refused> {
     }
 }
 
-/// Whether only the room is refused: in none, in several, or in one that has ended. Which one it is
-/// does not matter to one that comes back.
+/// Whether only the room was refused: the caller is in none, in several, or in one that ended.
+/// Which one does not matter here.
 fn is_of_rooms(refusal: &Refusal) -> bool {
     matches!(refusal.code, "room_ambiguous" | "chat_ended")
 }
@@ -102,7 +102,7 @@ fn place(me: &Me) -> Value {
     })
 }
 
-/// `POST /unregister`: gone for good.
+/// `POST /unregister`: ends the registration.
 pub(super) async fn unregister(State(http): State<Http>, posted: Posted) -> Response {
     if let Some(older) = older::concerned(&http, &posted) {
         return older.unregister().await.into_response();
@@ -117,7 +117,7 @@ async fn forget(http: &Http, posted: Posted) -> Result<Response, Refused> {
     Ok(ok(&json!({ "success": true })))
 }
 
-/// Who calls a route that takes nothing but its caller.
+/// The caller of a route without arguments.
 fn caller_alone(posted: Posted) -> Result<(Origin, Handle), Refused> {
     let Posted { origin, arguments } = posted;
     let mut arguments = Arguments::new(Tool::LeaveChat, arguments);
@@ -134,7 +134,7 @@ fn caller_alone(posted: Posted) -> Result<(Origin, Handle), Refused> {
     }
 }
 
-/// `POST /send`: as `send_message`, in the one room that one is in.
+/// `POST /send`: `send_message` to the caller's only room.
 pub(super) async fn send(State(http): State<Http>, posted: Posted) -> Response {
     if let Some(older) = older::concerned(&http, &posted) {
         return older.send().await.into_response();
@@ -142,7 +142,7 @@ pub(super) async fn send(State(http): State<Http>, posted: Posted) -> Response {
     answer(&asked(&http, Tool::SendMessage, posted, parse_send).await)
 }
 
-/// `POST /check_event`: as `check`.
+/// `POST /check_event`: `check`.
 pub(super) async fn check_event(State(http): State<Http>, posted: Posted) -> Response {
     if let Some(older) = older::concerned(&http, &posted) {
         return older.check_event().await.into_response();
@@ -150,7 +150,7 @@ pub(super) async fn check_event(State(http): State<Http>, posted: Posted) -> Res
     answer(&asked(&http, Tool::Check, posted, parse_check_event).await)
 }
 
-/// `POST /talking_stick`: 200 for a grant, 202 for a place in the line.
+/// `POST /talking_stick`: 200 for a grant, 202 for a place in line.
 pub(super) async fn talking_stick(State(http): State<Http>, posted: Posted) -> Response {
     if let Some(older) = older::concerned(&http, &posted) {
         return older.talking_stick().await.into_response();
@@ -167,7 +167,7 @@ pub(super) async fn talking_stick(State(http): State<Http>, posted: Posted) -> R
     response
 }
 
-/// Whether the stick is somebody else's for now.
+/// Whether another member holds the stick.
 pub(super) fn waits(performed: &Performed) -> bool {
     let said = performed.outcome.as_ref().map(|done| &done.said);
     matches!(said, Ok(Said::Stick { place, .. }) if *place > 0)
@@ -209,7 +209,7 @@ pub(super) fn ok(value: &Value) -> Response {
     crate::door::json(StatusCode::OK, value)
 }
 
-/// A command of a participant, without a key.
+/// A participant's command without a key.
 pub(super) fn command(handle: Handle, command: Command) -> Asked {
     Asked {
         handle: Some(handle),

@@ -1,4 +1,4 @@
-//! Calls of tools: progress while they wait, and an end when nobody waits for them any more.
+//! Calls of tools: progress while they wait, and cancellation when their client is gone.
 
 use std::pin::pin;
 
@@ -36,8 +36,8 @@ impl Chat {
         Ok(result(&performed))
     }
 
-    /// Asks, and waits for the answer as long as somebody waits for it here. What is dropped
-    /// before its answer came counts as never carried: the next bare `check` carries it.
+    /// Makes a call, and waits for the answer as long as the client does. An answer that is dropped
+    /// does not count as delivered: the next bare `check` repeats its events.
     async fn perform(
         &self,
         tool: Tool,
@@ -66,14 +66,14 @@ impl Chat {
             tokio::select! {
                 biased;
                 performed = &mut performing => return Ok(performed),
-                // Who cannot be told of progress will not get the answer either; it ends with
-                // the connection.
+                // A client that cannot receive progress will not receive the answer either; the
+                // call ends with its connection.
                 _ = context.peer.notify_progress(waited) => {}
             }
         }
     }
 
-    /// The session's stream carries what comes to those who call from it.
+    /// Adds the caller's inbox to its session's stream.
     fn follow(
         &self,
         performed: &Performed,
@@ -102,7 +102,7 @@ fn given_handle(arguments: &Map<String, Value>) -> Option<Handle> {
     Some(Handle::given(given))
 }
 
-/// The result as the protocol carries it.
+/// The result in the protocol's form.
 fn result(performed: &Performed) -> CallToolResult {
     let json = performed.json();
     let text = vec![ContentBlock::text(voice::text(performed, &json))];
@@ -114,7 +114,7 @@ fn result(performed: &Performed) -> CallToolResult {
     result
 }
 
-/// Nobody gets to read this.
+/// The answer of a cancelled call, which is not sent.
 fn given_up() -> ErrorData {
     ErrorData::new(
         ErrorCode::INTERNAL_ERROR,

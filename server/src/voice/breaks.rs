@@ -1,27 +1,27 @@
-//! What is said of breaks. The form is fixed, to the letter, for those who read it by pattern; the
-//! words are drawn from a few of each break's own.
+//! The texts of breaks. Their form is fixed for clients that parse it by pattern; the words are
+//! drawn from a few of each kind.
 
 use chat_core::BreakKind;
 
-/// The words of one kind of break.
+/// The texts of one kind of break.
 struct Words {
     emoji: &'static str,
-    /// What is said out loud.
+    /// Messages.
     messages: [&'static str; 4],
-    /// What is written down.
+    /// Summaries.
     summaries: [&'static str; 4],
 }
 
-/// What is said out loud, and what is written down.
+/// The text of one break.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spoken {
     /// The emoji and the message.
     pub message: String,
-    /// One line.
+    /// The summary: one line.
     pub summary: &'static str,
 }
 
-/// Chooses the words of a break. A caller's own excuse takes the message's place.
+/// Chooses the text of a break. A caller's excuse replaces the message.
 #[must_use]
 pub fn spoken(kind: BreakKind, flavour: u32, excuse: Option<&str>) -> Spoken {
     let Words {
@@ -37,7 +37,7 @@ pub fn spoken(kind: BreakKind, flavour: u32, excuse: Option<&str>) -> Spoken {
     }
 }
 
-/// The text of a break, exactly as it is read by pattern.
+/// The text of a break, in the form that is parsed by pattern.
 #[must_use]
 pub(super) fn of_break(message: &str, summary: &str, stress: u8, boss_alert: u8) -> String {
     format!(
@@ -45,7 +45,7 @@ pub(super) fn of_break(message: &str, summary: &str, stress: u8, boss_alert: u8)
     )
 }
 
-/// The text of the status: no summary, and each figure with what it is out of.
+/// The text of the status: no summary, and each level with its maximum.
 #[must_use]
 pub(super) fn of_status(stress: u8, boss_alert: u8) -> String {
     let (face, feels) = match stress {

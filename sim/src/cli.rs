@@ -206,7 +206,7 @@ pub struct RunArgs {
     /// Write the result as JUnit XML
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,
-    /// Write all actions and observations of clients, line by line
+    /// Write what clients did and observed, line by line
     #[arg(long, value_name = "FILE.jsonl")]
     pub trace: Option<PathBuf>,
     /// Trace only this user or room: user_7, room_3

@@ -12,12 +12,12 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-/// How long anything may take before a test gives up.
+/// The time limit of every wait in these tests. No test waits for it to pass.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn binary(words: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_talking-stick"));
-    // What the machine happens to be set to is not tested.
+    // The environment of the machine must not change the test.
     for (name, _) in std::env::vars() {
         if name.starts_with("TALKING_STICK_") {
             command.env_remove(name);
@@ -27,7 +27,8 @@ fn binary(words: &[&str]) -> Command {
     command
 }
 
-/// Runs it to its end, which comes by itself.
+/// Runs the binary until it exits by itself; returns its exit code, standard output and standard
+/// error.
 fn ran(words: &[&str]) -> (Option<i32>, String, String) {
     let Output {
         status,
@@ -38,7 +39,7 @@ fn ran(words: &[&str]) -> (Option<i32>, String, String) {
     (status.code(), text(stdout), text(stderr))
 }
 
-/// A server that runs.
+/// A running server.
 struct Server {
     child: Child,
     address: SocketAddr,
@@ -80,7 +81,7 @@ impl Server {
         Connection::open(self.address)
     }
 
-    /// What the server says of itself under this name.
+    /// The value of the metric `name`.
     fn figure(&self, name: &str) -> usize {
         let mut connection = self.connect();
         assert!(
@@ -95,7 +96,7 @@ impl Server {
             .unwrap_or_else(|| panic!("no {name} in {text}"))
     }
 
-    /// Somebody in this room: its handle.
+    /// Registers a participant in this room; returns its handle.
     fn register(&self, name: &str, room: &str) -> String {
         let body = json!({ "username": name, "room": room });
         let answer = self.connect().post("/register", "", &body);
@@ -107,13 +108,13 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // One that has ended is no worse.
+        // The process may have exited already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// A connection of HTTP/1.1. All that is read may be cut off: that is what a stop is about.
+/// An HTTP/1.1 connection. Every read may be cut short, because the server stops during the test.
 struct Connection(BufReader<TcpStream>);
 
 impl Connection {
@@ -127,7 +128,8 @@ impl Connection {
         self.0.get_mut().write_all(bytes).is_ok()
     }
 
-    /// What was answered: its status and body. Nothing when the connection ended first.
+    /// Posts, and returns the status and body of the response; `None` when the connection ended
+    /// first.
     fn post(&mut self, path: &str, handle: &str, body: &Value) -> Option<(u16, Value)> {
         let body = body.to_string();
         let length = body.len();
@@ -167,7 +169,7 @@ impl Connection {
         }
     }
 
-    /// Opens a stream, and returns what it carries until it ends: of each event, its type and data.
+    /// Opens an event stream. Returns the type and data of each event until the stream ends.
     fn events(mut self, handle: &str) -> (Receiver<()>, thread::JoinHandle<Vec<(String, Value)>>) {
         let (opened, open) = channel();
         let request =
@@ -195,7 +197,7 @@ impl Connection {
     }
 }
 
-/// The ids of the messages among these events.
+/// The message ids in these events.
 fn messages(events: &[(String, Value)]) -> BTreeSet<String> {
     let messages = events.iter().filter(|(kind, _)| kind == "message.received");
     messages.map(|(_, data)| id(data)).collect()
@@ -205,7 +207,8 @@ fn id(message: &Value) -> String {
     message["message_id"].as_str().expect("an id").into()
 }
 
-/// Says things until it is refused or cut off, and returns the ids of what was accepted.
+/// Sends messages until one is refused or the connection ends, and returns the ids of the accepted
+/// ones.
 fn talk(mut connection: Connection, handle: &str, accepted: &AtomicUsize) -> BTreeSet<String> {
     let mut ids = BTreeSet::new();
     while let Some((status, answer)) =
@@ -221,10 +224,10 @@ fn talk(mut connection: Connection, handle: &str, accepted: &AtomicUsize) -> BTr
     ids
 }
 
-/// Enough that a stop comes in the midst of it.
+/// So many messages that the stop arrives between two of them.
 const ENOUGH: usize = 2_000;
 
-/// Those who wait in a check each.
+/// The number of participants whose `check_event` waits.
 const WAITERS: usize = 16;
 
 const UNBOUND: [&str; 8] = [
@@ -264,7 +267,8 @@ fn kill_under_load_loses_nothing_that_was_accepted() {
     while accepted.load(Ordering::Relaxed) < ENOUGH {
         thread::yield_now();
     }
-    // In each quiet room somebody speaks as the signal comes: before it, after it, or never.
+    // In each quiet room one participant speaks around the time of the signal: before it, after it,
+    // or never.
     drop(go);
     server.signal("TERM");
 
@@ -287,8 +291,8 @@ fn kill_under_load_loses_nothing_that_was_accepted() {
     assert_eq!(server.exit_code(), Some(0));
 }
 
-/// In rooms of their own, each with one who waits in a check and one who speaks when `go` is
-/// dropped. What was accepted must be in the answer of the check.
+/// Each waiter has a room of its own, with one participant who waits in a check and one who speaks
+/// when `go` is dropped. An accepted message must be in the answer of the check.
 fn waiters(server: &Server) -> (Vec<thread::JoinHandle<()>>, Sender<()>) {
     let (go, gone) = channel::<()>();
     let gone = Arc::new(std::sync::Mutex::new(gone));
@@ -297,7 +301,7 @@ fn waiters(server: &Server) -> (Vec<thread::JoinHandle<()>>, Sender<()>) {
         let waiter = server.register(&format!("Waiter {n}"), &room);
         let speaker = server.register(&format!("Speaker {n}"), &room);
         let (mut waits, mut speaks) = (server.connect(), server.connect());
-        // What has been so far is read, so that the next check waits.
+        // This read empties the inbox, so that the next check waits.
         let answer = waits.post("/check_event", &waiter, &json!({ "delay": 0 }));
         let (_, before) = answer.expect("it is answered");
         let after = before["cursor"].clone();
@@ -307,7 +311,7 @@ fn waiters(server: &Server) -> (Vec<thread::JoinHandle<()>>, Sender<()>) {
                 let body = json!({ "wait_seconds": 50, "after": after });
                 waits.post("/tools/check", &waiter, &body)
             });
-            // Dropped, not sent: all are let go at once.
+            // Dropping `go` releases all speakers at once.
             let _ = gone.lock().expect("nobody panics with it").recv();
             let said = speaks.post("/send", &speaker, &json!({ "message": "the last word" }));
             let (status, checked) = checks
@@ -343,7 +347,7 @@ fn an_interrupt_is_a_stop_too() {
 #[test]
 fn a_second_signal_does_not_wait() {
     let mut server = Server::start(&["--grace", "10m"]);
-    // A request that is half here is waited for.
+    // The server waits for the rest of a request that has arrived in part.
     let mut half = server.connect();
     assert!(half.write(
         b"POST /register HTTP/1.1\r\nHost: localhost\r\n\
@@ -358,7 +362,7 @@ fn a_second_signal_does_not_wait() {
     assert_eq!(server.exit_code(), Some(130));
 }
 
-/// A line of a file of tokens.
+/// A line of a token file.
 fn token_line(name: &str, token: &str) -> String {
     use sha2::{Digest as _, Sha256};
     let hash = Sha256::digest(token.as_bytes());
@@ -366,7 +370,7 @@ fn token_line(name: &str, token: &str) -> String {
     format!("{name} {hex}\n")
 }
 
-/// What a request with this token is answered: its status.
+/// Posts with this token; returns the status of the response.
 fn status(server: &Server, token: &str, line: &str, body: &str) -> u16 {
     let mut connection = server.connect();
     let length = body.len();
@@ -415,7 +419,7 @@ impl Guarded {
         }
     }
 
-    /// The lines of the log up to the one that has this in it.
+    /// The lines of the log up to the one that contains `wanted`.
     fn until(&mut self, wanted: &str) -> Vec<String> {
         self.until_all(&[wanted])
     }
@@ -432,7 +436,8 @@ impl Guarded {
         panic!("no {wanted:?} in {seen:#?}");
     }
 
-    /// Has the server read these guests, and returns the line of the log that has this in it.
+    /// Makes the server reload its token file with these lines, and returns the log line that
+    /// contains `wanted`.
     fn read(&mut self, guests: &str, wanted: &str) -> String {
         std::fs::write(self.guests.path(), guests).expect("room on the disk");
         self.server.signal("HUP");

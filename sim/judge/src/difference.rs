@@ -1,4 +1,4 @@
-//! Two facts that should be equal and are not: what is owed, and what was seen.
+//! Two facts that should be equal but differ: the expected and the observed one.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -16,7 +16,8 @@ use crate::outcome_text::OutcomeText;
 #[derive(Clone, Debug)]
 #[expect(missing_docs, reason = "the variant says what its fields are")]
 pub enum Difference {
-    /// The server decided an entry otherwise than the protocol. `repeated`: by a remembered key.
+    /// The server's decision on an entry differs from the protocol's. `repeated`: by a remembered
+    /// key.
     Decision {
         position: u64,
         entry: Entry,
@@ -25,7 +26,7 @@ pub enum Difference {
         owed: Outcome,
         said: Outcome,
     },
-    /// The answer that left is not what was decided, or what the committed state shows.
+    /// The answer that left differs from the decision, or from the committed state.
     Answer {
         op: Option<Op>,
         caller: Option<User>,
@@ -34,10 +35,10 @@ pub enum Difference {
     },
     /// An answer left before an entry was committed for it.
     Uncommitted { op: Option<Op>, said: Outcome },
-    /// An answer, or events, left for a call that is over, or before their time.
+    /// An answer or events left for a call that is over, or left too early.
     Unasked { op: Option<Op>, said: Outcome },
-    /// One place of an inbox. `skipped`: what was seen is owed at a later place. `repeated`: it was
-    /// owed at an earlier place, or under another number.
+    /// One position of an inbox. `skipped`: the observed event is expected at a later position.
+    /// `repeated`: it was expected at an earlier position, or with another number.
     Event {
         reader: User,
         seq: u64,
@@ -46,13 +47,13 @@ pub enum Difference {
         skipped: bool,
         repeated: bool,
     },
-    /// The first gap of a page that is not the one that is owed.
+    /// The first gap of a page that differs from the expected one.
     Gap {
         reader: User,
         owed: Option<Gap>,
         seen: Option<Gap>,
     },
-    /// Where a page begins, and ends, and whether more follows.
+    /// The beginning and end of a page, and whether more follows.
     Reach {
         reader: User,
         channel: Channel,
@@ -67,38 +68,38 @@ pub enum Difference {
     },
     /// Something that was due did not happen in time.
     Late { due: Due, since: Time },
-    /// A batch holds another entry than the one whose turn it was.
+    /// A batch holds another entry than the next expected one.
     Batch {
         owed: Option<Batched>,
         seen: Option<Batched>,
     },
-    /// A batch holds a call that was to be refused.
+    /// A batch holds a call that should have been refused.
     Taken {
         op: Option<Op>,
         caller: Option<User>,
         owed: Refusal,
     },
-    /// The entry of a call is not what the call asked for.
+    /// The entry of a call does not match the call.
     Entry { ask: Arc<Ask>, entry: Entry },
-    /// A collection passed its limit.
+    /// A collection exceeded its limit.
     Size {
         what: &'static str,
         size: u64,
         limit: u64,
     },
-    /// A collection holds more or less than the protocol has in it.
+    /// The size of a collection differs from the protocol's.
     Kept {
         what: &'static str,
         owed: u64,
         size: u64,
     },
-    /// The journal's positions have a hole, or go back.
+    /// The journal's positions have a gap, or go back.
     Position { owed: u64, seen: u64 },
-    /// Two facts from the clients' histories exclude each other.
+    /// Two facts from the clients' histories contradict each other.
     Witnessed(Box<[Fact; 2]>),
 }
 
-/// By which way a page left.
+/// The way by which a page left the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Channel {
     /// In the answer to a `check`.
@@ -121,30 +122,30 @@ impl Channel {
 pub enum Due {
     /// The answer to a decided call.
     Answer(&'static str),
-    /// The answer to a `check` that reads behind `after`: its inbox grew, or its wait is over.
+    /// The answer to a `check` that reads after `after`: its inbox grew, or its wait ended.
     Check { user: User, after: u64 },
-    /// Events behind `after` on an open stream that takes them.
+    /// Events after `after` on a writable open stream.
     Push { user: User, after: u64 },
     /// A notice on an open stream.
     Notice(User),
     /// The commit, or the refusal, of a call.
     Commit(&'static str),
-    /// An entry that lets time pass a deadline.
+    /// An entry that advances time past a deadline.
     Deadline(Deadline),
-    /// The entry that says that a stream closed.
+    /// The entry about a closed stream.
     Close(User),
-    /// The entry that says that a participant was heard of.
+    /// The implied *seen* entry of a participant.
     Seen(User),
-    /// The entry that says how far a participant has read.
+    /// The implied *read* entry of a participant.
     Read(User),
-    /// The entry that says that the server is up.
+    /// The entry about the server's restart.
     Restart,
-    /// The end of a stream whose participant is forgotten, or whose server stops.
+    /// The end of a stream, because its participant is forgotten or the server stops.
     StreamEnd(User),
 }
 
 impl Due {
-    /// The participant concerned, if there is one.
+    /// The affected participant, if there is one.
     #[must_use]
     pub const fn user(self) -> Option<User> {
         match self {
@@ -165,7 +166,7 @@ impl Due {
 }
 
 impl Difference {
-    /// The participants concerned.
+    /// The affected participants.
     #[must_use]
     pub fn users(&self) -> Vec<User> {
         match self {
@@ -271,7 +272,7 @@ impl fmt::Display for Difference {
 }
 
 impl Difference {
-    /// The differences that are a sentence of their fields.
+    /// The text of differences that are one sentence.
     fn plain_text(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Gap { reader, owed, seen } => {
@@ -339,7 +340,7 @@ fn event_text(
     }
 }
 
-/// The participant that called, if it is known.
+/// The calling participant, if it is known.
 struct By(Option<User>);
 
 impl fmt::Display for By {
@@ -348,7 +349,7 @@ impl fmt::Display for By {
     }
 }
 
-/// Where a page begins and ends, and whether more follows.
+/// The beginning and end of a page, and whether more follows.
 struct Reach((u64, u64, bool));
 
 impl fmt::Display for Reach {
@@ -418,7 +419,7 @@ impl fmt::Display for OpText<'_> {
     }
 }
 
-/// The participant of an entry that the server wrote by itself.
+/// The participant of one of the server's own entries.
 const fn user_of(entry: &Batched) -> Option<User> {
     match entry {
         Batched::Own(
@@ -500,7 +501,7 @@ impl fmt::Display for GapText<'_> {
 }
 
 impl Event {
-    /// How those whom it names are shown.
+    /// The participants that the event names, as they are shown.
     fn names(&self) -> String {
         let shown = self.named.iter().flatten().map(|(_, shown)| shown);
         let shown = shown.map(|shown| match &shown.chosen_id {

@@ -1,4 +1,4 @@
-//! What judges find: differences between two facts, each blamed on one property.
+//! The judge's findings: differences between two facts, each a violation of one property.
 
 use chat_types::Time;
 use sim_model::names::PROPERTIES;
@@ -38,7 +38,7 @@ pub enum Property {
 }
 
 impl Property {
-    /// All of them, in the order of the table.
+    /// All properties, in the order of the table.
     pub const ALL: [Self; PROPERTIES.len()] = [
         Self::NoLostMessages,
         Self::NoDuplicates,
@@ -65,13 +65,13 @@ impl Property {
         Self::Latency,
     ];
 
-    /// The name that scenarios and reports write.
+    /// The name in scenarios and reports.
     #[must_use]
     pub const fn name(self) -> &'static str {
         PROPERTIES[self as usize]
     }
 
-    /// When it is judged.
+    /// The class of the property.
     #[must_use]
     pub const fn class(self) -> Class {
         match self {
@@ -99,20 +99,20 @@ impl Property {
     }
 }
 
-/// One violation: which property, when, and the two facts that differ.
+/// One violation: the property, the time, and the two facts that differ.
 #[derive(Clone, Debug)]
 pub struct Finding {
     /// The property whose rule is broken.
     pub property: Property,
-    /// When it showed, by the clock of the server.
+    /// When it was found, by the server's clock.
     pub at: Time,
-    /// The participants concerned.
+    /// The affected participants.
     pub users: Vec<User>,
-    /// What is owed, and what was seen.
+    /// The expected and the observed fact.
     pub difference: Difference,
 }
 
-/// Findings kept in full; further ones are only counted.
+/// The number of findings kept in full; further ones are only counted.
 const KEPT: usize = 100;
 
 /// The findings and the checks of one run.
@@ -127,7 +127,7 @@ pub struct Findings {
 }
 
 impl Findings {
-    /// No finding yet. Only the properties of the plan are judged.
+    /// No findings yet. Only the plan's properties are judged.
     #[must_use]
     pub fn new(plan: &Plan) -> Self {
         let judged = Property::ALL.map(|property| plan.properties.contains(&property.name()));
@@ -141,12 +141,12 @@ impl Findings {
         }
     }
 
-    /// Counts comparisons that the property could have failed.
+    /// Counts comparisons in which the property could have been violated.
     pub fn exercise(&mut self, property: Property, times: u64) {
         self.checks[property as usize] += times;
     }
 
-    /// Counts comparisons that could not be made: a fact that decides them is not known.
+    /// Counts comparisons that were impossible because a deciding fact is unknown.
     pub fn leave_unjudged(&mut self, property: Property, times: u64) {
         self.unjudged[property as usize] += times;
     }
@@ -171,31 +171,31 @@ impl Findings {
         self.judged[property as usize]
     }
 
-    /// Comparisons that the property could have failed.
+    /// The number of comparisons in which the property could have been violated.
     #[must_use]
     pub const fn checks(&self, property: Property) -> u64 {
         self.checks[property as usize]
     }
 
-    /// Comparisons that could not be made.
+    /// The number of comparisons that were impossible.
     #[must_use]
     pub const fn unjudged(&self, property: Property) -> u64 {
         self.unjudged[property as usize]
     }
 
-    /// How often the property was violated.
+    /// The number of violations of the property.
     #[must_use]
     pub const fn broken(&self, property: Property) -> u64 {
         self.broken[property as usize]
     }
 
-    /// Whether a difference was found: what follows from it is not judged.
+    /// Whether a difference was found: its consequences are not judged.
     #[must_use]
     pub const fn is_closed(&self) -> bool {
         self.is_closed
     }
 
-    /// The violations as reports show them, in the order of time.
+    /// The violations for reports, in the order of time.
     #[must_use]
     pub fn into_violations(mut self) -> Vec<Violation> {
         self.kept.sort_by_key(|finding| finding.at);

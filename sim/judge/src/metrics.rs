@@ -128,7 +128,7 @@ impl Default for Metrics {
 }
 
 impl Metrics {
-    /// Nothing measured yet.
+    /// No measurements yet.
     #[must_use]
     pub fn new() -> Self {
         Self {
@@ -154,13 +154,13 @@ impl Metrics {
         }
     }
 
-    /// How often anyone was passed over, as the judge of the same run found.
+    /// Adds how often users were overtaken, from the judge of the same run.
     pub fn add_overtaken(&mut self, overtaken: Overtaken) {
         self.overtaken.queue = self.overtaken.queue.max(overtaken.queue);
         self.overtaken.stick = self.overtaken.stick.max(overtaken.stick);
     }
 
-    /// Adds what another seed's run measured. Its users count as users of their own.
+    /// Adds the measurements of another seed's run. Its users count as different users.
     pub fn merge(&mut self, other: &Self) {
         for (mine, theirs) in [
             (&mut self.message_latency, &other.message_latency),
@@ -187,7 +187,7 @@ impl Metrics {
         self.retries += other.retries;
     }
 
-    /// The worst wait, or passing over, of anyone.
+    /// The longest wait, or the most times overtaken, of any user.
     #[must_use]
     pub fn worst(&self, of: Seek) -> Worst {
         match of {
@@ -245,7 +245,7 @@ impl Metrics {
         if matches!(op, Op::Check { .. }) {
             self.waits(agent).bytes += CHECK_ANSWER;
         } else if !matches!(op, Op::Break { .. }) {
-            // The answer to a break may be held back: `breaks_rules` judges how long.
+            // The answer to a break may be delayed: `breaks_rules` judges by how long.
             self.request_latency.record(at.since(intended).0);
         }
         match outcome {
@@ -253,7 +253,7 @@ impl Metrics {
             Ok(Answer::Matched { room, .. }) => {
                 let waits = self.waits(agent);
                 waits.matches.asked += 1;
-                // The answer says that the match came of this very call.
+                // The answer says that this call led to the match.
                 waits.in_line_since.get_or_insert(intended);
                 if let Some(since) = waits.matched(*room) {
                     self.waited_in_line(agent, record.user, at.since(since));
@@ -321,7 +321,7 @@ impl Metrics {
         }
     }
 
-    /// What a gap says of one room. A wait is over when its user hears of that.
+    /// Processes the part of a gap about one room. A wait ends when its user learns of its end.
     fn missed(&mut self, record: &Record<'_>, lost: &LostRange) {
         let (at, agent) = (record.at, record.agent);
         if lost.you == Some(Membership::Matched)

@@ -1,10 +1,10 @@
-//! Outcomes of calls, in words.
+//! The texts of outcomes.
 
 use std::fmt;
 
 use sim_model::protocol::{Answer, Earlier, Outcome, Refusal};
 
-/// An outcome as differences and facts show it.
+/// An outcome, formatted for differences and facts.
 pub(crate) struct OutcomeText<'a>(pub(crate) &'a Outcome);
 
 impl fmt::Display for OutcomeText<'_> {
@@ -17,7 +17,7 @@ impl fmt::Display for OutcomeText<'_> {
     }
 }
 
-/// A refusal, with what it says of another attempt.
+/// A refusal, with what it tells about another attempt.
 pub(crate) struct RefusalText<'a>(pub(crate) &'a Refusal);
 
 impl fmt::Display for RefusalText<'_> {

@@ -41,13 +41,13 @@ use crate::model::{Event, Model, What};
 /// The rule of one property.
 struct Rule {
     property: Property,
-    /// The comparisons that exercise it.
+    /// The comparisons that count as its checks.
     counts: &'static [Compared],
     /// Whether a difference breaks it.
     breaks: fn(&Difference, &Model) -> bool,
 }
 
-/// In the order in which they are asked: the more special the rule, the earlier.
+/// Rules in the order in which they are tried: more specific rules first.
 const RULES: [Rule; 24] = [
     moderation::KEPT,
     bounded::RULE,
@@ -81,14 +81,14 @@ pub(crate) fn owner(difference: &Difference, model: &Model) -> Property {
     broken.map_or(Property::Outcomes, |rule| rule.property)
 }
 
-/// Counts what was compared towards the properties that it exercised.
+/// Adds the comparisons to the checks of their properties.
 pub(crate) fn count(tally: &Tally, findings: &mut Findings) {
     for rule in &RULES {
         findings.exercise(rule.property, tally.of(rule.counts));
     }
 }
 
-/// The event that is owed and the one that was seen, of a difference between events.
+/// The expected and the observed event of a difference between events.
 fn events(difference: &Difference) -> (Option<&What>, Option<&What>) {
     if let Difference::Event { owed, seen, .. } = difference {
         let owed = owed.as_ref().map(|event| &event.what);
@@ -117,7 +117,7 @@ fn concerns(difference: &Difference, kind: Compared) -> bool {
     owed.as_ref().is_some_and(|owed| is(owed)) || seen.as_ref().is_some_and(is)
 }
 
-/// The entry that was decided otherwise: what is owed, and what the server decided.
+/// The entry with a different decision: the entry, the expected outcome, and the server's.
 const fn decision(difference: &Difference) -> Option<(&Entry, &Outcome, &Outcome)> {
     if let Difference::Decision {
         entry, owed, said, ..
@@ -128,8 +128,7 @@ const fn decision(difference: &Difference) -> Option<(&Entry, &Outcome, &Outcome
     None
 }
 
-/// The server's own entry of a batch that differs: the one that was next, or else the one that is
-/// too many.
+/// The server's own entry of a batch that differs: the expected one, or else the unexpected one.
 fn batched(difference: &Difference) -> Option<&Entry> {
     match difference {
         Difference::Batch { owed, seen } => match owed.as_ref().or(seen.as_ref()) {
@@ -140,7 +139,7 @@ fn batched(difference: &Difference) -> Option<&Entry> {
     }
 }
 
-/// The call concerned.
+/// The affected call.
 const fn op(difference: &Difference) -> Option<&Op> {
     match difference {
         Difference::Decision {
@@ -154,7 +153,7 @@ const fn op(difference: &Difference) -> Option<&Op> {
     }
 }
 
-/// Whether one of two outcomes that differ is the refusal of this code.
+/// Whether one of the two differing outcomes is the refusal with this code.
 fn refuses(difference: &Difference, code: &str) -> bool {
     let is = |outcome: &Outcome| matches!(outcome, Err(refusal) if refusal.code == code);
     match difference {

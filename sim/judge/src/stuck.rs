@@ -13,7 +13,7 @@ use sim_model::protocol::Room;
 const FOUND: &str = "chatroom.found";
 const GRANTED: &str = "stick.granted";
 
-/// The stuck users of a run that is over, whose metrics have been told so.
+/// The stuck users of a finished run; its metrics must be finished too.
 pub(crate) fn stuck(ran: &Ran, metrics: &Metrics) -> Vec<Stuck> {
     let of = |(index, user): (usize, &RanUser)| {
         let waiting = user.waiting.clone()?;
@@ -32,8 +32,8 @@ pub(crate) fn stuck(ran: &Ran, metrics: &Metrics) -> Vec<Stuck> {
     ran.users.iter().enumerate().filter_map(of).collect()
 }
 
-/// What the awaited event would have told, and since when the user waits for that: longer than its
-/// `await` took.
+/// The event that the user waits for, and since when it waits for its content: longer than its
+/// `await`.
 fn in_words_of_the_protocol(waiting: Waiting, open: Option<OpenWait>) -> Waiting {
     let (waiting_for, since) = match (waiting.waiting_for.as_str(), open) {
         (FOUND, Some(OpenWait::Partner(since))) => ("a partner in the queue".to_owned(), since),

@@ -36,14 +36,14 @@ use crate::fact::Fact;
 use arrivals::Arrival;
 use book::Book;
 
-/// Judges one run by what its clients did and saw.
+/// Judges one run by what its clients did and observed.
 #[derive(Clone, Debug)]
 pub struct Witness {
     book: Book,
 }
 
 impl Witness {
-    /// A witness that has seen nothing yet.
+    /// A witness without any records.
     #[must_use]
     pub fn new(plan: &Plan) -> Self {
         Self {
@@ -51,7 +51,7 @@ impl Witness {
         }
     }
 
-    /// Takes in what a client did or saw.
+    /// Processes what a client did or observed.
     pub fn record(&mut self, record: &Record<'_>, findings: &mut Findings) {
         if let What::Called {
             call, op, keyed, ..
@@ -163,7 +163,7 @@ impl Witness {
         }
     }
 
-    /// The run is over: compares what needs the whole of it.
+    /// The run is over: makes the comparisons that need the whole run.
     pub fn finish(&mut self, findings: &mut Findings) {
         arrivals::judge(&self.book, findings);
         sent::judge(&self.book, findings);
@@ -190,7 +190,7 @@ impl Witness {
     }
 }
 
-/// Records that two facts exclude each other.
+/// Records that two facts contradict each other.
 fn blame(findings: &mut Findings, property: Property, at: Time, facts: [Fact; 2]) {
     let difference = Difference::Witnessed(Box::new(facts));
     let users = difference.users();

@@ -1,4 +1,4 @@
-//! Figures of the virtual world, and the thresholds they keep to.
+//! Metrics of the virtual world, with their thresholds.
 
 use unicode_width::UnicodeWidthStr as _;
 
@@ -8,7 +8,7 @@ use super::{Detail, FinishedRun};
 use sim_model::names::METRICS;
 use sim_model::outcome::{FairnessResult, MetricResult, RunResult, ThresholdResult};
 
-/// Shown whether or not they have a threshold.
+/// Metrics shown even without a threshold.
 const ALWAYS: [&str; 3] = ["message_latency", "queue_wait", "stick_wait"];
 const DURATIONS: [&str; 5] = [
     "message_latency",
@@ -17,7 +17,7 @@ const DURATIONS: [&str; 5] = [
     "request_latency",
     "commit_latency",
 ];
-/// Where the four columns of figures end, and where the thresholds begin.
+/// The ends of the four columns of figures, and the beginning of the thresholds.
 const COLUMNS: [usize; 4] = [25, 33, 41, 49];
 const THRESHOLDS: usize = 52;
 
@@ -42,7 +42,7 @@ pub(super) fn amount(metric: &str, value: f64) -> String {
     }
 }
 
-/// What was measured for a threshold, in its own unit.
+/// The measured value for a threshold, in its own unit.
 pub(super) fn measured(threshold: &ThresholdResult) -> String {
     let is_plain = ["overtaken", "jain", "count", "rate"]
         .iter()
@@ -54,7 +54,7 @@ pub(super) fn measured(threshold: &ThresholdResult) -> String {
     }
 }
 
-/// The table of figures.
+/// The table of metrics.
 pub(super) fn figures(run: &FinishedRun, detail: Detail) -> Vec<Line> {
     let result = run.result();
     let others = result
@@ -88,7 +88,7 @@ pub(super) fn figures(run: &FinishedRun, detail: Detail) -> Vec<Line> {
     lines
 }
 
-/// One metric's row, and more of them if its thresholds need the room.
+/// The rows of a metric: one, or more if its thresholds need them.
 fn rows(result: &RunResult, name: &str, detail: Detail) -> Vec<Line> {
     let thresholds: Vec<&ThresholdResult> = result
         .thresholds
@@ -177,7 +177,7 @@ fn with_thresholds(line: Line, thresholds: &[&ThresholdResult], shown: bool) -> 
     lines
 }
 
-/// With `--verbose`: everything that was measured of every metric.
+/// With `--verbose`: all values of every metric.
 pub(super) fn all_metrics(result: &RunResult, detail: Detail) -> Vec<Line> {
     if detail != Detail::Verbose || result.metrics.is_empty() {
         return Vec::new();

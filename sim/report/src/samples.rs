@@ -1,4 +1,4 @@
-//! Runs made by hand, for tests: every shape that a report can take, without running anything.
+//! Hand-made runs for tests: every form that a report can take.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -348,7 +348,7 @@ fn fail(run: &mut FinishedRun, property: &str, verdict: Verdict, seed: u64, deta
     });
 }
 
-/// A stale push was accepted: the example of the design.
+/// A stale push was accepted.
 pub(crate) fn unsafe_run() -> FinishedRun {
     let mut run = passed();
     run.plan.name = "stick_contention".to_owned();
@@ -378,7 +378,7 @@ pub(crate) fn unsafe_run() -> FinishedRun {
     run
 }
 
-/// A liveness property was violated in 3 of 200 seeds, and more went wrong besides.
+/// A liveness property was violated in 3 of 200 seeds, with further failures.
 pub(crate) fn stalled_run() -> FinishedRun {
     let mut run = many_passed();
     let detail = "user_7 and user_9 both waited for 6.2s after all faults were healed, and were \
@@ -418,7 +418,7 @@ pub(crate) fn stuck(n: u64) -> Stuck {
     }
 }
 
-/// Nothing is violated, and two users wait on.
+/// Nothing is violated, and two users are stuck.
 pub(crate) fn stuck_run() -> FinishedRun {
     let mut run = passed();
     let result = &mut run.summary.result;
@@ -477,7 +477,7 @@ pub(crate) fn crossed() -> FinishedRun {
     run
 }
 
-/// Whatever has a name or a sentence has a very long one, and every number is large.
+/// Every name and sentence is very long, and every number is large.
 pub(crate) fn overlong(mut run: FinishedRun) -> FinishedRun {
     let long = |text: &str| format!("{text}{}漢字\u{1b}[2J", "_and_so_on".repeat(12));
     run.plan.name = long(&run.plan.name);

@@ -19,7 +19,7 @@ use super::surroundings::{
 };
 use forms::{closed, count, described, named, one_of, refer};
 
-/// The schema, as draft 2020-12 has it.
+/// The schema in draft 2020-12.
 #[must_use]
 pub fn schema() -> Value {
     let mut generator = SchemaSettings::draft2020_12().into_generator();

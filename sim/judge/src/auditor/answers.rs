@@ -1,4 +1,4 @@
-//! Answers, and the begin and end of streams, as they cross the border.
+//! Answers, and the beginning and end of streams, as they enter and leave the server.
 
 use chat_types::Time;
 use sim_model::protocol::{Answer, Op, Outcome, ReadBy};
@@ -107,7 +107,7 @@ impl Auditor {
             && self.model.inbox(user).is_some()
             && !self.border.is_finished
         {
-            // The server ends a stream by itself only with its participant, or when it stops.
+            // The server ends a stream only when its participant is forgotten, or when it stops.
             let said = Err(unknown_handle());
             self.differ(at, Difference::Unasked { op: None, said });
         }

@@ -1,4 +1,4 @@
-//! What a run's measurements look like drawn: percentile curves, and waits by user.
+//! The data of a run's charts: percentile curves, and waits by user.
 
 use chat_types::{Span, Time};
 
@@ -17,8 +17,8 @@ const PERCENTILES: [f64; 29] = [
 ];
 
 impl Metrics {
-    /// The run is over: keeps how long each of its users waited. `name` is a user's own name;
-    /// `overtaken` says who was passed over, as the judge of the same run found.
+    /// Stores how long each user waited until the end of the run. `name` is a user's own name;
+    /// `overtaken` says who was overtaken, as the judge of the same run found.
     pub fn keep_waits(
         &mut self,
         seed: u64,
@@ -58,7 +58,7 @@ impl Metrics {
         (self.queue_waits, self.stick_waits) = (queue, stick);
     }
 
-    /// What there is to draw.
+    /// The data to draw.
     #[must_use]
     pub fn charts(&self) -> Charts {
         let curves = [

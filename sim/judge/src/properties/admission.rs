@@ -16,7 +16,7 @@ pub(super) const RULE: Rule = Rule {
     },
 };
 
-/// The refusals that ask the client to come again.
+/// The refusals that allow a retry.
 const RETRYABLE: [&str; 4] = [
     "rate_limited",
     "overloaded",

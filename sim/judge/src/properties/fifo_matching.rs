@@ -1,5 +1,5 @@
-//! `fifo_matching`: under `fifo` the participant that waits longest, of those possible, is matched
-//! first, and the answer says its true place.
+//! `fifo_matching`: under `fifo` the possible participant that has waited longest is matched first,
+//! and the answer has its true place.
 
 use chat_types::config::Matching;
 use sim_model::protocol::{Answer, Outcome};
@@ -19,7 +19,7 @@ pub(super) const RULE: Rule = Rule {
     },
 };
 
-/// Whether both facts are a match, with another partner each.
+/// Whether both outcomes are a match, with different partners.
 fn partners_differ(difference: &Difference) -> bool {
     let partner = |outcome: &Outcome| match outcome {
         Ok(Answer::Matched { partner, .. }) => Some(*partner),
@@ -41,7 +41,7 @@ fn partners_differ(difference: &Difference) -> bool {
     found || matched
 }
 
-/// Whether both decisions put the caller in the line, at another place each.
+/// Whether both decisions put the caller into the queue, at different places.
 fn places_differ(difference: &Difference) -> bool {
     let place = |outcome: &Outcome| match outcome {
         Ok(Answer::Waiting { position, .. }) => Some(*position),

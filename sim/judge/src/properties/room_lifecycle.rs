@@ -28,7 +28,7 @@ pub(super) const RULE: Rule = Rule {
     },
 };
 
-/// Whether the two decisions take a message, and differ in the turns that are left.
+/// Whether both decisions accept a message, with different numbers of turns left.
 fn turns_differ(difference: &Difference) -> bool {
     let left = |outcome: &Outcome| match outcome {
         Ok(Answer::Sent { turns_left, .. }) => Some(*turns_left),
@@ -40,7 +40,7 @@ fn turns_differ(difference: &Difference) -> bool {
     })
 }
 
-/// Which room a call means, and whether it is over.
+/// The room of a call, and whether it has ended.
 pub(super) const ROOMS: Rule = Rule {
     property: Property::RoomLifecycle,
     counts: &[],

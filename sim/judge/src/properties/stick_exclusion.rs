@@ -22,8 +22,7 @@ pub(super) const RULE: Rule = Rule {
     },
 };
 
-/// Whether one of the two decisions gives the stick where the other does not, or under another
-/// epoch or lease.
+/// Whether only one of the two decisions grants the stick, or both with different epochs or leases.
 fn holds_wrongly(difference: &Difference) -> bool {
     let grant = |outcome: &Outcome| match outcome {
         Ok(Answer::Stick {

@@ -18,7 +18,7 @@ use crate::model::What;
 
 const LOST: Property = Property::NoLostMessages;
 
-/// Messages that exist: the sender, since when that is known, and by which fact.
+/// Known messages: the sender, since when the message is known, and the fact that proves it.
 type Messages = BTreeMap<(Room, u64), (User, Time, Fact)>;
 
 /// Compares every known message with the inboxes of all members.
@@ -84,16 +84,16 @@ fn messages(book: &Book) -> Messages {
     messages
 }
 
-/// One room, as one reader's inbox shows it.
+/// One room, as seen in one reader's inbox.
 #[derive(Default)]
 struct View {
-    /// By place of the room, what the event says of the reader's own stay.
+    /// By position of the room: how the event changes the reader's membership.
     events: BTreeMap<u64, Option<Stay>>,
-    /// The last place in the complete beginning of the inbox.
+    /// The last position within the complete part of the inbox.
     reached: u64,
 }
 
-/// A stay of the reader in the room.
+/// A change of the reader's membership in the room.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stay {
     Begins,
@@ -101,7 +101,7 @@ enum Stay {
 }
 
 impl View {
-    /// Whether the reader was a member at this place, as far as it knows, or received its event.
+    /// Whether the reader was a member at this position, as far as known, or received its event.
     fn is_owed(&self, room_seq: u64) -> bool {
         let before = self.events.range(..room_seq).rev();
         let stay = before.filter_map(|(_, stay)| *stay).next();

@@ -14,7 +14,7 @@ use crate::model::What;
 const MATCH: Property = Property::SingleMatch;
 const LIFE: Property = Property::RoomLifecycle;
 
-/// Compares what is known of every pair room.
+/// Compares the known facts about every pair room.
 pub(super) fn judge(book: &Book, findings: &mut Findings) {
     for reader in book.people.keys() {
         one_after_another(book, *reader, findings);
@@ -26,7 +26,7 @@ pub(super) fn judge(book: &Book, findings: &mut Findings) {
     }
 }
 
-/// Goes through one inbox: each room that is found, and whether the one before was over.
+/// Walks through one inbox: whether the previous room was over at each new match.
 fn one_after_another(book: &Book, reader: User, findings: &mut Findings) {
     let person = &book.people[&reader];
     let (mut current, mut last): (Option<(Room, User, u64)>, u64) = (None, 0);
@@ -53,7 +53,7 @@ fn one_after_another(book: &Book, reader: User, findings: &mut Findings) {
             blame(findings, MATCH, seen.at, [rule, found]);
         }
         if let Some((room, partner, before)) = current {
-            // Who ends a room by an own call receives no event of that.
+            // A participant that ends a room by its own call receives no event about it.
             if person.may_have_called("leave_chat", room)
                 || book.blocks.contains(&(reader, partner))
             {

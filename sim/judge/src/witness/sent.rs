@@ -13,7 +13,7 @@ use super::book::{Book, Seen, Spoken};
 use crate::fact::Fact;
 use crate::findings::{Findings, Property};
 
-/// Compares every message received with the calls that carry texts.
+/// Compares every received message with the calls that have texts.
 pub(super) fn judge(book: &Book, findings: &mut Findings) {
     let mut places: BTreeMap<&Arc<str>, Vec<&Seen>> = BTreeMap::new();
     for seen in book.rooms.values().flat_map(BTreeMap::values) {

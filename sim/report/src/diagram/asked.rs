@@ -1,10 +1,10 @@
-//! What was asked, in words and facts, and where an answer says that it stands.
+//! Descriptions of calls, and the position that an answer contains.
 
 use sim_model::words;
 
 use sim_model::protocol::{Answer, Op, Room};
 
-/// A call as its first attempt was made.
+/// A call at its first attempt.
 #[derive(Debug)]
 pub(super) struct Asked {
     pub(super) words: String,
@@ -12,7 +12,7 @@ pub(super) struct Asked {
     pub(super) facts: Vec<(&'static str, String)>,
 }
 
-/// What there is to say of a call.
+/// The description of a call.
 pub(super) fn asked(op: &Op, keyed: bool) -> Asked {
     let mut facts = Vec::new();
     if let Some(room) = op.room().flatten() {
@@ -39,7 +39,7 @@ pub(super) fn asked(op: &Op, keyed: bool) -> Asked {
     }
 }
 
-/// Where a message stands, as its sender was told.
+/// The position of a message, from its sender's answer.
 pub(super) fn place_of(answer: &Answer) -> Option<(Room, u64)> {
     match *answer {
         Answer::Sent { room, room_seq, .. } => Some((room, room_seq)),
@@ -60,7 +60,7 @@ pub(super) fn place_of(answer: &Answer) -> Option<(Room, u64)> {
     }
 }
 
-/// The first of several things, and how many more there are.
+/// The first of several items, and the number of the others.
 pub(super) fn several(words: &[String]) -> String {
     match words {
         [] => String::new(),

@@ -140,7 +140,7 @@ fn fail_disk() -> Value {
     )
 }
 
-/// Whom a fault strikes.
+/// The users that a fault affects.
 pub(super) fn victims() -> Value {
     let mut users = described(some(&named()), "In the steps form: these users.");
     users["uniqueItems"] = json!(true);

@@ -1,4 +1,4 @@
-//! Verbs, and what each takes.
+//! Verbs, and the values of each.
 
 use serde_json::{Map, Value, json};
 
@@ -51,7 +51,7 @@ fn verbs_as_steps(verbs: &[&str]) -> Value {
     })
 }
 
-/// What a verb takes as its value.
+/// The value of a verb.
 fn taken_by(verb: &str) -> Value {
     if plain(verb).is_some() {
         return json!({ "type": "null" });
@@ -243,7 +243,7 @@ fn steps() -> Value {
     json!({ "type": "array", "items": refer("Step") })
 }
 
-/// How often something is drawn.
+/// A weight.
 pub(super) fn weight() -> Value {
     described(
         count(1, u64::from(MAX_WEIGHT)),

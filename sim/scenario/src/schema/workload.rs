@@ -212,7 +212,7 @@ pub(super) fn script_step() -> Value {
         ],
         &["at", "user", "do"],
     );
-    // A disconnection sends nothing that the network could delay.
+    // A disconnection sends no packet that the network could delay.
     step["if"] = json!({
         "properties": {
             "do": { "anyOf": [{ "const": "disconnect" }, { "required": ["disconnect"], "type": "object" }] }
@@ -222,7 +222,7 @@ pub(super) fn script_step() -> Value {
     step
 }
 
-/// What happens to one packet.
+/// The delivery of one packet.
 pub(super) fn delivery() -> Value {
     json!({
         "description": "How long a packet takes, or `lost`.",

@@ -1,16 +1,21 @@
-//! What a run measured: durations in microseconds from the intended start, shares, and counts.
+//! The measurements of a run: durations in microseconds from the intended start, shares, and
+//! counts.
 //!
-//! - `message_latency`: send meant to start → first seen by a recipient, by any path.
-//! - `queue_wait`, `stick_wait`: asking meant to start → told of the match or the grant. A wait
-//!   that is still open when the run ends counts with the length that it has reached, and is
-//!   `unfinished`. A wait that ended otherwise does not count: the user left the line, reset its
-//!   claim, left the room, forgot its handle or vanished; the server refused it, an operator put
-//!   the claimant out or closed the room; or the user was away, which ends a claim.
-//! - `request_latency`: any call but a `check`, meant to start → answered.
+//! - `message_latency`: intended start of a send → first seen by a recipient, by any path.
+//! - `queue_wait`, `stick_wait`: intended start of the call → the user learns of the match or the
+//!   grant. A wait
+//!   that is still open when the run ends counts with its length so far, and is
+//!   `unfinished`. A wait that ended in another way does not count: the user left the queue, reset
+//!   its
+//!   claim, left the room, forgot its handle or vanished; the server refused it; an operator
+//!   removed
+//!   the claimant or closed the room; or the user was away, which ends a claim.
+//! - `request_latency`: any call but a `check`, intended start → answered.
 //! - `commit_latency`: as the world reports it.
-//! - `bytes_per_message`: what a model must read for each message delivered: its text, its line's
-//!   frame, and the answers and other events it read since the message before.
-//! - `stick_turns`, `matches`: for each user who asked, how many it had.
+//! - `bytes_per_message`: the bytes that a model must read for each delivered message: its text,
+//!   the frame of
+//!   its line, and the answers and other events that it read since the previous message.
+//! - `stick_turns`, `matches`: the number of turns or matches of each user who asked for one.
 
 mod charts;
 pub mod distribution;

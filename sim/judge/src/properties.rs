@@ -3,7 +3,7 @@
     reason = "a rule names the differences that break it; all others do not"
 )]
 
-//! The properties, one file each: which comparisons exercise it, and which differences break its
+//! The properties, one file each: the comparisons that check it, and the differences that break its
 //! rule. A difference belongs to the first property, in the order below, whose rule it breaks.
 
 mod admission;

@@ -1,9 +1,8 @@
-//! Users that are not at rest when a run ends: those whose `await` ran out of time, and those that
-//! have not come to the end of their flow and of their inbox.
+//! Users that are unfinished when a run ends: users whose `await` timed out, and users that have
+//! not finished their flow and read their whole inbox.
 //!
-//! Two kinds of users are not stuck: those that are gone for good, for nobody can say what they
-//! wait for; and the odd one out, which waited for a match while no other user had been in the line
-//! for as long as a match takes.
+//! Two kinds of users are not stuck: users that disconnected permanently, and the odd one out,
+//! which waited for a match while no other user was in the queue for as long as a match takes.
 
 use crate::metrics::{Metrics, OpenWait};
 use sim_model::outcome::{Ran, RanUser, START, Stuck, Waiting};

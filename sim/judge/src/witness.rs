@@ -1,15 +1,16 @@
-//! The witness: finds what excludes itself in the clients' histories alone.
+//! The witness: finds contradictions in the clients' histories alone.
 //!
-//! A live server without a journal shows nothing but answers and events. The witness compares them
-//! with each other, never with a model of the server, and finds only what is certain: two facts
-//! that no server which keeps the protocol can show. Where a fact is missing (an answer that did
-//! not come, an inbox with a gap, a participant whose client is not observed), it does not
-//! conclude: it counts the comparison as not judged.
+//! A live server without a journal shows only answers and events. The witness compares them with
+//! each other, not with a model of the server. It reports only certain violations: two facts that
+//! no correct server can show together. If a fact is missing (an answer that did not arrive, an
+//! inbox with a gap, a participant whose client is not observed), the witness counts the comparison
+//! as not judged.
 //!
-//! Nothing is compared that a live driver cannot see: it cancels an attempt before the next, so that
-//! no call has two answers, and `idempotent_requests` shows in the places of keyed messages alone.
+//! It makes no comparison whose facts a live driver cannot observe. The driver cancels an attempt
+//! before the next, so that no call has two answers; therefore `idempotent_requests` is only judged
+//! by the positions of messages with keys.
 //!
-//! `book.rs` puts the facts together. The other files hold the rules, each a function over facts.
+//! `book.rs` collects the facts. The other files hold the rules, each a function over facts.
 
 mod arrivals;
 mod book;
@@ -141,8 +142,8 @@ impl Witness {
         }
     }
 
-    /// A page behind a cursor begins right behind it: all of it arrived before its answer. With
-    /// `left_at`, when the check left, nothing follows the page.
+    /// A page after a cursor begins directly after it: all of it arrived before the answer of the
+    /// check. With `left_at`, when the check was sent, nothing follows the page.
     fn page(
         &mut self,
         reader: User,

@@ -1,8 +1,8 @@
-//! Two results of `sim --json`, side by side: what differs, and whether that is for the better.
+//! Compares two results of `sim --json`: what differs, and whether it is better or worse.
 //!
-//! What virtual time decides (verdicts, counts, hashes, properties, latencies, fairness) is the same
-//! for one seed on every machine, so that it is compared exactly: any difference is one of the
-//! code. What the wall clock says is compared within a band of noise.
+//! Figures in virtual time (verdicts, counts, hashes, properties, latencies, fairness) are the same
+//! for one seed on every machine. They are compared exactly: a difference is a difference of the
+//! code. Figures in real time are compared with a tolerance.
 
 mod figures;
 mod read;

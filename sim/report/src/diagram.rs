@@ -1,9 +1,9 @@
-//! A violation as a space-time diagram: who sent what to whom, when, what became of it, and what
-//! was wrong with the world meanwhile.
+//! A violation as a sequence diagram: messages with their sender, recipient, time and outcome, and
+//! the active faults.
 //!
-//! The seed is run again twice. The first time tells who belongs into the picture (`cast.rs`), so
-//! that the second need only keep what those did (`recorder.rs`), of however many there were. What
-//! is shown then is a stretch of time before the violation (`window.rs`).
+//! The seed is run again twice. The first run chooses the participants of the diagram (`cast.rs`),
+//! so that the second run needs to record only these (`recorder.rs`), even among many. The diagram
+//! then shows a period before the violation (`window.rs`).
 
 mod asked;
 mod cast;
@@ -191,8 +191,8 @@ pub struct Rule {
 /// Runs a plan's seed again with an observer.
 pub type RunAgain<'r> = &'r dyn Fn(&Plan, u64, &mut dyn Observer);
 
-/// Draws the run of one seed of a plan in which this violation showed. `run` runs it again. None
-/// when it cannot be found again: the run has nobody who did anything.
+/// Draws the run of one seed of a plan in which this violation was found. `run` runs it again.
+/// `None` if no participant was active in the run.
 #[must_use]
 pub fn diagram(
     plan: &Plan,

@@ -1,5 +1,5 @@
-//! What an exploration shows: each failure once, with what it drew and how to try it again; what
-//! was never reached; and how fast it went. As a page, and as JSON.
+//! The output of an exploration: each failure once, with its drawn configuration and the command to
+//! repeat it; points that were never reached; and the speed. As a terminal page, and as JSON.
 
 use sim_model::outcome::FLAT;
 use std::time::Duration;

@@ -142,8 +142,8 @@ fn shares(fairness: &FairnessResult) -> String {
     format!("jain {jain} · max {max} · mean {mean}")
 }
 
-/// Adds the thresholds to a row. What was measured stands beside a threshold that was crossed, and
-/// beside every one whose row has no figures (`shown` is false).
+/// Adds the thresholds to a row. The measured value is shown beside a missed threshold, and beside
+/// every threshold whose row has no figures (`shown` is false).
 fn with_thresholds(line: Line, thresholds: &[&ThresholdResult], shown: bool) -> Vec<Line> {
     let mut lines = vec![line];
     for threshold in thresholds {

@@ -1,8 +1,8 @@
-//! The result as a page for a browser: one file that asks nothing of the network.
+//! The result as an HTML page: one file that loads nothing from the network.
 //!
-//! The page is a template with its style and its programs in it; what the run came to is JSON in
-//! an element of its own. The programs make all text nodes out of it, so that no name of a
-//! scenario and no word of a virtual user is ever read as HTML.
+//! The page is a template that contains its style and its programs. The result of the run is JSON
+//! in a separate element. The programs show it only as text nodes, so that no name of a scenario
+//! and no text of a virtual user is ever parsed as HTML.
 
 mod both;
 mod meaning;

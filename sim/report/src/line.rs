@@ -34,8 +34,9 @@ pub enum Paint {
 }
 
 impl Paint {
-    /// Colour on a terminal. `NO_COLOR` (no-color.org) forbids it anywhere, and `CLICOLOR_FORCE`
-    /// (bixense.com/clicolors) asks for it anywhere; an empty variable counts as unset.
+    /// Decides whether to use colour: on a terminal by default. `NO_COLOR` (no-color.org) turns it
+    /// off everywhere, and `CLICOLOR_FORCE` (bixense.com/clicolors) turns it on everywhere; an
+    /// empty variable counts as unset.
     #[must_use]
     pub fn choose(
         is_terminal: bool,
@@ -135,8 +136,8 @@ impl Line {
     }
 }
 
-/// The text with everything replaced that could move a terminal's cursor or turn its text around:
-/// names and sentences come from scenarios and from virtual users.
+/// Replaces all characters that could move a terminal's cursor or reverse its text: names and
+/// sentences come from scenarios and from virtual users.
 pub(super) fn visible(text: &str) -> String {
     let harmless = |c: char| {
         let turns = matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');

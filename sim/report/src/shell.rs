@@ -86,9 +86,9 @@ fn quote(path: &str) -> String {
     word
 }
 
-/// The command after a label, broken where it must be so that a shell joins it again: between
-/// words if it can, and within a word that is wider than the page (then without an indent, which
-/// would become part of the command).
+/// The command after a label, broken so that a shell joins it again: between words if possible, and
+/// within a word that is wider than the page (then without an indent, which would become part of
+/// the command).
 pub(super) fn command_lines(label: &str, command: &str, indent: usize) -> Vec<Line> {
     let mut lines = Vec::new();
     let mut line = Line::new().with(Style::Faint, label).pad(indent);

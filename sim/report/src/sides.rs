@@ -1,5 +1,6 @@
-//! One scenario in both worlds under rising load: what the virtual server, made as the measured
-//! one, comes to, and what the live one does. How near they come is shown; nothing is demanded.
+//! Compares one scenario on a virtual and a live server under rising load. The virtual server has
+//! the measured times of the live one. The comparison only shows the differences; it has no pass or
+//! fail.
 
 use std::collections::BTreeMap;
 

@@ -282,7 +282,7 @@ fn printable(text: &str) -> String {
 }
 
 /// A place as a span that stays on one line and is short enough to draw. A place without length
-/// (a list or a map that begins there) is the rest of its line.
+/// (the start of a list or a map) extends to the end of its line.
 fn on_its_line(text: &str, place: Place) -> SourceSpan {
     let start = floor(text, place.start);
     let line_end = end_of_line(text, start);

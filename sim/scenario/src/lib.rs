@@ -1,9 +1,9 @@
-//! From a scenario's YAML to a checked plan.
+//! Parses a scenario's YAML into a checked plan.
 //!
-//! Text becomes nodes that know their places (`yaml`, `node`); nodes become the plan, part by part
-//! (`server`, `workload`, `flow`, `script`, `fault`, `threshold`). Whatever is wrong ends in a
-//! [`ScenarioError`], which says where it is and what is accepted there. `schema` tells editors
-//! the same.
+//! Text becomes nodes with their places (`yaml`, `node`); nodes become the plan, part by part
+//! (`server`, `workload`, `flow`, `script`, `fault`, `threshold`). Every error becomes a
+//! [`ScenarioError`], with the place and the accepted values. `schema` describes the same format
+//! for editors.
 
 mod closest;
 mod ends;

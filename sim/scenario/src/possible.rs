@@ -1,10 +1,10 @@
-//! Steps of a flow that cannot work on any path to them: `send` before anything that could put the
-//! user into a room, `leave_queue` before `enter_queue`, and so on.
+//! Finds impossible steps of a flow, which cannot work on any path to them: `send` before anything
+//! that could put the user into a room, `leave_queue` before `enter_queue`, and so on.
 //!
-//! What a step before has made possible stays possible: whether a match came, or a chat has ended,
-//! only a run can say. A step after a `choose` may rely on any of its branches, and a step of a loop
-//! with several rounds on all others of the loop. In the steps form everything is allowed: it is for
-//! what is meant to be refused, too.
+//! A possibility never ends: only a run shows whether a match happened, or a chat ended. A step
+//! after a `choose` may rely on any of its branches, and a step of a loop with several rounds on
+//! all other steps of the loop. The steps form is not checked, because it is also for calls that
+//! the server must refuse.
 
 use super::error::{Problem, Read};
 use super::node::{Node, Value};

@@ -1,7 +1,7 @@
-//! The JSON Schema of a scenario, for editors: the same keys and names that the reader accepts.
+//! The JSON Schema of a scenario, for editors: the same keys and names that the parser accepts.
 //!
-//! Objects are written by hand over the reader's own lists of keys, so that a key cannot be in
-//! one and not in the other; the server's part comes from the core's `Config`.
+//! Objects are written by hand over the parser's own lists of keys, so that both always have the
+//! same keys; the server's part comes from the core's `Config`.
 
 mod fault;
 mod forms;

@@ -9,8 +9,8 @@ use crate::Overtaken;
 use sim_model::outcome::{Charts, Curve, UserWait, UserWaits};
 use sim_model::protocol::Agent;
 
-/// Percentiles of a curve: denser where fewer values are left above, as on an axis that is
-/// logarithmic in what is left. Written out, so that every machine draws the same.
+/// Percentiles of a curve: denser towards 100, as on an axis that is logarithmic in the part above
+/// the percentile. They are literals, so that every machine draws the same curve.
 const PERCENTILES: [f64; 29] = [
     0.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 75.0, 80.0, 85.0, 90.0, 92.5, 95.0, 96.0, 97.0,
     98.0, 98.5, 99.0, 99.25, 99.5, 99.7, 99.8, 99.9, 99.95, 99.97, 99.99, 99.995, 99.999,

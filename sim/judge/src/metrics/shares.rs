@@ -48,9 +48,9 @@ impl Shares {
         self.max = self.max.max(other.max);
     }
 
-    /// Jain's index, (Σx)² / (n Σx²), over the largest group of those who asked equally often
-    /// (of groups of one size, those who asked more). None if it has fewer than two users, or
-    /// nobody had anything. See Jain, Chiu, Hawe: "A Quantitative Measure of Fairness" (1984).
+    /// Jain's index, (Σx)² / (n Σx²), over the largest group of users that asked equally often (of
+    /// groups of one size, the one that asked more). `None` if it has fewer than two users, or no
+    /// user had a turn. See Jain, Chiu, Hawe: "A Quantitative Measure of Fairness" (1984).
     pub(super) fn jain(&self) -> Option<f64> {
         let largest = self.groups.values().max_by_key(|group| group.users)?;
         if largest.users < 2 || largest.squares == 0 {

@@ -50,8 +50,8 @@ impl Feelings {
         )
     }
 
-    /// The alert value becomes the level at `now`, under the cooldown that was valid. The begun
-    /// cooldown lasts as long as the one that is valid from here on. // 10.4
+    /// Recomputes the alert value as the level at `now` under the previous cooldown. The current
+    /// level then lasts for a whole new cooldown. // 10.4
     pub(super) fn settle(&mut self, now: Time, was: Span, is: Span) {
         let (_, level) = self.at(now, was);
         let fallen = self.alert - level;

@@ -1,5 +1,5 @@
-//! `room_lifecycle`: rooms open, fill and end as the protocol says: one ending per pair room and
-//! member, with the right reason, and nothing after it; a join and a leave for each stay.
+//! `room_lifecycle`: rooms open, fill and end as the protocol prescribes: one ending per pair room
+//! and member, with the right reason, and nothing after it; a join and a leave for each membership.
 
 use sim_model::protocol::{Answer, Op, Outcome};
 

@@ -36,8 +36,8 @@ fn holds_wrongly(difference: &Difference) -> bool {
     decision(difference).is_some_and(|(_, owed, said)| grant(owed) != grant(said))
 }
 
-/// Whether a grant was seen that is not owed: of another epoch or lease, or at another moment. The
-/// right grant to another member is a matter of order.
+/// Whether an unexpected grant was observed: with another epoch or lease, or at another time. The
+/// right grant to another member is a violation of the order.
 fn grants_differ(difference: &Difference) -> bool {
     let grant = |what: Option<&What>| match what {
         Some(What::Stick {

@@ -1,6 +1,6 @@
-//! One place of an inbox, or of a room, shows one event: to one reader again (`no_duplicates`), and
-//! to all readers (`room_order`). Within an inbox the places of a room ascend, and no timestamp of
-//! a room goes back.
+//! One position of an inbox, or of a room, has one event: for one reader at any time
+//! (`no_duplicates`), and for all readers (`room_order`). Within an inbox the positions of a room
+//! ascend, and no timestamp of a room goes back.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;

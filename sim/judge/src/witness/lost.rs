@@ -1,9 +1,10 @@
-//! `no_lost_messages`: a member whose client read past a message's place received the message.
+//! `no_lost_messages`: a member whose client read past a message's position received the message.
 //!
-//! Certain is: the message exists (a sender's answer names it, or another member received it); the
-//! reader was a member at its place, by its own inbox, which has no hole and no gap; the reader
-//! received a later event of the room, or its inbox was read to the end by a check that left
-//! after the message was known to exist; and neither of the two ever called for a block.
+//! A violation is certain under these conditions. The message exists: a sender's answer names it,
+//! or another member received it. The reader was a member at its position, by its own inbox, which
+//! has no missing position and no gap. The reader received a later event of the room, or its inbox
+//! was read to the end by a check that was sent after the message was known to exist. Neither of
+//! the two ever tried to block the other.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,5 +1,6 @@
-//! Pair rooms. `single_match`: a room is found by two different participants, and nobody finds one
-//! while in another. `room_lifecycle`: a room is found at its first place, and ends at its last.
+//! Pair rooms. `single_match`: a room's `chatroom.found` goes to two different participants, and to
+//! none that is in another pair room. `room_lifecycle`: `chatroom.found` is the first event of a
+//! room, and the end is its last.
 
 use std::ops::Bound;
 

@@ -1,10 +1,10 @@
 //! The stick of each room, from the merged order of its events. `stick_exclusion`: epochs count
-//! grants; no grant while another holds; what ends is the holder's grant; a message shows the
-//! epoch of its sender's grant, or none; the holder's push releases. `stick_order`: no claim is
-//! passed over.
+//! grants; no grant while another participant holds the stick; only the holder's grant ends; a
+//! message has the epoch of its sender's grant, or none; the holder's push releases the stick.
+//! `stick_order`: no claim is overtaken.
 //!
-//! A place that no client knows makes the holder unknown until the next grant, and the claim line
-//! for good, but for claims that are seen later.
+//! After a position that no client knows, the holder is unknown until the next grant. The queue of
+//! claims stays unknown, except for claims that are observed later.
 
 use std::collections::BTreeMap;
 

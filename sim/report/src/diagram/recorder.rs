@@ -61,8 +61,8 @@ struct Page {
 
 impl<'a> Recorder<'a> {
     pub(super) fn new(plan: &'a Plan, start: Time, cast: &Cast) -> Self {
-        // The server stands in the middle and the most concerned beside it, so that arrows are
-        // short: the first to the left, the second to the right, and so on outward.
+        // The server's lane is in the middle, and the most affected participants are beside it, so
+        // that arrows are short: the first to the left, the second to the right, and so on outward.
         let server = cast.lanes.len().div_ceil(2);
         let lane = |index: usize| match index % 2 {
             0 => server - 1 - index / 2,

@@ -8,8 +8,9 @@ const LINE = 13;
 const KINDS = { request: 'request', reply: 'answer', opening: 'stream opening', push: 'push', point: 'event' };
 const FATES = { fine: 'arrived', refused: 'refused', lost: 'lost on the way', unheard: 'arrived where nobody took it', broken: 'went wrong' };
 
-// Time to height. Packed: the longer nothing happens, the less height each moment of it gets, so
-// that a lease of seconds and an exchange of milliseconds fit into one picture. Even: as it was.
+// Maps time to height. Packed: the longer a period without events, the less height it gets per
+// second, so that a lease of seconds and an exchange of milliseconds fit into one diagram. Even:
+// height is proportional to time.
 function timeScale(diagram, events, mode, zoom) {
   if (mode === 'even') {
     const whole = Math.max(1, diagram.to_us - diagram.from_us);
@@ -305,8 +306,8 @@ function bandLabel(label, x, top, bottom, aside) {
   return s('text', { x: x + aside, y: round(bottom - 3), 'text-anchor': aside < 0 ? 'end' : 'start' }, label);
 }
 
-// Where each label stands: beside its participant's end, below the one before in the same lane.
-// What finds no place near enough has none; the details say it.
+// The position of each label: beside its participant's end, below the previous one in the same
+// lane. A label without space nearby is left out; the details contain it.
 function labelPlaces(shown, place) {
   const order = shown.map((event, i) => ({ i, lane: `${event.lane} ${event.kind === 'point'}`, y: place.y(event.kind === 'reply' || event.kind === 'push' ? event.to_us ?? event.from_us : event.from_us), strong: event.blamed || event.named }))
     .map((one) => ({ ...one, y: one.y + besides(shown[one.i]) }))
@@ -413,8 +414,8 @@ function panAndPinch(scroller, zoom, zoomTo) {
     drag = null;
   };
   for (const name of ['pointerup', 'pointercancel']) scroller.addEventListener(name, end);
-  // Two fingers are ours; the browser would zoom the whole page. A scroll that it has begun by then
-  // cannot be taken back, and asking for that is a complaint in the console.
+  // Two fingers zoom the diagram; by default the browser would zoom the whole page. A scroll that
+  // has begun cannot be cancelled, and trying to would log an error to the console.
   scroller.addEventListener('touchmove', (event) => {
     if (event.cancelable && event.touches.length > 1) event.preventDefault();
   }, { passive: false });

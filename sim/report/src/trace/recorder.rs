@@ -42,8 +42,8 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Keeps at most `keep` lines in all of `users` (named `user_7`; others are passed over),
-    /// none of them later than `until`. The run begins at `start`.
+    /// Keeps at most `keep` lines in all of `users` (named `user_7`; others are ignored), none of
+    /// them later than `until`. The run begins at `start`.
     #[must_use]
     pub fn new(start: Time, until: Span, users: &[String], keep: usize) -> Self {
         let lane = |name: &String| {
@@ -65,7 +65,7 @@ impl Recorder {
     }
 
     /// The lines in the order they happened. Every user has a fair share of them, so that a busy
-    /// one does not push the others off the page; what the world did in between comes on top.
+    /// user does not displace the others; the world's records in between are added.
     #[must_use]
     pub fn into_lines(self) -> Vec<SawLine> {
         let shares = shares(self.keep, &self.lanes);

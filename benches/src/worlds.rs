@@ -8,7 +8,7 @@ use sim_model::plan::Plan;
 use sim_model::protocol::Answer;
 use sim_scenario::parse;
 use sim_search::seed::run_seed;
-use sim_search::shrink::{Failure, Means, shrink};
+use sim_search::shrink::{FailedRun, Means, shrink};
 
 /// Two hundred agents that chat over a network with losses and duplicates.
 const CHAT: &str = include_str!("../scenarios/chat.yaml");
@@ -82,7 +82,7 @@ pub fn shrink_one() -> Shrunk {
     // Long enough for a second message after a crash.
     plan.duration = Span::secs(6);
     plan.faults.retain(|fault| fault.at < Span::secs(6));
-    let failure = Failure {
+    let failure = FailedRun {
         plan: &plan,
         seed: SEED,
         property: PLANTED,

@@ -17,7 +17,7 @@ pub struct Page {
     pub fences: Vec<Fence>,
 }
 
-/// A link as it is written.
+/// A link in the source of a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
     /// The line on which it begins, from 1.
@@ -33,7 +33,7 @@ pub struct Fence {
     pub line: usize,
     /// The first word behind the fence; empty if there is none.
     pub language: String,
-    /// What stands in it.
+    /// Its content.
     pub text: String,
 }
 

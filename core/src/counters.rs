@@ -15,7 +15,7 @@ listed! {
         Queued "queued",
         /// The stick became free and was granted to the first in line.
         GrantedFromLine "granted_from_line",
-        /// The lease ran out.
+        /// The lease ended.
         Expired "expired",
         /// The holder pushed.
         ReleasedByPush "released_by_push",

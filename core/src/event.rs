@@ -83,7 +83,7 @@ pub enum Body {
         /// The epoch of the grant that ended.
         epoch: Epoch,
     },
-    /// `stick.expired`: the lease ran out.
+    /// `stick.expired`: the lease ended.
     StickExpired {
         /// The former holder.
         user: Arc<Who>,
@@ -329,7 +329,7 @@ pub enum StickLoss {
     Granted(Epoch),
     /// `released`: the grant ended by push, reset, leaving or going away.
     Released(Epoch),
-    /// `expired`: the lease ran out.
+    /// `expired`: the lease ended.
     Expired(Epoch),
 }
 

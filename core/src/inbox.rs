@@ -102,7 +102,7 @@ impl Inbox {
         }
     }
 
-    /// Kept out of `push`, which rarely needs it.
+    /// Removes events beyond the limit. Not inlined: `push` rarely calls it.
     #[inline(never)]
     fn overflow(&mut self, limit: usize, reader: UserId) {
         while self.kept.len() > limit {

@@ -93,7 +93,7 @@ impl Lost {
         (rooms.collect(), self.omitted >= from)
     }
 
-    /// The place of the room's last dropped event, as far as it is recorded.
+    /// The place of the room's last dropped event, if it is recorded.
     pub(crate) fn last_of(&self, room: RoomId) -> Seq {
         let known = self.rooms.iter().find(|record| record.room == room);
         known.map_or(Seq(0), |record| record.last)

@@ -31,7 +31,7 @@ pub(crate) struct Waiter {
     pub(crate) preference: MatchPreference,
 }
 
-/// Whom a waiter accepts.
+/// The partners that a waiter accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum MatchPreference {
     /// Only participants that share an interest, for now.
@@ -45,7 +45,7 @@ pub(crate) enum MatchPreference {
 pub(crate) enum Compatibility {
     /// Compatible.
     Good,
-    /// Partners of their last match: only if there is no other candidate.
+    /// Partners of their last match: matched only if there is no other candidate.
     LastPartner,
     /// Incompatible: one of them blocked the other.
     Never,

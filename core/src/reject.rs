@@ -90,7 +90,7 @@ rejects! {
 }
 
 impl Reject {
-    /// Whether a repetition of the request, with its key, is decided anew.
+    /// Whether a repetition of the request, with its key, is decided again.
     #[must_use]
     pub const fn is_retryable(&self) -> bool {
         matches!(

@@ -44,7 +44,7 @@ pub struct Limits {
     pub answered: Option<Speed>,
 }
 
-/// A source may have one part in this many of a pool.
+/// The share of a pool for one source is the pool divided by this.
 const PARTS: u64 = 4;
 
 impl Default for Limits {
@@ -149,7 +149,7 @@ pub const ANSWERED: Speed = Speed {
 };
 
 /// The additional cost of an answer, or of a part of a stream, in bytes: writing it to its
-/// connection takes the processor as long.
+/// connection takes as much processor time as so many bytes.
 pub const PART: u64 = 512;
 
 /// The number of requests that a connection counts as: opening and closing one takes the system as
@@ -170,8 +170,8 @@ impl Speed {
     }
 }
 
-/// The cost of a new session, in bytes of requests and their values: with the memory that the
-/// system must provide, it takes the processor about as long.
+/// The cost of a new session, in bytes of requests and their values: opening it, including the
+/// allocation of its memory, takes about as much processor time as so many bytes.
 pub const OPENING: u64 = 128 * 1_024;
 
 /// The least rate of requests of one source, per second, even if its participants may make fewer

@@ -79,7 +79,7 @@ pub fn max_body(config: &Config) -> usize {
     whole.clamp(MAX_BODY, MOST_BODY)
 }
 
-/// The time between two checks of the token files and of ended tokens.
+/// The time between two checks of the token files and of expired tokens.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// The caller of a request that passed the guard.

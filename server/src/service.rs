@@ -116,7 +116,7 @@ pub struct Service {
     capacity: Arc<Capacity>,
 }
 
-/// A caller, as far as it is known before the node is called.
+/// What is known of a caller before the call to the node.
 struct Known {
     handle: Handle,
     caller: Caller,

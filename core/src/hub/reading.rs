@@ -221,7 +221,7 @@ impl Hub {
     /// The room's members, for a member.
     ///
     /// # Errors
-    /// Those of every command that names a room.
+    /// Those of resolving the room.
     pub fn read_members(&self, user: UserId, room: Option<RoomId>) -> Result<Answer, Reject> {
         let room = self.resolve_for(user, room)?;
         let members = self.room(room).members().iter().filter_map(|member| {
@@ -244,7 +244,7 @@ impl Hub {
     /// reader, are left out.
     ///
     /// # Errors
-    /// Those of every command that names a room.
+    /// Those of resolving the room.
     pub fn read_history(
         &self,
         user: UserId,

@@ -14,7 +14,7 @@ use crate::reject::Reject;
 use crate::reply::Reply;
 use crate::stick::Stick;
 
-/// The number of remaining turns from which on the sender is told.
+/// The number of remaining turns from which on answers contain it.
 const TURNS_TOLD_FROM: u32 = 10;
 
 /// The number of characters of a draft that a cut append shows.

@@ -246,7 +246,7 @@ mod tests {
         assert!(of_ann(
             |ann| ann.presence = Presence::Grace { until: Time(2) }
         ));
-        // A deadline that moved to a later instant: the old timer finds it.
+        // A deadline may move to a later instant: the earlier timer is then set again.
         assert!(!of_ann(
             |ann| ann.presence = Presence::Grace { until: Time::MAX }
         ));

@@ -38,7 +38,7 @@ pub enum Call {
     Read {
         /// The reader.
         reader: Reader,
-        /// What.
+        /// The read operation.
         read: Read,
     },
     /// An event stream is opened, from behind `after`; or from the end of the inbox. A participant

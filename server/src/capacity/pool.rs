@@ -60,7 +60,7 @@ pub struct Share {
 }
 
 impl Share {
-    /// A pool of this size, with one part in `parts` for each source.
+    /// A pool of this size; each source may use `1 / parts` of it.
     #[must_use]
     pub const fn of(all: u64, parts: u64) -> Self {
         let each = all / parts;
@@ -221,7 +221,7 @@ impl Pool {
     /// Checks that neither the source nor the pool exceeds its limit.
     ///
     /// # Errors
-    /// What is used up.
+    /// The resource without free capacity.
     pub fn check(&self, source: Address) -> Result<(), Full> {
         self.allow(&mut self.used(), source, 1)
     }

@@ -59,7 +59,7 @@ impl Window {
         }
     }
 
-    /// Data waits again: the window continues, or starts anew after a long rest.
+    /// Data waits again: the window continues, or restarts after a long rest.
     fn resume(&mut self, pace: Pace) {
         let Some(since) = self.rests.take() else {
             return;

@@ -37,10 +37,10 @@ use crate::wire::Refusal;
 /// other is unknown.
 const KNOWN: [&str; 2] = ["tools/call", "resources/read"];
 
-/// Those of the older protocol version only.
+/// Further methods of the older protocol version.
 const KNOWN_BEFORE: [&str; 3] = ["initialize", "resources/subscribe", "resources/unsubscribe"];
 
-/// Those of the newer protocol version only.
+/// Further methods of the newer protocol version.
 const KNOWN_SINCE: [&str; 1] = ["subscriptions/listen"];
 
 /// The chat of one client.

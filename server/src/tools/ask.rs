@@ -40,7 +40,7 @@ pub enum Ask {
     About {
         /// Its public id.
         user: Box<str>,
-        /// The text about it.
+        /// The reason, for a report.
         said: Option<Arc<str>>,
         /// The command, built when its id is known.
         command: fn(UserId, Option<Arc<str>>) -> Command,
@@ -108,7 +108,7 @@ pub fn parse(tool: Tool, arguments: Arguments) -> Result<Asked, Refusal> {
 /// Parses the arguments of `send_message` with an optional room, as the core allows.
 ///
 /// # Errors
-/// Those of the tool.
+/// An argument is invalid.
 pub fn parse_send(arguments: Arguments) -> Result<Asked, Refusal> {
     parse_with(Tool::SendMessage, arguments, |arguments| {
         Ok(Ask::Command(Command::SendMessage {
@@ -122,7 +122,7 @@ pub fn parse_send(arguments: Arguments) -> Result<Asked, Refusal> {
 /// Parses the arguments of `check` with the wait under the name `delay`.
 ///
 /// # Errors
-/// Those of the tool.
+/// An argument is invalid.
 pub fn parse_check_event(arguments: Arguments) -> Result<Asked, Refusal> {
     parse_with(Tool::Check, arguments, |arguments| {
         let after = AFTER.read(arguments)?;

@@ -107,7 +107,7 @@ impl Client {
         &self.seats
     }
 
-    /// Removes an attempt that ended or was given up. Returns its request.
+    /// Removes an attempt that ended or was cancelled. Returns its request.
     pub(super) fn take(&mut self, call: CallId, attempt: u32) -> Option<u64> {
         let same = |one: &InFlight| (one.call, one.attempt) == (call, attempt);
         let index = self.in_flight.iter().position(same)?;

@@ -100,7 +100,7 @@ pub enum Actor {
     Faults,
     /// The world's swaps of the Hub for its restored snapshot.
     Swaps,
-    /// The swaps in a run's twin, so that the two swap at different steps.
+    /// The swaps in the second run of a pair, so that the two runs swap at different steps.
     TwinSwaps,
     /// The order of concurrent packets under a race schedule.
     Schedule,

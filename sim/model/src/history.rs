@@ -67,13 +67,13 @@ pub enum What<'a> {
     StreamClosed,
     /// The client forgot its handle: `user` does not occur in later records.
     Forgot,
-    /// The client disconnected for good, at any point of its flow.
+    /// The client disconnected permanently, at any point of its flow.
     Vanished,
     /// The client finished its flow. From here on it only drains its inbox.
     Finished,
     /// The client's inbox is drained: a `check` after the heal returned nothing.
     Drained,
-    /// The time of a flow's `await` ran out.
+    /// A flow's `await` timed out.
     Stuck { waiting_for: &'a str },
 }
 
@@ -172,7 +172,7 @@ pub enum Wire<'a> {
     },
     /// A client's stream broke.
     StreamBroke { at: Time, agent: Agent },
-    /// A client dropped all its connections, for a while or for good.
+    /// A client dropped all its connections, for a while or permanently.
     Disconnected {
         at: Time,
         agent: Agent,

@@ -24,7 +24,7 @@ pub use calibration::{Away, Block, Calibration, Spread, Stage, Takes, Trips};
 pub use charts::{Charts, Curve, UserWait, UserWaits};
 pub use coverage::{Coverage, OUT_OF_REACH};
 pub use exhausted::{
-    Action, Ask, Counterexample, Exhausted, Judged, PathStep, Searched, TinyWorld, Watched,
+    Action, Counterexample, Exhausted, Judged, PathStep, Searched, TinyCall, TinyWorld, Watched,
     user_letter,
 };
 pub use exploration::{

@@ -189,7 +189,7 @@ pub enum Step {
     },
     /// Perform one of these, drawn by weight.
     Choose(Arc<[Choice]>),
-    /// Drop all connections without closing them, for a while or for good.
+    /// Drop all connections without closing them, for a while or permanently.
     Disconnect(Option<Span>),
 }
 

@@ -45,7 +45,7 @@ pub enum Unshrunk {
 
 /// The failure to shrink.
 #[derive(Clone, Copy, Debug)]
-pub struct Failure<'a> {
+pub struct FailedRun<'a> {
     /// The plan that fails.
     pub plan: &'a Plan,
     /// The seed.
@@ -68,8 +68,8 @@ pub struct Means<'a> {
 ///
 /// # Errors
 /// The run does not fail, or does not fail when it is recorded as steps.
-pub fn shrink(failure: &Failure<'_>, means: Means<'_>) -> Result<Shrunk, Unshrunk> {
-    let Failure {
+pub fn shrink(failure: &FailedRun<'_>, means: Means<'_>) -> Result<Shrunk, Unshrunk> {
+    let FailedRun {
         plan,
         seed,
         property,
@@ -170,7 +170,7 @@ fn in_steps(plan: &Plan, lab: &mut Lab<'_>) -> Option<Plan> {
 }
 
 /// Gives the plan short names, and the seed to run it with.
-fn rename(plan: &mut Plan, failure: &Failure<'_>, seed: u64) {
+fn rename(plan: &mut Plan, failure: &FailedRun<'_>, seed: u64) {
     plan.name = format!("{}_{}", failure.property, failure.seed);
     plan.seed = seed;
     if let Workload::Steps { users, .. } = &mut plan.workload {

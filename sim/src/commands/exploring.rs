@@ -182,7 +182,7 @@ fn keep(
     if let Err(problem) = &written {
         cannot_write(&drawn, problem, console);
     }
-    let failed = shrink::Failure {
+    let failed = shrink::FailedRun {
         plan: &plan,
         seed: plan.seed,
         property: &failure.property,

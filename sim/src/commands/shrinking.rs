@@ -14,7 +14,7 @@ use sim_model::outcome::{PANIC, Progress, Shrunk};
 use sim_model::plan::Plan;
 use sim_report::{Detail, FinishedRun, Rerun, ShrunkRun, View, shrunk_page};
 use sim_search::caught::caught;
-use sim_search::shrink::{Failure, Means, shrink as make_smaller};
+use sim_search::shrink::{FailedRun, Means, shrink as make_smaller};
 
 /// The time limit for shrinking that was not requested.
 const UNASKED: Duration = Duration::from_secs(15);
@@ -26,7 +26,7 @@ const UNJUDGED: u8 = 4;
 /// itself reports the violation.
 pub(super) fn after_run(run: &FinishedRun, console: &mut Console<'_>) -> Option<ShrunkRun> {
     let violation = run.headline()?;
-    let failure = Failure {
+    let failure = FailedRun {
         plan: &run.plan,
         seed: violation.seed,
         property: &violation.property,
@@ -36,7 +36,7 @@ pub(super) fn after_run(run: &FinishedRun, console: &mut Console<'_>) -> Option<
 
 /// Shrinks a failure without a request, into a file with this name.
 pub(super) fn unasked(
-    failure: &Failure<'_>,
+    failure: &FailedRun<'_>,
     name: &str,
     console: &mut Console<'_>,
 ) -> Option<ShrunkRun> {
@@ -45,7 +45,7 @@ pub(super) fn unasked(
 }
 
 /// The default name of a failure's files: `stick_exclusion-1337`.
-fn usual_name(failure: &Failure<'_>) -> String {
+fn usual_name(failure: &FailedRun<'_>) -> String {
     format!("{}-{}", failure.property, failure.seed)
 }
 
@@ -78,7 +78,7 @@ pub(super) fn shrink(arguments: &ShrinkArgs, console: &mut Console<'_>) -> u8 {
         ));
         return UNJUDGED;
     };
-    let failure = Failure {
+    let failure = FailedRun {
         plan: &plan,
         seed,
         property: &property,
@@ -118,7 +118,7 @@ fn first_violation(plan: &Plan, seed: u64, run: RunSeed<'_>) -> Option<String> {
 
 /// Shrinks, writes the file, and runs it.
 fn shrink_into(
-    failure: &Failure<'_>,
+    failure: &FailedRun<'_>,
     file: &Path,
     time: Duration,
     console: &mut Console<'_>,

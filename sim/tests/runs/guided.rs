@@ -17,7 +17,7 @@ use sim_search::explore::{
     Corpus, Exploration, Explored, Listener, Patience, blank, explore, vary,
 };
 use sim_search::seed::run_seed;
-use sim_search::shrink::{Failure, Means, shrink};
+use sim_search::shrink::{FailedRun, Means, shrink};
 
 struct Nobody;
 
@@ -141,7 +141,7 @@ fn a_failing_branch_is_a_recipe_that_fails_again_and_shrinks() {
     assert_eq!(read.recipe, failure.trial.recipe);
     let reread = run_seed(&read, read.seed, &Progress::default(), None);
     assert_eq!(Some(reread.trace_hash), failure.trace_hash);
-    let failing = Failure {
+    let failing = FailedRun {
         plan: &plan,
         seed: plan.seed,
         property: "room_lifecycle",

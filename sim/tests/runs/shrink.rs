@@ -12,7 +12,7 @@ use sim_model::protocol::{Answer, Saw};
 use sim_scenario::{annotated, load, parse};
 use sim_search::runner::RunSeed;
 use sim_search::seed::run_seed;
-use sim_search::shrink::{Failure, Means, Unshrunk, shrink};
+use sim_search::shrink::{FailedRun, Means, Unshrunk, shrink};
 
 /// Finds one kind of record in a run, and forwards everything.
 struct Lookout<'o> {
@@ -110,7 +110,7 @@ fn yaml(shrunk: &Shrunk) -> String {
 }
 
 fn shrunk(plan: &Plan, property: &str, run: RunSeed<'_>) -> Result<Shrunk, Unshrunk> {
-    let failure = Failure {
+    let failure = FailedRun {
         plan,
         seed: plan.seed,
         property,
@@ -318,7 +318,7 @@ fn what_holds_is_not_shrunk() {
 #[test]
 fn without_time_the_run_is_written_down_as_it_was() {
     let plan = scenario("stick_contention");
-    let failure = Failure {
+    let failure = FailedRun {
         plan: &plan,
         seed: plan.seed,
         property: "planted",

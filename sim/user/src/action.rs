@@ -47,7 +47,7 @@ pub enum Action {
         stream: u32,
     },
     /// Drop every connection, of the stream and of requests in flight, without closing them. The
-    /// client stays away for a while or for good, or continues under another identity.
+    /// client stays away for a while or permanently, or continues under another identity.
     DropAll {
         /// How long it stays away, if it comes back under its identity.
         length: Option<Span>,

@@ -121,7 +121,7 @@ impl VirtualUser {
         self.heard.consume(kind) || holds
     }
 
-    /// Handles a wait whose time ran out.
+    /// Handles a wait that timed out.
     fn run_out(&mut self, now: Time, awaiting: &Awaiting, o: &mut impl Observer) {
         let waiting_for = awaiting.kind.name();
         self.record(now, What::Stuck { waiting_for }, o);

@@ -57,7 +57,7 @@ impl Call {
         self.attempt.saturating_add(1) >= client.attempts
     }
 
-    /// Whether the call is given up when it is due, and not retried.
+    /// Whether the call is cancelled when it is due, and not retried.
     pub(super) fn is_given_up(&self, now: Time, client: &Client) -> bool {
         now >= self.give_up_at || (self.stage == Stage::InFlight && self.is_last_attempt(client))
     }

@@ -9,7 +9,7 @@ use sim_model::plan::{Choice, Step};
 /// The pace at which a flow is performed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pace {
-    /// As it is written.
+    /// As in the scenario.
     AsWritten,
     /// To its end as quickly as possible: without thinking and without further rounds of loops.
     Hurried,

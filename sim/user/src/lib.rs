@@ -99,7 +99,7 @@ enum Doing {
     Draining(Draining),
     /// Finished and drained.
     Drained,
-    /// Disconnected for good.
+    /// Disconnected permanently.
     Vanished,
 }
 
@@ -139,7 +139,7 @@ pub struct VirtualUser {
     /// The number of calls that were skipped for lack of a handle.
     left_out: u64,
     texts: u32,
-    /// The `await` that ran out of time, with its beginning.
+    /// The `await` that timed out, with its beginning.
     ran_out: Option<(Kind, Time)>,
     /// The arguments that the current call by hand leaves out.
     leave_out: Vec<Argument>,
@@ -223,7 +223,7 @@ impl VirtualUser {
         self.start_meant(now, now, o);
     }
 
-    /// Starts the flow now, although the plan intended it at `meant`.
+    /// Starts the flow now; its intended start was `meant`.
     pub fn start_meant(&mut self, now: Time, meant: Time, o: &mut impl Observer) {
         if let (Doing::Idle, Script::Flow(persona)) = (self.doing, &self.script) {
             self.cursor.restart(&persona.flow);
@@ -456,7 +456,7 @@ impl VirtualUser {
         self.suspended_until = self.suspended_until.max(until).max(now);
     }
 
-    /// Whether the user has drained its inbox, or is disconnected for good.
+    /// Whether the user has drained its inbox, or is disconnected permanently.
     #[must_use]
     pub fn is_done(&self) -> bool {
         match self.doing {

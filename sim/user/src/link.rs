@@ -10,7 +10,7 @@ use super::backoff::pause;
 enum State {
     /// There is no stream, and none is needed now.
     Closed,
-    /// Requested; given up and requested again at `due`.
+    /// Requested; cancelled and requested again at `due`.
     Opening,
     /// Open.
     Open,
@@ -72,7 +72,7 @@ impl Link {
         self.due.min(first)
     }
 
-    /// The instant at which an opening is given up, or started again.
+    /// The instant at which an opening is cancelled, or started again.
     pub(super) fn renewal_due(&self) -> Time {
         self.due
     }

@@ -148,7 +148,7 @@ impl VirtualUser {
         }
     }
 
-    /// Drops all connections without closing them, for a while or for good.
+    /// Drops all connections without closing them, for a while or permanently.
     pub(super) fn disconnect(&mut self, now: Time, length: Option<Span>, o: &mut impl Observer) {
         self.drop_link(now, o);
         self.actions.push_back(Action::DropAll { length });

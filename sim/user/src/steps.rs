@@ -19,7 +19,7 @@ pub(super) const MOST_IN_FLIGHT: usize = 8;
 /// How far a wrong cursor lies beyond the end of any inbox.
 const BEYOND: u64 = 1_000_000;
 
-/// The number of times that a client forgets its handle in its life.
+/// The number of times that a client forgets its handle during a run.
 const MOST_FORGETTING: u32 = 3;
 
 /// How long a client waits before it gives up a call by habit.

@@ -7,14 +7,14 @@ use sim_model::outcome::Waiting;
 use super::{Doing, VirtualUser};
 
 impl VirtualUser {
-    /// The `await` that ran out of time, if one did.
+    /// The `await` that timed out, if any.
     #[must_use]
     pub fn stuck(&self) -> Option<Waiting> {
         let (kind, since) = self.ran_out?;
         Some(self.waiting("await", kind.name().to_owned(), since))
     }
 
-    /// What keeps the user from its end; none if it is done or disconnected for good.
+    /// What the user still waits for; `None` if it is done or disconnected permanently.
     #[must_use]
     pub fn pending(&self) -> Option<Waiting> {
         if self.is_done() {

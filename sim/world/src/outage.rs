@@ -141,7 +141,7 @@ impl World<'_, '_> {
         let config = config.unwrap_or(&self.plan.server);
         self.watch
             .observe_server(&ServerRecord::Restarted { at, config });
-        // The counters start anew, so that work before the crash is not counted twice.
+        // The counters restart from zero, so that work before the crash is not counted twice.
         let node = self.server.node.as_ref();
         self.server.figures = node.map_or_else(Counters::default, |n| n.hub().counters().clone());
         self.watch

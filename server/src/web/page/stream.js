@@ -19,7 +19,7 @@ const PAUSES = [500, 1_000, 2_000, 4_000];
 
 // Ends the open stream.
 let source = null;
-// Numbers streams, so that an abandoned one has no effect.
+// The number of the current stream. Events of an earlier, abandoned stream are ignored.
 let turn = 0;
 
 // Reads the stream from here on. `on.event` receives each event and notice, `on.open` is called

@@ -86,7 +86,7 @@ fn is_phantom(
         findings.exercise(Property::NoPhantoms, 1);
         return false;
     }
-    // What a push says is not known for certain, and nothing of what a stranger says.
+    // The text of a push is uncertain, and that of a stranger is unknown.
     let sender_book = book.people.get(&sender);
     if sender_book.is_none_or(|person| person.may_have_called("push", room)) {
         findings.leave_unjudged(Property::NoPhantoms, 1);

@@ -10,7 +10,7 @@ use serde::{Serialize, Serializer};
 
 use super::{Class, PANIC, PropertyResult, Verdict, Violation};
 
-pub use self::action::{Action, Ask, user_letter};
+pub use self::action::{Action, TinyCall, user_letter};
 
 /// The progress of a search.
 #[derive(Clone, Copy, Debug)]

@@ -46,7 +46,7 @@ impl Ran {
 pub struct RanUser {
     /// The virtual user's own name, such as `penpal#12`.
     pub name: Arc<str>,
-    /// What keeps it from its end; none if it is done or disconnected for good.
+    /// What it still waits for; `None` if it is done or disconnected permanently.
     pub waiting: Option<Waiting>,
 }
 

@@ -47,7 +47,7 @@ pub struct RunResult {
     pub coverage: Coverage,
     /// Whether users were at rest when the run ended.
     pub rest: RestResult,
-    /// Users whose `await` ran out of time, or that did not come to their end.
+    /// Users whose `await` timed out, or that did not finish.
     pub stuck: Vec<Stuck>,
     /// The number of stuck users that `stuck` does not list.
     pub stuck_left_out: u64,
@@ -228,7 +228,7 @@ pub struct RestResult {
     pub held: bool,
     /// Stuck users, over all seeds.
     pub stuck: u64,
-    /// The share of users that the scenario allows to be stuck, as it is written; none if it allows
+    /// The share of users that the scenario allows to be stuck, in the scenario's notation; none if it allows
     /// none.
     pub allowed: Option<String>,
     /// With several seeds, the one with the largest share, if that was more than allowed.

@@ -33,7 +33,7 @@ points! {
     QueueLeft "queue_left",
     /// A stick was granted to a waiting user.
     StickWaited "stick_waited",
-    /// A lease ran out.
+    /// A lease ended.
     StickExpired "stick_expired",
     /// A message was refused because its sender did not hold the stick.
     StickRefused "stick_refused",
@@ -63,7 +63,7 @@ points! {
     RetrySucceeded "retry_succeeded",
     /// A second answer to one call arrived.
     AnsweredTwice "answered_twice",
-    /// A call was given up without an answer.
+    /// A client cancelled a call without an answer.
     Abandoned "abandoned",
     /// A client had several calls in flight at once.
     Parallel "parallel",

@@ -44,7 +44,7 @@ pub enum StickChange {
     Granted { epoch: u64, lease: Span },
     /// The holder released it.
     Released { epoch: u64 },
-    /// The holder's lease ran out.
+    /// The holder's lease ended.
     Expired { epoch: u64 },
 }
 
@@ -118,7 +118,7 @@ pub enum StickLoss {
     Granted(u64),
     /// The reader released it.
     Released(u64),
-    /// Its lease ran out.
+    /// Its lease ended.
     Expired(u64),
 }
 

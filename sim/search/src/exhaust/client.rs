@@ -6,7 +6,7 @@ use chat_core::Ticket;
 use chat_types::Time;
 
 use super::print::{Base, Reader, print_shown};
-use sim_model::outcome::Ask;
+use sim_model::outcome::TinyCall;
 use sim_model::protocol::{Answer, CallId, Op, Outcome, ReadBy, Room, Saw, StickChange, User};
 
 /// A call whose answer was lost.
@@ -69,40 +69,40 @@ impl Client {
     }
 
     /// The operation of a call. `other` is the user that the client would block.
-    pub(super) fn op(&self, ask: Ask, other: Option<User>) -> Op {
+    pub(super) fn op(&self, ask: TinyCall, other: Option<User>) -> Op {
         let room = self.room;
         match ask {
-            Ask::Enter => Op::EnterQueue {
+            TinyCall::Enter => Op::EnterQueue {
                 user_id: None,
                 display_name: Some(given_name(self.number)),
                 interests: Arc::from([]),
             },
-            Ask::LeaveQueue => Op::LeaveQueue,
-            Ask::Login => Op::Login {
+            TinyCall::LeaveQueue => Op::LeaveQueue,
+            TinyCall::Login => Op::Login {
                 username: given_name(self.number),
                 room: "lobby".into(),
             },
-            Ask::Leave => Op::LeaveChat { room },
-            Ask::Claim => Op::TalkingStick { room, epoch: None },
-            Ask::Append => Op::Append {
+            TinyCall::Leave => Op::LeaveChat { room },
+            TinyCall::Claim => Op::TalkingStick { room, epoch: None },
+            TinyCall::Append => Op::Append {
                 room,
                 text: "x".into(),
                 epoch: None,
             },
-            Ask::Push => Op::Push {
+            TinyCall::Push => Op::Push {
                 room,
                 epoch: self.epoch,
             },
-            Ask::Reset => Op::Reset { room, epoch: None },
-            Ask::Send => Op::Send {
+            TinyCall::Reset => Op::Reset { room, epoch: None },
+            TinyCall::Send => Op::Send {
                 room,
                 text: "hi".into(),
                 epoch: None,
             },
-            Ask::Block => Op::Block {
+            TinyCall::Block => Op::Block {
                 user: other.unwrap_or_default(),
             },
-            Ask::Check => Op::Check {
+            TinyCall::Check => Op::Check {
                 after: Some(self.cursor),
                 wait: chat_types::Span::ZERO,
                 by: ReadBy::Handle,

@@ -17,7 +17,7 @@ use chat_types::Span;
 use super::tiny::Tiny;
 use super::worlds::{begin, plan};
 use crate::caught::caught;
-use sim_model::outcome::{Action, Ask, TinyWorld, user_letter};
+use sim_model::outcome::{Action, TinyCall, TinyWorld, user_letter};
 use sim_model::plan::{
     Argument, Client, Delivery, Fault, FaultKind, Grant, Need, Net, Outage, Plan, ScriptStep,
     ScriptUser, Step, Text, Verb, Workload,
@@ -40,10 +40,10 @@ pub(super) fn script(world: TinyWorld, users: u8, path: &[Action], called: &str)
     for user in 0..users {
         match world {
             TinyWorld::Line => {
-                writer.call(user, Ask::Enter);
-                writer.call(user, Ask::LeaveQueue);
+                writer.call(user, TinyCall::Enter);
+                writer.call(user, TinyCall::LeaveQueue);
             }
-            TinyWorld::Room => writer.call(user, Ask::Login),
+            TinyWorld::Room => writer.call(user, TinyCall::Login),
         }
     }
     let base = plan();
@@ -136,11 +136,11 @@ impl Writer {
         self.at = self.at + STEP;
     }
 
-    fn call(&mut self, user: u8, ask: Ask) {
+    fn call(&mut self, user: u8, ask: TinyCall) {
         let index = self.write(user, Step::Call(verb(ask)));
         self.steps[index].leave_out = left_out(ask);
         // Calls of a path have a key only if they may be repeated.
-        if ask != Ask::Check {
+        if ask != TinyCall::Check {
             self.steps[index].leave_out.push(Argument::Key);
         }
         self.at = self.at + STEP;
@@ -192,27 +192,27 @@ impl Writer {
     }
 }
 
-fn verb(ask: Ask) -> Verb {
+fn verb(ask: TinyCall) -> Verb {
     match ask {
-        Ask::Enter => Verb::EnterQueue {
+        TinyCall::Enter => Verb::EnterQueue {
             name: None,
             user_id: None,
             interests: Arc::default(),
         },
-        Ask::LeaveQueue => Verb::Plain(Plain::LeaveQueue),
-        Ask::Login => Verb::Login {
+        TinyCall::LeaveQueue => Verb::Plain(Plain::LeaveQueue),
+        TinyCall::Login => Verb::Login {
             name: None,
             room: "lobby".into(),
             rooms: 1,
         },
-        Ask::Leave => Verb::Plain(Plain::LeaveChat),
-        Ask::Claim => Verb::TalkingStick(Grant::Unnamed),
-        Ask::Append => Verb::Append(Text::Words("x".into())),
-        Ask::Push => Verb::Plain(Plain::Push),
-        Ask::Reset => Verb::Reset(Grant::Unnamed),
-        Ask::Send => Verb::Send(Text::Words("hi".into())),
-        Ask::Block => Verb::Plain(Plain::Block),
-        Ask::Check => Verb::Check {
+        TinyCall::Leave => Verb::Plain(Plain::LeaveChat),
+        TinyCall::Claim => Verb::TalkingStick(Grant::Unnamed),
+        TinyCall::Append => Verb::Append(Text::Words("x".into())),
+        TinyCall::Push => Verb::Plain(Plain::Push),
+        TinyCall::Reset => Verb::Reset(Grant::Unnamed),
+        TinyCall::Send => Verb::Send(Text::Words("hi".into())),
+        TinyCall::Block => Verb::Plain(Plain::Block),
+        TinyCall::Check => Verb::Check {
             wait: Span::ZERO,
             by: ReadBy::Handle,
         },
@@ -220,17 +220,17 @@ fn verb(ask: Ask) -> Verb {
 }
 
 /// Only a push names a grant.
-fn left_out(ask: Ask) -> Vec<Argument> {
+fn left_out(ask: TinyCall) -> Vec<Argument> {
     match ask {
-        Ask::Append | Ask::Send => vec![Argument::Epoch],
-        Ask::Enter
-        | Ask::LeaveQueue
-        | Ask::Login
-        | Ask::Leave
-        | Ask::Claim
-        | Ask::Push
-        | Ask::Reset
-        | Ask::Block
-        | Ask::Check => Vec::new(),
+        TinyCall::Append | TinyCall::Send => vec![Argument::Epoch],
+        TinyCall::Enter
+        | TinyCall::LeaveQueue
+        | TinyCall::Login
+        | TinyCall::Leave
+        | TinyCall::Claim
+        | TinyCall::Push
+        | TinyCall::Reset
+        | TinyCall::Block
+        | TinyCall::Check => Vec::new(),
     }
 }

@@ -14,7 +14,7 @@ use super::client::{Client, Unanswered};
 use super::print::{Base, Reader, print, print_shown};
 use sim_judge::{Judge, Judgement};
 use sim_model::history::{Observer as _, Path, Record, Retry, What, WorldRecord};
-use sim_model::outcome::{Action, Ask};
+use sim_model::outcome::{Action, TinyCall};
 use sim_model::plan::{Outage, Plan};
 use sim_model::protocol::{Agent, Answer, CallId, Op, Outcome, ReadBy, Saw, StickChange, User};
 use sim_model::server::ServerRecord;
@@ -57,7 +57,7 @@ pub(super) struct Tiny {
     tickets: u64,
     /// Calls whose order among different clients a judge may compare, the first first: waits that
     /// continue, and blocks.
-    order: Vec<(u8, Ask)>,
+    order: Vec<(u8, TinyCall)>,
     /// The values of growing numbers, as far as any client knows.
     highest: Base,
     /// The number of faults so far.
@@ -171,18 +171,18 @@ impl Tiny {
     }
 
     /// Makes a call that sets up the world, before steps are counted.
-    pub(super) fn set_up(&mut self, user: u8, ask: Ask) {
+    pub(super) fn set_up(&mut self, user: u8, ask: TinyCall) {
         self.apply(Action::Call(user, ask));
     }
 
-    fn call(&mut self, user: u8, ask: Ask) -> Option<Outcome> {
+    fn call(&mut self, user: u8, ask: TinyCall) -> Option<Outcome> {
         let (call, op) = self.begin(user, ask, false);
         let called_at = self.now;
         let response = self.request(user, None, &op)?;
         Some(self.answered(user, (call, called_at), &op, response))
     }
 
-    fn call_unanswered(&mut self, user: u8, ask: Ask) {
+    fn call_unanswered(&mut self, user: u8, ask: TinyCall) {
         let (call, op) = self.begin(user, ask, true);
         let called_at = self.now;
         self.request(user, Some(call), &op);
@@ -211,7 +211,7 @@ impl Tiny {
     }
 
     /// Starts a call.
-    fn begin(&mut self, user: u8, ask: Ask, keyed: bool) -> (CallId, Op) {
+    fn begin(&mut self, user: u8, ask: TinyCall, keyed: bool) -> (CallId, Op) {
         let next = (usize::from(user) + 1) % self.clients.len();
         let other = self.clients[next].user;
         let client = &mut self.clients[usize::from(user)];
@@ -458,11 +458,11 @@ impl Tiny {
     fn keep_order(&mut self, action: Action) {
         let clients = &self.clients;
         self.order
-            .retain(|&(user, ask)| ask == Ask::Block || clients[usize::from(user)].waits);
+            .retain(|&(user, ask)| ask == TinyCall::Block || clients[usize::from(user)].waits);
         if let Action::Call(user, ask) | Action::Lost(user, ask) = action {
-            let waits = self.clients[usize::from(user)].waits && ask != Ask::Block;
-            let known = |entry: &(u8, Ask)| entry.0 == user && (entry.1 == ask || waits);
-            if (waits || ask == Ask::Block) && !self.order.iter().any(known) {
+            let waits = self.clients[usize::from(user)].waits && ask != TinyCall::Block;
+            let known = |entry: &(u8, TinyCall)| entry.0 == user && (entry.1 == ask || waits);
+            if (waits || ask == TinyCall::Block) && !self.order.iter().any(known) {
                 self.order.push((user, ask));
             }
         }
@@ -502,7 +502,7 @@ impl Tiny {
             let before = self.clients[usize::from(user)].cursor;
             let outcome = self
                 .is_registered(user)
-                .then(|| self.call(user, Ask::Check));
+                .then(|| self.call(user, TinyCall::Check));
             match outcome.flatten() {
                 Some(Ok(Answer::Read { cursor, more, .. })) if more || cursor > before => {}
                 Some(Ok(_)) => {

@@ -1,6 +1,6 @@
 //! The tiny worlds: their set-up, and the actions that are possible in a state.
 
-use sim_model::outcome::{Action, Ask, TinyWorld};
+use sim_model::outcome::{Action, TinyCall, TinyWorld};
 
 use super::client::Client;
 use super::tiny::Tiny;
@@ -27,34 +27,34 @@ steps: [{ at: 0s, user: a, do: check }]
 ";
 
 /// The calls of a world.
-const fn asks(world: TinyWorld) -> &'static [Ask] {
+const fn asks(world: TinyWorld) -> &'static [TinyCall] {
     match world {
         TinyWorld::Line => &[
-            Ask::Enter,
-            Ask::LeaveQueue,
-            Ask::Send,
-            Ask::Leave,
-            Ask::Block,
-            Ask::Check,
+            TinyCall::Enter,
+            TinyCall::LeaveQueue,
+            TinyCall::Send,
+            TinyCall::Leave,
+            TinyCall::Block,
+            TinyCall::Check,
         ],
         TinyWorld::Room => &[
-            Ask::Claim,
-            Ask::Append,
-            Ask::Push,
-            Ask::Send,
-            Ask::Reset,
-            Ask::Leave,
-            Ask::Login,
-            Ask::Check,
+            TinyCall::Claim,
+            TinyCall::Append,
+            TinyCall::Push,
+            TinyCall::Send,
+            TinyCall::Reset,
+            TinyCall::Leave,
+            TinyCall::Login,
+            TinyCall::Check,
         ],
     }
 }
 
 /// The calls whose answers may be lost: those whose repetition could show an error.
-const fn losable(world: TinyWorld) -> &'static [Ask] {
+const fn losable(world: TinyWorld) -> &'static [TinyCall] {
     match world {
-        TinyWorld::Line => &[Ask::Enter, Ask::Send, Ask::Leave],
-        TinyWorld::Room => &[Ask::Claim, Ask::Append, Ask::Push],
+        TinyWorld::Line => &[TinyCall::Enter, TinyCall::Send, TinyCall::Leave],
+        TinyWorld::Room => &[TinyCall::Claim, TinyCall::Append, TinyCall::Push],
     }
 }
 
@@ -65,15 +65,15 @@ pub(super) fn begin(world: TinyWorld, plan: &Plan, users: u8) -> Tiny {
     for user in 0..users {
         match world {
             TinyWorld::Line => {
-                tiny.set_up(user, Ask::Enter);
-                tiny.set_up(user, Ask::LeaveQueue);
+                tiny.set_up(user, TinyCall::Enter);
+                tiny.set_up(user, TinyCall::LeaveQueue);
             }
-            TinyWorld::Room => tiny.set_up(user, Ask::Login),
+            TinyWorld::Room => tiny.set_up(user, TinyCall::Login),
         }
         tiny.apply(Action::Reconnect(user));
     }
     for user in 0..users {
-        tiny.set_up(user, Ask::Check);
+        tiny.set_up(user, TinyCall::Check);
     }
     tiny
 }
@@ -83,7 +83,7 @@ pub(super) fn actions(world: TinyWorld, tiny: &Tiny, faults: u8) -> Vec<Action> 
     let mut actions = Vec::new();
     for client in tiny.clients().iter().filter(|client| client.user.is_some()) {
         let user = client.number;
-        let may = |ask: &&Ask| may_ask(client, **ask);
+        let may = |ask: &&TinyCall| may_ask(client, **ask);
         actions.extend(
             asks(world)
                 .iter()
@@ -111,15 +111,18 @@ pub(super) fn actions(world: TinyWorld, tiny: &Tiny, faults: u8) -> Vec<Action> 
 
 /// Whether a client with this knowledge can make this call, which needs the id of a room. A call
 /// that will probably be refused is possible.
-fn may_ask(client: &Client, ask: Ask) -> bool {
+fn may_ask(client: &Client, ask: TinyCall) -> bool {
     match ask {
-        Ask::Enter | Ask::LeaveQueue | Ask::Block => true,
+        TinyCall::Enter | TinyCall::LeaveQueue | TinyCall::Block => true,
         // A client with a stream has received all that a check could return.
-        Ask::Check => client.stream.is_none(),
-        Ask::Login => !client.in_room,
-        Ask::Leave | Ask::Claim | Ask::Append | Ask::Push | Ask::Reset | Ask::Send => {
-            client.room.is_some()
-        }
+        TinyCall::Check => client.stream.is_none(),
+        TinyCall::Login => !client.in_room,
+        TinyCall::Leave
+        | TinyCall::Claim
+        | TinyCall::Append
+        | TinyCall::Push
+        | TinyCall::Reset
+        | TinyCall::Send => client.room.is_some(),
     }
 }
 

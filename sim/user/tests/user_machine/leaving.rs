@@ -1,4 +1,4 @@
-//! Tests disconnecting for a while or for good, and suspensions.
+//! Tests disconnecting for a while or permanently, and suspensions.
 
 use chat_types::{Span, Time};
 use sim_model::plan::Step;
@@ -62,7 +62,7 @@ fn a_stream_that_was_still_being_opened_counts_as_closed() {
     desk.start();
     desk.answer(0, 0, &matched(1));
     assert!(desk.take().contains(&"0 stream closed".into()));
-    // The next opening has no answer: it is given up and repeated.
+    // The next opening has no answer: it is cancelled and repeated.
     desk.until(3_500);
     assert_eq!(
         desk.take(),

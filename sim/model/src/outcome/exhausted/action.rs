@@ -6,9 +6,9 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Action {
     /// A client makes a call, and receives its answer at once.
-    Call(u8, Ask),
+    Call(u8, TinyCall),
     /// A client makes a call with a request key. The server handles it, and the answer is lost.
-    Lost(u8, Ask),
+    Lost(u8, TinyCall),
     /// The client whose answer was lost repeats the request under its key.
     Retry(u8),
     /// A client's event stream closes.
@@ -34,7 +34,7 @@ impl Action {
 
 /// A client's call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Ask {
+pub enum TinyCall {
     /// `enter_queue`
     Enter,
     /// `leave_queue`
@@ -59,7 +59,7 @@ pub enum Ask {
     Check,
 }
 
-impl Ask {
+impl TinyCall {
     /// The verb in scenarios.
     #[must_use]
     pub const fn verb(self) -> &'static str {

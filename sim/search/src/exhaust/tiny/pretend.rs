@@ -4,7 +4,7 @@ use chat_core::{Address, Ticket};
 use sim_model::server::{Page, ServerRecord};
 
 use super::Tiny;
-use sim_model::outcome::Ask;
+use sim_model::outcome::TinyCall;
 use sim_model::protocol::{Answer, Saw, Shown};
 use sim_user::Credential;
 use sim_world::translate::{self, judged};
@@ -12,7 +12,7 @@ use sim_world::translate::{self, judged};
 impl Tiny {
     /// Forges an answer that accepts a message without an entry in the journal.
     pub(in crate::exhaust) fn pretend_accepted(&mut self, user: u8) {
-        let (_, op) = self.begin(user, Ask::Send, false);
+        let (_, op) = self.begin(user, TinyCall::Send, false);
         let client = &self.clients[usize::from(user)];
         let (Some(room), at, secret) = (client.room, self.now, client.secret()) else {
             return;

@@ -43,13 +43,13 @@ struct Rewrite {
 /// The texts of messages.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Words {
-    /// Those of the scenario.
+    /// The scenario's own texts.
     Own,
     /// One text for all, so that a repeated text is not mistaken for a duplicate.
     Alike,
     /// A few characters, or one.
     Short,
-    /// As long as a message or a draft may be, and slightly longer.
+    /// At the limit of a message or a draft, and slightly above it.
     AtLimit(u32),
 }
 

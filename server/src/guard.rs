@@ -1,12 +1,13 @@
-//! The guard: what every request passes, whatever it asks for.
+//! The guard: checks that every request passes.
 //!
-//! In this order: the host that is meant, the page and the site that ask, the bearer token, how many
-//! requests its sender makes, the body's size and pace. What comes through carries a [`Caller`], and an
-//! [`Operator`] if it is one; tools, pages and MCP alike read who calls from there.
+//! In this order: the requested host, the page and the site that the request comes from, the bearer
+//! token, the rate of its source, the size and pace of its body. A request that passes carries a
+//! [`Caller`], and an [`Operator`] if an operator sent it. Tools, pages and MCP identify the caller
+//! by these.
 //!
-//! The caller's address is that of the connection. Behind a proxy all callers share the proxy's:
-//! no X-Forwarded-For is read, since whoever connects could write one. There the proxy limits
-//! rates, and bans are by name. TLS is the proxy's, too.
+//! The caller's address is that of the connection. Behind a proxy all callers share the proxy's
+//! address: X-Forwarded-For is not read, because any client could forge it. There the proxy must
+//! limit rates, and bans must be by name. TLS is the proxy's task, too.
 
 mod body;
 mod ending;
@@ -55,22 +56,22 @@ use session::PageSessions;
 use token_file::{Owner, TokenLookup};
 use unsent::Unsent;
 
-/// Where requests need no token: they say nothing of anybody.
+/// The paths that need no token: they reveal nothing about users.
 pub const HEALTH: &[&str] = &["/healthz", "/readyz"];
 
-/// What is below this is for operators alone.
+/// The prefix of paths for operators.
 const OPERATORS: &str = "/admin/";
 
-/// The most bytes of a body, where messages are no longer than usual.
+/// The largest body in bytes, with the default length of messages.
 const MAX_BODY: usize = 128 * 1_024;
 
-/// The most bytes of a body, however long messages may be.
+/// The largest body in bytes, with any length of messages.
 const MOST_BODY: usize = 1_024 * 1_024;
 
-/// The most bytes of a character in JSON: two escapes of six.
+/// The largest size of a character in JSON: two escapes of six bytes.
 const CHARACTER: usize = 12;
 
-/// The most bytes of a body, where messages and drafts have so many characters.
+/// The largest body in bytes, with the configured lengths of messages and drafts.
 #[must_use]
 pub fn max_body(config: &Config) -> usize {
     let longest = config.max_message.max(config.max_draft) as usize;
@@ -80,19 +81,19 @@ pub fn max_body(config: &Config) -> usize {
     whole.clamp(MAX_BODY, MOST_BODY)
 }
 
-/// How often the guard looks after its files of tokens, and after what has ended.
+/// The time between two checks of the token files and of expired tokens.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// Who calls, as far as the guard knows. Every request that comes through carries one.
+/// The caller of a request that passed the guard.
 #[derive(Clone, Debug, Default)]
 pub struct Caller {
-    /// From which place, for rate limits and bans.
+    /// Its address, for rate limits and bans.
     pub address: Address,
     /// Where the owner of the bearer token mints participants, if there is a token.
     pub scope: Option<Arc<CallerScope>>,
 }
 
-/// The name of the operator who calls. Requests of others carry none.
+/// The name of the calling operator. Requests of others carry none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Operator(pub Arc<str>);
 
@@ -101,13 +102,13 @@ pub struct Operator(pub Arc<str>);
 pub struct GuardOptions {
     /// The hosts that are answered for.
     pub hosts: AllowedHosts,
-    /// The tokens of which every request needs one; none: nobody needs any.
+    /// The tokens of users; if there are none, no request needs a token.
     pub tokens: Option<Arc<TokenFile>>,
-    /// The tokens by which operators are known; they open the guard, too.
+    /// The tokens of operators, which are valid as users' tokens, too.
     pub operators: Option<Arc<TokenFile>>,
-    /// The most bytes of a body.
+    /// The largest body in bytes.
     pub max_body: usize,
-    /// How long a body may take.
+    /// The time limit for a body.
     pub body_within: Duration,
 }
 
@@ -177,7 +178,7 @@ async fn look_after(guard: Weak<Guard>) {
         let files: Vec<_> = files.into_iter().flatten().cloned().collect();
         if !files.is_empty() {
             let look = move || files.iter().for_each(|file| file.look(clock::wall()));
-            // A disk that does not answer holds up this task alone.
+            // A disk that does not answer blocks only this task.
             if let Err(error) = tokio::task::spawn_blocking(look).await {
                 tracing::error!(target: LOG, %error, "the tokens cannot be looked after");
             }
@@ -247,7 +248,7 @@ impl Guard {
         Ok((Request::from_parts(head, Body::from(body)), ended))
     }
 
-    /// Who sends a request, if nothing in its head keeps it out.
+    /// Identifies the caller, or refuses the request by its head.
     fn let_in(&self, head: &request::Parts) -> Result<Known, Fault> {
         self.hosts.check(&head.uri, &head.headers)?;
         if !is_page(head) {
@@ -283,17 +284,17 @@ impl Guard {
         HttpError::from(fault).into_response()
     }
 
-    /// Who is behind the request's token; and whether it may come in without one.
+    /// Identifies the owner of the request's token, and checks whether the request needs one.
     fn known(&self, head: &request::Parts) -> Result<Known, Fault> {
         let path = head.uri.path();
         let is_open = HEALTH.contains(&path)
             || web::is_file(path)
-            // One that lost its token may still throw its cookie away.
+            // A client that lost its token may still delete its cookie.
             || (path == "/session" && head.method == Method::DELETE);
         let known = match bearer(&head.headers) {
             Some(token) if self.has_tokens() => self.find(token),
             Some(_) => Ok(Known::default()),
-            // A cookie that is none, or none any more, is as good as no cookie.
+            // An invalid or expired cookie counts as none.
             None => Ok(self.sessions.find(&head.headers).unwrap_or_default()),
         };
         match known {
@@ -328,19 +329,20 @@ impl Guard {
     }
 }
 
-/// Whether a link of any site may lead there: to the page's own files, which say nothing of anybody.
+/// Whether links of other sites may lead there: to the page's own files, which reveal nothing about
+/// users.
 fn is_page(head: &request::Parts) -> bool {
     matches!(head.method, Method::GET | Method::HEAD) && web::is_file(head.uri.path())
 }
 
-/// Who is behind a token.
+/// The owners of a request's token.
 #[derive(Clone, Debug, Default)]
 struct Known {
-    /// The owner of a token that opens the guard.
+    /// The owner of a user's token.
     caller: Option<Owner>,
-    /// The owner of a token of an operator.
+    /// The owner of an operator's token.
     operator: Option<Owner>,
-    /// Cancelled when the token counts no more.
+    /// Cancelled when the token becomes invalid.
     ended: Option<CancellationToken>,
 }
 
@@ -361,7 +363,7 @@ impl Known {
         owner.map(|owner| &owner.scope)
     }
 
-    /// The same without those whose tokens count no more.
+    /// These owners, without those whose tokens have become invalid.
     fn still(&self) -> Self {
         let counts = |owner: &&Owner| owner.scope.is_open();
         Self {
@@ -372,7 +374,7 @@ impl Known {
     }
 }
 
-/// The token of the Authorization header (RFC 6750, section 2.1).
+/// The token in the Authorization header (RFC 6750, section 2.1).
 fn bearer(headers: &HeaderMap) -> Option<&str> {
     let (scheme, token) = headers.get(AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
     let token = token.trim();

@@ -1,8 +1,10 @@
-//! Plain HTTP: every tool as a POST, the inbox as a stream of events, and views of who is here.
+//! Plain HTTP: every tool as a POST, the inbox as a stream of events, and views of participants and
+//! rooms.
 //!
-//! All of it goes through the guard first, see [`crate::guard`]. Answers are JSON; refusals are
-//! `{"error": {code, message, retry_after_ms?}}` with the status that fits. The handle travels in
-//! the header `Chat-Handle`, or as the argument `handle`; never in an address, which logs keep.
+//! All requests pass the guard first, see [`crate::door`]. Answers are JSON; refusals are
+//! `{"error": {code, message, retry_after_ms?}}` with a matching status. The handle is passed in
+//! the header `Chat-Handle`, or as the argument `handle`, and never in an address, which may be
+//! logged.
 
 mod admin;
 mod call;
@@ -32,16 +34,16 @@ use views::Views;
 /// The header with a caller's handle.
 pub const HANDLE_HEADER: &str = "chat-handle";
 
-/// What plain HTTP serves besides the tools.
+/// The options of plain HTTP.
 #[derive(Clone, Debug)]
 pub struct HttpOptions {
     /// Whether names alone are believed, as the older client has it.
     pub usernames: Usernames,
     /// Whether there are operators.
     pub admin: Admin,
-    /// After how much silence a stream of events says that it is still there.
+    /// The time of silence after which a stream sends a comment.
     pub keep_alive: Duration,
-    /// Cancelled as soon as the server begins to stop: from then on it is not ready.
+    /// Cancelled at the start of a shutdown: from then on the server is not ready.
     pub closing: CancellationToken,
 }
 
@@ -68,14 +70,14 @@ pub enum Usernames {
 /// Whether the operators' routes exist.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Admin {
-    /// There is nothing under `/admin`.
+    /// They do not.
     #[default]
     Absent,
-    /// They exist, for callers whom the guard knows as operators.
+    /// They exist, for callers that the guard has identified as operators.
     Served,
 }
 
-/// What the handlers share.
+/// State shared by the handlers.
 #[derive(Debug)]
 struct Shared {
     service: Service,

@@ -1,6 +1,6 @@
-//! What operators watch, in the text format of Prometheus.
+//! Metrics in the text format of Prometheus.
 //!
-//! Counters and times are kept as calls go by; sizes are read from the node when somebody looks.
+//! Counters and times are updated by calls; sizes are read from the node for each request.
 
 mod sizes;
 
@@ -29,7 +29,7 @@ struct ByTool {
     tool: &'static str,
 }
 
-/// By the code of a refusal.
+/// A label with the code of a refusal.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct ByCode {
     code: &'static str,
@@ -41,7 +41,7 @@ struct ByKind {
     why: &'static str,
 }
 
-/// Everything that is counted. Shared by all that count.
+/// All metrics. Shared by all parts that update them.
 pub struct Metrics {
     registry: Registry,
     calls: Family<ByTool, Counter>,
@@ -61,7 +61,7 @@ impl fmt::Debug for Metrics {
     }
 }
 
-/// From 20 µs on, each bucket four times as wide as the last, to about 80 s.
+/// Buckets from 20 µs to about 80 s, each four times as wide as the last.
 fn times() -> Histogram {
     Histogram::new(exponential_buckets(0.000_02, 4.0, 12))
 }
@@ -123,7 +123,7 @@ impl Metrics {
         );
     }
 
-    /// A call of this tool was answered, after so long.
+    /// Records an answered call of this tool with its duration.
     pub fn called(&self, tool: Tool, took: Duration) {
         self.calls
             .get_or_create(&ByTool { tool: tool.name() })
@@ -134,40 +134,40 @@ impl Metrics {
         }
     }
 
-    /// A call was refused.
+    /// Counts a refused call.
     pub fn refused(&self, code: &'static str) {
         self.refusals.get_or_create(&ByCode { code }).inc();
     }
 
-    /// A request was turned away at the door.
+    /// Counts a request that the guard refused.
     pub fn turned_away(&self, kind: Kind) {
         let why = ByKind { why: kind.name() };
         self.turned_away.get_or_create(&why).inc();
     }
 
-    /// A call lay in the driver's channel for so long.
+    /// Records how long a call waited in the driver's channel.
     pub fn waited(&self, span: Duration) {
         self.driver_wait_seconds.observe(span.as_secs_f64());
     }
 
-    /// The driver was busy for so long.
+    /// Records the duration of a turn of the driver.
     pub fn turned(&self, span: Duration) {
         self.driver_turn_seconds.observe(span.as_secs_f64());
     }
 
-    /// An event came to its reader so long after it happened.
+    /// Records the delay between an event and its delivery.
     pub fn delivered(&self, happened: Time, now: Time) {
         let lag = Duration::from_micros(now.since(happened).0);
         self.inbox_lag_seconds.observe(lag.as_secs_f64());
     }
 
-    /// A model was sent so many bytes to read.
+    /// Counts bytes that were sent to a model.
     pub fn sent_to_model(&self, bytes: usize) {
         self.model_bytes.inc_by(bytes as u64);
     }
 
-    /// All of it, as Prometheus reads it. What the node says now goes in; without it, what it said
-    /// last.
+    /// Renders all metrics with the current reading of the node; without one, with the last
+    /// reading.
     ///
     /// # Errors
     /// Never, as long as text can be written to memory.

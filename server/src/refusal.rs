@@ -1,20 +1,20 @@
-//! Refusals as clients read them.
+//! Refusals on the wire.
 
 use chat_core::{Earlier, Reject};
 use serde::Serialize;
 
-/// Why a call was refused: a code to act by, and a sentence to read.
+/// A refusal: a code for programs, and a sentence to read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Refusal {
     /// The code.
     pub code: &'static str,
     /// What was wrong, and what to do.
     pub message: String,
-    /// When to try again, where that helps.
+    /// The delay after which to retry, if that helps.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retry_after_ms: Option<u64>,
-    /// What is known of earlier attempts of a call with a request key, where it can be tried
-    /// again: `none` has taken effect, or it is `unknown`.
+    /// What is known of earlier attempts with the call's request key, if it can be retried: `none`
+    /// has taken effect, or it is `unknown`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub earlier_attempt: Option<&'static str>,
 }
@@ -44,7 +44,7 @@ const fn of_earlier(earlier: Earlier) -> &'static str {
 }
 
 impl Refusal {
-    /// Arguments that cannot be.
+    /// A refusal of invalid arguments.
     #[must_use]
     pub fn invalid(message: String) -> Self {
         Self {
@@ -55,7 +55,7 @@ impl Refusal {
         }
     }
 
-    /// Something is used up for now.
+    /// A refusal because of overload.
     #[must_use]
     pub fn overloaded(message: String, retry_after_ms: u64) -> Self {
         Self {
@@ -66,7 +66,7 @@ impl Refusal {
         }
     }
 
-    /// The same, with what is known of earlier attempts.
+    /// Adds what is known of earlier attempts.
     #[must_use]
     pub fn after(mut self, earlier: Earlier) -> Self {
         self.message.push_str(of_earlier(earlier));
@@ -74,7 +74,7 @@ impl Refusal {
         self
     }
 
-    /// The HTTP status that goes with the code.
+    /// The HTTP status of the code.
     #[must_use]
     pub fn status(&self) -> u16 {
         match self.code {

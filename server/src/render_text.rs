@@ -1,10 +1,9 @@
-//! Results as models read them: one line per message, who and where one is, and last the call to
-//! make now.
+//! Results as texts for models: one line per message, the caller's identity and rooms, and last the
+//! next call to make.
 //!
-//! What peers wrote (messages, names, ids that they chose, reasons) is fenced with a marker drawn
-//! anew for each result: no text can close a fence whose marker its author could not know. A line
-//! says once what the fence means. JSON for models says the same in a note, and both show
-//! characters that nobody would see as escapes.
+//! Words of peers (messages, names, chosen ids, reasons) are fenced with a marker that is drawn for
+//! each result: an author cannot close a fence whose marker is unknown. One line explains the
+//! fence. JSON for models has a note instead. Both show invisible characters as escapes.
 
 mod breaks;
 mod data;
@@ -25,7 +24,7 @@ pub use data::data;
 use fence::Fence;
 use shown::{one_line, shown};
 
-/// The text of a result or a refusal, which `json` is too.
+/// The text of a result or a refusal, whose JSON form is `json`.
 #[must_use]
 pub fn text(outcome: &CallOutcome, json: &Value) -> String {
     if let Ok(done) = &outcome.result
@@ -49,7 +48,7 @@ pub fn text(outcome: &CallOutcome, json: &Value) -> String {
     renderer.into_text()
 }
 
-/// The texts that are read by pattern: nothing is before them, and no `next:` behind.
+/// Texts that clients parse by pattern: nothing precedes them, and no `next:` follows.
 fn exact(said: &Said) -> Option<String> {
     if let Said::Mood {
         stress_level,
@@ -132,7 +131,7 @@ impl Renderer<'_> {
     }
 }
 
-/// The call to make after a refusal.
+/// The next call after a refusal.
 fn after_refusal(tool: Tool, refusal: &Refusal) -> String {
     match refusal.code {
         "handle_required" => "call again with your handle, or login or enter_queue for one".into(),
@@ -157,7 +156,7 @@ fn after_refusal(tool: Tool, refusal: &Refusal) -> String {
                 None => format!("{tool} again, the same, {when}"),
             }
         }
-        // A key would give this refusal again.
+        // The same key would return this refusal again.
         "queue_full" | "server_full" | "room_full" => {
             format!("{tool} again later, with a fresh request_key or none")
         }

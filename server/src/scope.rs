@@ -1,8 +1,8 @@
-//! Scopes, each with the participants that were registered in it: one MCP session, one bearer token, or
-//! one process on stdio.
+//! Implicit identities: the participants of one MCP session, one bearer token, or one process on
+//! stdio.
 //!
-//! A call within a scope may leave the handle out as long as exactly one participant was registered
-//! there. With two it must say which: never is "the latest" meant.
+//! A caller may leave its handle out while exactly one participant was minted there. With two, it
+//! must pass the handle: the latest one is never assumed.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -20,16 +20,16 @@ pub struct CallerScope {
     /// Its name among all scopes; none where its address says as much.
     id: Option<Arc<str>>,
     known: Mutex<Vec<Known>>,
-    /// The handle of the first who does not mind its name: where the call that minted it was given
-    /// up before its answer, the next one means the same participant.
+    /// The handle of the first participant without a chosen name: if the call that minted it was
+    /// cancelled, the next call means the same participant.
     first: Mutex<Option<Handle>>,
-    /// Held while the first participant is minted: calls that come together mean one participant.
+    /// Held while the first participant is minted, so that concurrent calls mint only one.
     minting: tokio::sync::Mutex<()>,
-    /// Cancelled when the scope is closed, as when its token is revoked.
+    /// Cancelled when it is closed, such as by revoking its token.
     closed: CancellationToken,
 }
 
-/// One who was minted there.
+/// A minted participant.
 #[derive(Clone, Debug)]
 struct Known {
     handle: Handle,
@@ -46,36 +46,35 @@ impl CallerScope {
         }
     }
 
-    /// Its name among all scopes.
+    /// Its id.
     #[must_use]
     pub fn id(&self) -> Option<Arc<str>> {
         self.id.clone()
     }
 
     fn known(&self) -> MutexGuard<'_, Vec<Known>> {
-        // Nothing that holds the lock can panic half way.
+        // No code panics while it holds this lock.
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Closes the scope: what is open in its name ends.
+    /// Closes it: all that is open under it ends.
     pub fn close(&self) {
         self.closed.cancel();
     }
 
-    /// Whether the scope is not closed.
+    /// Whether it is not closed.
     #[must_use]
     pub fn is_open(&self) -> bool {
         !self.closed.is_cancelled()
     }
 
-    /// Cancelled when the scope is closed.
+    /// Cancelled when it is closed.
     #[must_use]
     pub const fn closed(&self) -> &CancellationToken {
         &self.closed
     }
 
-    /// Who is meant by a call without a handle: the one participant of the scope, if there is
-    /// exactly one.
+    /// The participant of a call without a handle, if there is exactly one.
     #[must_use]
     pub fn only(&self) -> Option<Handle> {
         match &self.known()[..] {
@@ -84,20 +83,20 @@ impl CallerScope {
         }
     }
 
-    /// The turn of a call that could mint a participant, while nobody was minted here. Who has it
-    /// asks anew who is meant, and keeps it until its answer: a call that took itself for the first,
-    /// and arrived after another had used the handle, would be refused.
+    /// The turn of a call that could mint a participant, while none was minted. Its owner looks up
+    /// the participant again, and holds the turn until its answer. Otherwise a call that arrives
+    /// after another has used the handle would be refused.
     pub async fn turn_to_mint(&self) -> Option<tokio::sync::MutexGuard<'_, ()>> {
         if !self.known().is_empty() {
             return None;
         }
         let turn = self.minting.lock().await;
-        // The others that waited need not come one after the other any more.
+        // Other waiting calls need not be serialised any more.
         self.known().is_empty().then_some(turn)
     }
 
-    /// Who is meant by a call without a handle that could mint one: the one participant of the
-    /// scope, unless the call wants another name than it has.
+    /// The participant of a call without a handle that could mint one: the only participant, unless
+    /// the call asks for another name.
     #[must_use]
     pub fn implicit_for(&self, mint: &Mint) -> Option<Handle> {
         let known = self.known();
@@ -111,11 +110,11 @@ impl CallerScope {
         same.then(|| one.handle.clone())
     }
 
-    /// The handle to mint for a call without one that does not mind its name. As long as nobody is
-    /// known here, that is the same for all; else a new one.
+    /// The handle to mint for a call without a name. While no participant is known, it is the same
+    /// for all such calls; otherwise a new one.
     ///
     /// # Errors
-    /// When none can be made.
+    /// No handle can be made.
     pub fn first<E>(&self, make: impl FnOnce() -> Result<Handle, E>) -> Result<Handle, E> {
         let is_empty = self.known().is_empty();
         let mut first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
@@ -130,7 +129,7 @@ impl CallerScope {
         Ok(handle)
     }
 
-    /// A participant was minted here, or came back with its handle.
+    /// Records a participant that was minted, or that passed its handle.
     pub fn minted(&self, handle: &Handle, name: &str) {
         let mut known = self.known();
         if let Some(one) = known.iter_mut().find(|one| one.handle == *handle) {
@@ -143,7 +142,7 @@ impl CallerScope {
         }
     }
 
-    /// The participant is no longer registered.
+    /// Removes a participant whose registration ended.
     pub fn forget(&self, handle: &Handle) {
         self.known().retain(|one| one.handle != *handle);
         let mut first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
@@ -152,7 +151,7 @@ impl CallerScope {
         }
     }
 
-    /// Everybody who was minted here, in the order in which they were.
+    /// All handles in the order of minting.
     #[must_use]
     pub fn handles(&self) -> Vec<Handle> {
         self.known().iter().map(|one| one.handle.clone()).collect()

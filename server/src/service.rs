@@ -1,4 +1,4 @@
-//! What every transport calls: a tool with its arguments in, a result or a refusal out.
+//! The entry of every transport: a tool with its arguments in, a result or a refusal out.
 
 mod caller;
 mod inboxes;
@@ -51,13 +51,13 @@ impl Service {
         }
     }
 
-    /// The same within these bounds.
+    /// Sets the limits on clients' resources.
     #[must_use]
     pub fn within(self, capacity: Arc<Capacity>) -> Self {
         Self { capacity, ..self }
     }
 
-    /// What its clients may use up.
+    /// The limits on clients' resources.
     #[must_use]
     pub const fn capacity(&self) -> &Arc<Capacity> {
         &self.capacity
@@ -75,19 +75,19 @@ impl Service {
         &self.secrets
     }
 
-    /// Counts and tells that a caller is turned away.
+    /// Counts and logs a refused request.
     pub fn turn_away(&self, source: Source, kind: Kind) -> Verdict {
         self.node.metrics().turned_away(kind);
         self.turned_away.note(source, kind)
     }
 
-    /// Those who were turned away of late.
+    /// The recently refused sources.
     #[must_use]
     pub fn turned_away(&self) -> &TurnedAway {
         &self.turned_away
     }
 
-    /// The addresses that are banned, whose streams and waiting calls end.
+    /// The banned addresses, whose streams and waiting calls end.
     #[must_use]
     pub fn barred(&self) -> &Barred {
         &self.barred
@@ -107,7 +107,7 @@ impl Service {
         }
     }
 
-    /// The place that an address is.
+    /// The core's hash of an address.
     #[must_use]
     pub fn address(&self, ip: IpAddr) -> Address {
         self.secrets.address(ip)
@@ -124,7 +124,7 @@ impl Service {
         self.perform_read(tool, asked, origin).await
     }
 
-    /// Calls a tool whose arguments were read already, well or not.
+    /// Calls a tool whose arguments were parsed, or refused.
     pub async fn perform_read(
         &self,
         tool: Tool,

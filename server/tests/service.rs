@@ -1,4 +1,4 @@
-//! Whole conversations through the service, as every transport has them.
+//! Whole conversations through the service, which all transports share.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ fn start_with(config: Config) -> (Service, Running) {
     (Service::new(client, Secrets::new(&[1; 32])), running)
 }
 
-/// A service for so many from one address, however fast they come.
+/// A service that accepts so many participants from one address, at any rate.
 fn start_for(participants: usize) -> (Service, Running) {
     start_with(Config {
         registration_rate_limit: RateLimit::None,
@@ -192,7 +192,8 @@ async fn a_minting_call_that_is_repeated_mints_once() {
     assert_eq!(other["error"]["code"], "name_taken");
 }
 
-/// How many places first calls come to. Each is a chance for one call to come after another's use.
+/// The number of seats on which first calls arrive. Each is a chance for one call to arrive after
+/// another has used the handle.
 const PLACES: usize = 200;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -218,11 +219,11 @@ async fn first_calls_of_a_place_are_of_one_participant_in_whatever_order() {
     }
 }
 
-/// More than it takes to answer a read that registers first.
+/// More polls than the answer to a read that registers first needs.
 const POLLS: usize = 8;
 
-/// A read without a handle registers, and then uses the handle. It may be given up in between, or
-/// anywhere else.
+/// A read without a handle registers, and then uses the handle. The call may be cancelled between
+/// the two, or at any other point.
 #[tokio::test]
 async fn a_first_call_that_is_given_up_leaves_its_place_usable() {
     let (service, _running) = start_for(2 * PLACES);
@@ -242,7 +243,7 @@ async fn a_first_call_that_is_given_up_leaves_its_place_usable() {
                 .expect("the node is there");
         }
         drop(first);
-        // What a read implies goes to the journal with the next call.
+        // The acknowledgement of a read is written to the journal with the next call.
         let name = json!({ "username": format!("Ann {place}") });
         ok(&service, &other, Tool::Login, name).await;
         ok(&service, &scope, Tool::CheckStressStatus, json!({})).await;

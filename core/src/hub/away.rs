@@ -1,6 +1,5 @@
-//! Which participants each address has, and who of them has been away longest: an index, from which
-//! a newcomer takes its place where there is none left, and by which a mute of an address finds whom
-//! it silences.
+//! Index of the participants of each address, and of those that have been away longest. When space
+//! runs out, a newcomer replaces one of the latter. A mute of an address reads the former.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,10 +8,10 @@ use chat_types::Time;
 use crate::id::{Address, UserId};
 use crate::participant::{Participant, Presence};
 
-/// A participant that is away, behind the instant at which it is forgotten.
+/// A participant that is away, preceded by the instant at which its registration expires.
 type Absent = (Time, UserId);
 
-/// Participants by address, and those of them that are away.
+/// The participants by address, and all that are away.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Away {
     all: BTreeSet<Absent>,
@@ -29,7 +28,7 @@ struct Registered {
 }
 
 impl Away {
-    /// The participant is registered.
+    /// Adds a registered participant.
     pub(super) fn add(&mut self, user: UserId, participant: &Participant) {
         let address = participant.address;
         let registered = self.by_address.entry(address).or_default();
@@ -42,7 +41,7 @@ impl Away {
         }
     }
 
-    /// The participant is not registered any more.
+    /// Removes a participant whose registration ended.
     pub(super) fn remove(&mut self, user: UserId, participant: &Participant) {
         let address = participant.address;
         if let Presence::Away { until } = participant.presence {
@@ -76,14 +75,14 @@ impl Away {
         }
     }
 
-    /// A participant from the address went away.
+    /// Records that a participant from the address went away.
     pub(super) fn leave(&mut self, address: Address, absent: Absent) {
         self.all.insert(absent);
         let registered = self.by_address.entry(address).or_default();
         registered.away.insert(absent);
     }
 
-    /// A participant from the address is back.
+    /// Records that a participant from the address came back.
     pub(super) fn come_back(&mut self, address: Address, absent: Absent) {
         self.all.remove(&absent);
         if let Some(registered) = self.by_address.get_mut(&address) {
@@ -91,30 +90,30 @@ impl Away {
         }
     }
 
-    /// How many participants are registered from the address.
+    /// The number of participants registered from the address.
     pub(super) fn registered_from(&self, address: Address) -> usize {
         let registered = self.by_address.get(&address);
         registered.map_or(0, |registered| registered.participants.len())
     }
 
-    /// Who is registered from the address, in the order of their numbers.
+    /// The participants registered from the address, in the order of their ids.
     pub(super) fn of_address(&self, address: Address) -> impl Iterator<Item = UserId> {
         let registered = self.by_address.get(&address).into_iter();
         registered.flat_map(|registered| registered.participants.iter().copied())
     }
 
-    /// The most participants that are registered from one address.
+    /// The largest number of participants that are registered from one address.
     pub(super) fn most_from_one(&self) -> usize {
         self.sizes.len()
     }
 
-    /// Who has been away longest of those from the address.
+    /// The participant of the address that has been away longest.
     pub(super) fn longest_from(&self, address: Address) -> Option<UserId> {
         let registered = self.by_address.get(&address)?;
         registered.away.first().map(|(_, user)| *user)
     }
 
-    /// Who has been away longest of all.
+    /// The participant that has been away longest.
     pub(super) fn longest(&self) -> Option<UserId> {
         self.all.first().map(|(_, user)| *user)
     }

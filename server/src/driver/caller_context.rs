@@ -1,4 +1,5 @@
-//! What a caller should be told besides the answer: who and where it is, and how much is unread.
+//! The caller's context, which accompanies each answer: its identity, its rooms, and its unread
+//! events.
 
 use std::sync::Arc;
 
@@ -7,31 +8,31 @@ use chat_core::{
     UserId, Who,
 };
 
-/// What is so at the instant of an answer.
+/// The context at the instant of an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallerContext {
     /// The instant.
     pub at: Time,
-    /// Who called; none when the handle is unknown.
+    /// The caller; none if the handle is unknown.
     pub me: Option<Me>,
-    /// What this answer alone needs.
+    /// Additional facts for this kind of answer.
     pub more: More,
 }
 
 /// A caller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Me {
-    /// Who it is.
+    /// Its names.
     pub who: Arc<Who>,
-    /// The live rooms it is in.
+    /// The live rooms that it is in.
     pub rooms: Vec<RoomLabel>,
-    /// Where a bare `check` would go on.
+    /// The place after which a bare `check` would continue.
     pub cursor: Seq,
-    /// How many events follow.
+    /// The number of events after it.
     pub unread: u64,
 }
 
-/// A room as its members call it.
+/// A room with its label for members.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RoomLabel {
     /// The room.
@@ -40,31 +41,31 @@ pub struct RoomLabel {
     pub kind: RoomKind,
 }
 
-/// What kind of room it is.
+/// The kind of a room.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RoomKind {
-    /// A room with a name.
+    /// A named room.
     Named(Arc<str>),
-    /// A room of two, with this partner.
+    /// A pair room with this partner.
     Pair(Option<Arc<Who>>),
 }
 
-/// What one kind of answer needs besides.
+/// Additional facts for one kind of answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum More {
-    /// Nothing.
+    /// None.
     Nothing,
-    /// `enter_queue`: how many wait.
+    /// `enter_queue`: the number of waiters.
     Queue(usize),
-    /// `login`: who is in the room.
+    /// `login`: the members of the room.
     Members(Vec<MemberView>),
-    /// `talking_stick`: who holds it.
+    /// `talking_stick`: the holder.
     Holder(Option<Arc<Who>>),
-    /// A stream that opened: behind which event it begins.
+    /// A stream that opened: the event after which it starts.
     Begins(Seq),
 }
 
-/// By which secret's hash a call names its caller.
+/// The secret by which a call identifies its caller, as a hash.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum CallerSecret {
     Handle(SecretHash),
@@ -108,7 +109,7 @@ impl CallerSecret {
     }
 }
 
-/// What the caller should be told with this answer.
+/// Collects the caller's context for this answer.
 pub(super) fn gather<E>(
     node: &Node,
     at: Time,

@@ -1,4 +1,4 @@
-//! The driver as everybody else sees it.
+//! The driver's client for other tasks.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -12,10 +12,10 @@ use super::stream_slot::{Delivery, StreamSlot};
 use super::{Answered, Input, MAX_QUEUED, Request, Shared};
 use crate::metrics::Metrics;
 
-/// When a caller should come again that found the channel full.
+/// The retry delay when the channel is full.
 const OVERLOAD_RETRY: Span = Span::millis(250);
 
-/// Where calls go in. Cheap to clone.
+/// The input of the driver. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct NodeClient {
     inputs: mpsc::UnboundedSender<Input>,
@@ -27,30 +27,30 @@ impl NodeClient {
         Self { inputs, shared }
     }
 
-    /// Now, as the server counts.
+    /// The server's time.
     #[must_use]
     pub fn now(&self) -> Time {
         self.shared.clock.now()
     }
 
-    /// What is counted as calls go by.
+    /// The metrics.
     #[must_use]
     pub fn metrics(&self) -> &Metrics {
         &self.shared.metrics
     }
 
-    /// How many calls lie in the channel.
+    /// The number of calls in the channel.
     #[must_use]
     pub fn queued(&self) -> usize {
         self.shared.queued.load(Ordering::Relaxed)
     }
 
-    /// Asks, and waits for the answer. A caller that stops waiting is gone: what it asked may
-    /// still be done.
+    /// Sends a request, and waits for the answer. If the caller stops waiting, the request may
+    /// still take effect.
     pub async fn call(&self, from: Address, request: Request) -> Answered {
         let ticket = self.ticket();
         let (reply, answer) = oneshot::channel();
-        // Nobody looks for the key of a call that never reaches the node.
+        // The key of a call that never reaches the node is not looked up.
         let earlier = if is_keyed(&request) {
             Earlier::Unknown
         } else {
@@ -66,10 +66,10 @@ impl NodeClient {
         self.ask(ticket, input, (answer, earlier)).await
     }
 
-    /// Opens an event stream of the reader's inbox: from behind `after`, or from its end.
+    /// Opens an event stream of the reader's inbox: after `after`, or from its end.
     ///
     /// # Errors
-    /// The refusal, with what else the caller should be told.
+    /// The refusal, with the caller's context.
     pub async fn open_stream(
         &self,
         from: Address,
@@ -99,8 +99,8 @@ impl NodeClient {
         Ok((stream, answered.context))
     }
 
-    /// Looks at the node's committed state while everybody else waits: be brief. None when the driver is
-    /// too busy, or has stopped.
+    /// Runs `look` on the node's committed state between two turns. It must be brief: all other
+    /// work waits. None if the driver is too busy, or has stopped.
     pub async fn look<T: Send + 'static>(
         &self,
         look: impl FnOnce(&Node) -> T + Send + 'static,
@@ -108,17 +108,17 @@ impl NodeClient {
         let (reply, answer) = oneshot::channel();
         self.reserve().ok()?;
         let look = Box::new(move |node: &Node| {
-            // Who asked may be gone.
+            // The caller may have stopped waiting.
             let _ = reply.send(look(node));
         });
         self.inputs.send(Input::Look(look)).ok()?;
         answer.await.ok()
     }
 
-    /// Takes nothing new from now on. What was taken is finished, streams and waiting checks are
-    /// given what they are owed and ended, at the latest `by` then; and the driver stops.
+    /// Shuts the driver down: new calls are refused, admitted ones are finished, streams and
+    /// waiting checks receive their events and end, at `by` at the latest.
     pub fn stop(&self, by: Instant) {
-        // A driver that has stopped need not be told.
+        // A driver that has stopped needs no request.
         let _ = self.inputs.send(Input::Stop { by });
     }
 
@@ -126,7 +126,7 @@ impl NodeClient {
         Ticket(self.shared.tickets.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// Takes a place in the channel, which the driver gives back.
+    /// Reserves a place in the channel, which the driver frees.
     fn reserve(&self) -> Result<(), Reject> {
         let queued = &self.shared.queued;
         if queued.fetch_add(1, Ordering::Relaxed) >= MAX_QUEUED {
@@ -157,12 +157,12 @@ impl NodeClient {
         };
         let answered = answer.await;
         waiting.driver = None;
-        // The driver stopped with the call in its hands: it may be done, or not.
+        // The driver stopped with the call in progress, which may have taken effect.
         let earlier = Earlier::Unknown;
         answered.unwrap_or_else(|_| self.refusal(Reject::ShuttingDown { earlier }))
     }
 
-    /// A refusal by the driver itself, which nobody looked up anything for.
+    /// A refusal by the driver itself, without any lookup.
     fn refusal(&self, reject: Reject) -> Answered {
         Answered {
             outcome: Err(reject),
@@ -179,7 +179,7 @@ fn is_keyed(request: &Request) -> bool {
     matches!(request, Request::Call(Call::Command { key: Some(_), .. }))
 }
 
-/// Somebody waits for an answer. Dropped before it came, the node is told.
+/// A waiting caller. If it is dropped before the answer, the call is cancelled.
 struct Waiting<'a> {
     ticket: Ticket,
     driver: Option<&'a NodeClient>,
@@ -188,27 +188,27 @@ struct Waiting<'a> {
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
         if let Some(driver) = self.driver {
-            // A driver that has stopped need not be told.
+            // A driver that has stopped needs no cancellation.
             let _ = driver.inputs.send(Input::Cancel(self.ticket));
         }
     }
 }
 
-/// An open event stream. Dropped, it is closed.
+/// An open event stream. It is closed on drop.
 #[derive(Debug)]
 pub struct EventStream {
     ticket: Ticket,
     slot: Arc<StreamSlot>,
     driver: NodeClient,
-    /// The last page may still be on its way to the reader.
+    /// The reader has not finished the last page.
     holds_page: bool,
 }
 
 impl EventStream {
-    /// The next thing to give to the reader. To ask for it says that the last one is dealt with.
+    /// The next delivery for the reader. The call implies that the last one is finished.
     pub async fn next(&mut self) -> Delivery {
         if std::mem::take(&mut self.holds_page) {
-            // A driver that has stopped has ended the stream.
+            // A driver that has stopped has closed the stream.
             let _ = self.driver.inputs.send(Input::Ready(self.ticket));
         }
         let delivery = self.slot.take().await;
@@ -225,7 +225,7 @@ impl EventStream {
 
 impl Drop for EventStream {
     fn drop(&mut self) {
-        // A driver that has stopped has ended the stream.
+        // A driver that has stopped has closed the stream.
         let _ = self.driver.inputs.send(Input::Close(self.ticket));
     }
 }

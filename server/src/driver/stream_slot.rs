@@ -1,48 +1,48 @@
-//! Between the driver and the reader of one stream: room for one page, and what was said in
-//! passing. The driver never waits for a reader, and never holds more for one than this.
+//! The slot between the driver and one stream's reader, with space for one page and some notices.
+//! The driver never waits for a reader, and holds no more than this for it.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use chat_core::{Notice, Page, RoomId, UserId};
 use tokio::sync::Notify;
 
-/// How many notices wait for a reader; the oldest go first.
+/// The largest number of waiting notices; the oldest are dropped first.
 const MAX_NOTICES: usize = 16;
 
-/// How many events a page of a stream has at most.
+/// The largest number of events of a page.
 pub(super) const PAGE: usize = 64;
 
-/// What the reader of a stream is given.
+/// A delivery to the reader of a stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Delivery {
     /// The next events of the participant's inbox.
     Page {
-        /// Whose inbox it is.
+        /// The owner of the inbox.
         user: UserId,
-        /// The events, and a gap wherever some are gone.
+        /// The events and gaps.
         page: Page,
     },
-    /// Something was said in passing.
+    /// A notice.
     Notice {
-        /// Where.
+        /// The room.
         room: RoomId,
-        /// What.
+        /// The notice.
         notice: Notice,
     },
-    /// There is nothing more.
+    /// The end of the stream.
     End(Ending),
 }
 
 /// Why a stream ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// The participant is no longer registered.
+    /// The registration ended.
     Forgotten,
-    /// The server stops.
+    /// The server is shutting down.
     Closing,
 }
 
-/// The slot between the two.
+/// The slot.
 #[derive(Debug, Default)]
 pub(super) struct StreamSlot {
     contents: Mutex<Contents>,
@@ -62,13 +62,13 @@ impl StreamSlot {
         self.contents.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Puts the next page in the slot, which is empty.
+    /// Puts the next page into the slot, which must be empty.
     pub(super) fn put_page(&self, user: UserId, page: Page) {
         self.contents().page = Some((user, page));
         self.filled.notify_one();
     }
 
-    /// Of one sender in one room only the latest counts.
+    /// Puts a notice into the slot, in place of an earlier one of its sender in its room.
     pub(super) fn put_notice(&self, room: RoomId, notice: Notice) {
         {
             let notices = &mut self.contents().notices;
@@ -86,7 +86,7 @@ impl StreamSlot {
         self.filled.notify_one();
     }
 
-    /// The next thing for the reader: events before notices, and the end last.
+    /// The next delivery: events before notices, and the end last.
     pub(super) async fn take(&self) -> Delivery {
         loop {
             if let Some(delivery) = self.try_take() {

@@ -1,12 +1,11 @@
-//! Bodies: read whole before anybody looks at them, within a size, a time and a pool.
+//! Request bodies: read completely before a handler runs, within limits of size, time and a pool.
 //!
-//! So no handler waits for a client that sends byte by byte, and what all clients together have
-//! sent of their requests stays bounded: a small body costs its connection alone, what is beyond
-//! takes from a pool in which each source has a share. A body is scanned before it is parsed, and
-//! what its parsed form may take is paid for, too: until nothing of the request is there any more.
-//! What a source sends beyond small bodies has a rate, also where it is read to be thrown away, and
-//! the values of a body count in that rate as they do in the pool: parsing them takes the processor
-//! longer than their bytes do.
+//! So no handler waits for a slow client, and the total size of requests is bounded. A small body
+//! is covered by its connection; the rest of a larger one is taken from a pool in which each source
+//! has a share. A body is scanned before it is parsed. The memory of its parsed form is taken from
+//! the pool as well, until the request is dropped. The part beyond small bodies has a rate, also
+//! while a refused body is discarded. The values of a body count in that rate as in the pool,
+//! because parsing them takes longer than reading their bytes.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -26,14 +25,14 @@ use crate::capacity::{Capacity, Held, MAX_WAIT, TooFast};
 /// What a body, and what is parsed of it, may have without taking from the pool.
 pub const SMALL_BODY: usize = 16 * 1_024;
 
-/// How many times the limit is read and thrown away of a body that is too large: a client hears
-/// why it is refused only if it may finish what it says.
+/// A body that is too large is read and discarded up to this multiple of the limit: a client only
+/// receives the refusal if it can finish sending.
 const PATIENCE: usize = 8;
 
-/// How long that may take.
+/// The time limit for discarding.
 const PATIENCE_TIME: Duration = Duration::from_secs(2);
 
-/// How large bodies may be, and how long they may take.
+/// The limits of bodies.
 #[derive(Clone, Debug)]
 pub(super) struct Bodies {
     limit: usize,
@@ -41,7 +40,7 @@ pub(super) struct Bodies {
     capacity: Arc<Capacity>,
 }
 
-/// A body, and what its request paid with, if it is not small.
+/// A body, and the amount taken for it, if it is not small.
 type Read = (Bytes, Option<Paid>);
 
 impl Bodies {
@@ -53,7 +52,7 @@ impl Bodies {
         }
     }
 
-    /// Reads a body of this source whole, and bounds what can be parsed of it.
+    /// Reads a whole body of this source, and checks the size of its parsed form.
     pub(super) async fn read(
         &self,
         headers: &HeaderMap,
@@ -86,7 +85,7 @@ impl Bodies {
         }
         let too_large = Fault::BodyTooLarge { limit: self.limit };
         if declared(headers).is_some_and(|length| length > self.limit) {
-            // One that asks first has not begun to send.
+            // A client that sent `Expect` has not begun to send the body.
             if !headers.contains_key(EXPECT) {
                 self.discard(reading).await;
             }
@@ -114,7 +113,7 @@ impl Bodies {
             if length > self.limit {
                 return Err(Fault::BodyTooLarge { limit: self.limit });
             }
-            // What comes in one piece is not copied.
+            // A body in one piece is not copied.
             if whole.is_empty() && reading.body.is_end_stream() {
                 self.turn(reading, &mut ends).await?;
                 return Ok(more);
@@ -125,7 +124,7 @@ impl Bodies {
         }
     }
 
-    /// Waits until the source may send what was read last. Its own time does not run on.
+    /// Waits until the source may continue. The time limit of the body is extended by the wait.
     async fn turn(&self, reading: &mut Reading, ends: &mut Instant) -> Result<(), Fault> {
         let before = reading.patience;
         let turn = reading.spend(&self.capacity, reading.read).await;
@@ -133,7 +132,7 @@ impl Bodies {
         turn.map_err(too_fast)
     }
 
-    /// Pays for so many bytes. Nothing large is taken while memory is short.
+    /// Takes an amount for these bytes. Large bodies are refused while memory is short.
     fn pay(&self, held: &mut Held, bytes: usize) -> Result<(), Fault> {
         let beyond = bytes.saturating_sub(SMALL_BODY) as u64;
         if beyond > 0 {
@@ -142,7 +141,7 @@ impl Bodies {
         held.grow(beyond).map_err(|full| Fault::Full(full.into()))
     }
 
-    /// Reads on and keeps nothing.
+    /// Reads the rest and discards it.
     async fn discard(&self, reading: &mut Reading) {
         let most = self.limit.saturating_mul(PATIENCE);
         let read_on = async {
@@ -153,26 +152,26 @@ impl Bodies {
                 }
             }
         };
-        // A client that has not finished by then is cut off.
+        // A client that has not finished by then is disconnected.
         let _ = timeout(PATIENCE_TIME, read_on).await;
     }
 }
 
-/// A body that is being read.
+/// A body while it is read.
 struct Reading {
     body: Body,
     source: Address,
-    /// How much was read of it.
+    /// The number of bytes read.
     read: usize,
-    /// How much of its cost was spent, beyond what is small.
+    /// The part of its cost beyond a small body that was spent.
     spent: usize,
-    /// How long its source may still wait for its turn.
+    /// The remaining time that its source may wait.
     patience: Duration,
     held: Held,
 }
 
 impl Reading {
-    /// The body's next data; none at its end.
+    /// The next data of the body; none at its end.
     async fn next(&mut self) -> Result<Option<Bytes>, Fault> {
         loop {
             let frame = poll_fn(|cx| Pin::new(&mut self.body).poll_frame(cx)).await;
@@ -180,7 +179,7 @@ impl Reading {
                 None => return Ok(None),
                 Some(Err(_)) => return Err(Fault::BodyBroken),
                 Some(Ok(frame)) => {
-                    // Trailers say nothing here.
+                    // Trailers are ignored.
                     if let Ok(data) = frame.into_data() {
                         self.read += data.len();
                         return Ok(Some(data));
@@ -190,7 +189,8 @@ impl Reading {
         }
     }
 
-    /// Spends what is beyond a small body of `cost` and was not spent yet, when it is the source's turn.
+    /// Spends the part of `cost` beyond a small body that was not spent yet, and waits for the
+    /// source's turn.
     async fn spend(&mut self, capacity: &Capacity, cost: usize) -> Result<(), TooFast> {
         let beyond = cost.saturating_sub(SMALL_BODY);
         let more = beyond.saturating_sub(self.spent) as u64;
@@ -218,7 +218,7 @@ mod tests {
     use super::*;
     use crate::capacity::{LARGE, Limits, Share};
 
-    /// What a body without values takes besides its bytes.
+    /// The cost of a body without values, besides its bytes.
     const VALUE: usize = 256;
 
     fn chunks(count: usize, size: usize) -> Body {

@@ -1,5 +1,5 @@
-//! Answers that end with their caller's right to them: a call that waits, and a stream that is open,
-//! stop when the token behind them is revoked, or their address is banned.
+//! Ends answers when their caller loses its permission: a waiting call and an open stream end when
+//! their token is revoked, or when their address is banned.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -28,7 +28,7 @@ async fn of(token: Option<CancellationToken>, barred: impl Future<Output = ()>) 
     }
 }
 
-/// The answer, unless its caller's right to it ends before it is there; and its body until then.
+/// The answer, unless its caller loses its permission before; a streamed body ends then.
 pub(super) async fn unless(
     (token, service, address): (Option<CancellationToken>, &Service, Address),
     answer: impl Future<Output = Response>,
@@ -39,7 +39,7 @@ pub(super) async fn unless(
         response = answer => response,
         refused = end() => return refused.into_response(),
     };
-    // What is whole already is sent as it is.
+    // A complete body is sent as it is.
     if response.body().size_hint().exact().is_some() {
         return response;
     }
@@ -47,7 +47,7 @@ pub(super) async fn unless(
     response.map(|body| Body::new(Ending { body, ended }))
 }
 
-/// A body that comes to its end when its reader's right to it does.
+/// A body that ends when its reader loses its permission.
 struct Ending<E> {
     body: Body,
     ended: Pin<Box<E>>,
@@ -62,7 +62,7 @@ impl<E: Future> HttpBody for Ending<E> {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
         if self.ended.as_mut().poll(context).is_ready() {
-            // What feeds it is told that nobody reads any more.
+            // Dropping the inner body stops its source.
             self.body = Body::empty();
             return Poll::Ready(None);
         }

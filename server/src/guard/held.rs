@@ -1,4 +1,4 @@
-//! What a request paid for, for as long as anything of it is there.
+//! The amount taken for a request, for the lifetime of its parts.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -6,20 +6,20 @@ use super::body::SMALL_BODY;
 use super::scan::cost;
 use crate::capacity::Held;
 
-/// The bytes that a request and what was parsed of it may have. It lies in the request's extensions,
-/// and so goes wherever the request goes: the library keeps a request's head beside its message, and
-/// a session keeps that of its first one.
+/// The bytes taken for a request and its parsed form. It is stored in the request's extensions, and
+/// so follows the request: the library keeps a request's head beside its message, and a session
+/// keeps that of its first request.
 #[derive(Clone, Debug)]
 pub struct Paid(Arc<Mutex<Held>>);
 
 impl Paid {
-    /// This paid for a request.
+    /// Creates it from an amount.
     #[must_use]
     pub fn with(held: Held) -> Self {
         Self(Arc::new(Mutex::new(held)))
     }
 
-    /// Gives back what is more than this part of the body may take: the rest is left out.
+    /// Returns the excess over what this part of the body needs; the rest of the body is dropped.
     pub fn keep(&self, part: &[u8]) {
         if let Ok(cost) = cost(part) {
             let beyond = cost.saturating_sub(SMALL_BODY) as u64;

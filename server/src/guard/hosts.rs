@@ -1,13 +1,13 @@
-//! For which hosts the server answers, and pages of which hosts may call it.
+//! The hosts that the server answers for, and the hosts whose pages may call it.
 //!
-//! A page of any site can make its visitor's browser send requests to a server on the visitor's
-//! own machine. Two checks stop that. The Origin header names the page's site, and must be of an
-//! allowed host. And where the page's site claims the server's address as its own (DNS rebinding),
-//! the Host header still has the site's name, and is none that is allowed.
+//! A page of any site can make its visitor's browser send requests to a server on the visitor's own
+//! machine. Two checks prevent that. The Origin header names the page's site, which must be an
+//! allowed host. And if the site's name resolves to the server's address (DNS rebinding), the Host
+//! header still contains that name, which is not allowed.
 //!
-//! A browser that makes a request for an image, a form or a link sends no Origin. There it says in
-//! Sec-Fetch-Site (W3C Fetch Metadata) from where the request comes, and only the server's own page
-//! and its user may cause one; links of other sites lead to the page's files alone.
+//! A browser sends no Origin for images, forms and links. Its Sec-Fetch-Site header (W3C Fetch
+//! Metadata) names the relation of the initiator. Only the server's own page and its user may cause
+//! a request; links of other sites may only lead to the page's files.
 
 use std::net::IpAddr;
 
@@ -17,22 +17,22 @@ use axum::http::{Uri, header};
 
 use super::http_error::Fault;
 
-/// By which browsers say from where a request comes.
+/// The header that names the relation of the initiator.
 const SEC_FETCH_SITE: &str = "sec-fetch-site";
 
-/// How many hosts may be allowed.
+/// The largest number of allowed hosts.
 const MAX_HOSTS: usize = 256;
 
-/// The hosts that the server answers for: this machine by its own names, and those allowed.
+/// The hosts that the server answers for: this machine by its loopback names, and those allowed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AllowedHosts {
     more: Vec<Authority>,
 }
 
-/// A host that cannot be allowed.
+/// Why a host cannot be allowed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HostError {
-    /// It is no name.
+    /// It is not a valid host.
     #[error("`{0}` is no host: write example.org, or example.org:8894 for that port alone")]
     NoHost(String),
     /// There are too many.
@@ -41,10 +41,10 @@ pub enum HostError {
 }
 
 impl AllowedHosts {
-    /// This machine's own names, and these: each a host, or a host and a port.
+    /// Allows the loopback names and these: each a host, or a host with a port.
     ///
     /// # Errors
-    /// The first that is no host.
+    /// The first invalid host.
     pub fn new<T: AsRef<str>>(more: &[T]) -> Result<Self, HostError> {
         if more.len() > MAX_HOSTS {
             return Err(HostError::TooMany);
@@ -77,13 +77,13 @@ impl AllowedHosts {
         Allowed::No
     }
 
-    /// Checks who is meant, and from which page the request comes.
+    /// Checks the requested host, and the origin of the request.
     pub(super) fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Fault> {
         let host = only(headers, HOST)
             .ok_or(Fault::HostUnclear)?
             .and_then(authority)
             .ok_or(Fault::HostUnclear)?;
-        // A request line with a whole address in it names a host, too.
+        // A request line with an absolute URI names a host, too.
         let named = uri.authority().into_iter().chain([&host]);
         for authority in named {
             if self.allows(authority) == Allowed::No {
@@ -97,7 +97,7 @@ impl AllowedHosts {
         }
     }
 
-    /// Checks that no other site caused the request, as far as the browser says.
+    /// Checks that no other site caused the request, as far as the browser reports it.
     pub(super) fn check_site(headers: &HeaderMap) -> Result<(), Fault> {
         let all = headers.get_all(SEC_FETCH_SITE).iter();
         let own = |value: &HeaderValue| matches!(value.as_bytes(), b"same-origin" | b"none");
@@ -113,17 +113,17 @@ impl AllowedHosts {
     }
 }
 
-/// Whether a host is answered for.
+/// Whether a host is allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Allowed {
-    /// It is.
+    /// Allowed.
     Yes,
-    /// It is not.
+    /// Not allowed.
     No,
 }
 
-/// Whether the request comes from a page of the very host and port that it goes to, or from no
-/// page at all. Only then does a cookie count.
+/// Whether the request comes from a page of the requested host and port, or from no page. Only then
+/// a cookie is valid.
 pub(super) fn is_same_origin(headers: &HeaderMap) -> bool {
     let Some(origin) = headers.get(ORIGIN) else {
         return true;
@@ -138,7 +138,8 @@ pub(super) fn is_over_tls(headers: &HeaderMap) -> bool {
     origin.is_some_and(|text| text.starts_with("https://"))
 }
 
-/// The header's value, none where there is none; nothing where there are several.
+/// The header's value; the outer option is none if there is no value, the inner one if there are
+/// several.
 #[expect(
     clippy::option_option,
     reason = "no value and too many values are different things to say"

@@ -1,5 +1,5 @@
-//! What a caller is told that does not get what it asked for: the one shape of errors on HTTP,
-//! `{"error": {"code", "message", "retry_after_ms"?}}`.
+//! Refusals over HTTP: the common form of errors, `{"error": {"code", "message",
+//! "retry_after_ms"?}}`.
 
 use axum::body::Body;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
@@ -10,95 +10,95 @@ use serde::Serialize;
 use crate::refusal::Refusal;
 use crate::turned_away::Kind;
 
-/// When somebody should come again that found no room, where nobody knows better.
+/// The default retry delay of overload, in milliseconds.
 const DEFAULT_RETRY_MS: u64 = 1_000;
 
-/// What is wrong with a request before any tool is asked.
+/// Why a request is refused before a tool is called.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
-    /// Nothing, or too much, says which host is meant.
+    /// The requested host is missing or ambiguous.
     #[error("a request needs exactly one Host header")]
     HostUnclear,
-    /// The host is none that this server answers for.
+    /// The server does not answer for this host.
     #[error(
         "this server does not answer for that Host; its operator allows hosts by --allow-hosts"
     )]
     HostNotAllowed,
-    /// A page of another site asks.
+    /// The request comes from a page of another site, by its Origin.
     #[error(
         "pages of that Origin may not call this server; its operator allows hosts by --allow-hosts"
     )]
     OriginNotAllowed,
-    /// A page of another site asks, as the browser says.
+    /// The request comes from a page of another site, by its Sec-Fetch-Site.
     #[error(
         "pages of other sites may not call this server: the browser sent Sec-Fetch-Site; open the \
          server's own page"
     )]
     SiteNotAllowed,
-    /// A bearer token is asked for.
+    /// A bearer token is required.
     #[error("this server asks for a token: send Authorization: Bearer and the token")]
     TokenRequired,
-    /// Nobody has that token.
+    /// The token is unknown.
     #[error("that bearer token is none of this server's")]
     TokenUnknown,
-    /// The token counted until its end.
+    /// The token has expired.
     #[error("that bearer token has expired; ask whoever runs the server for another")]
     TokenExpired,
-    /// Too many wrong tokens came from one place.
+    /// Too many wrong tokens came from one source.
     #[error("too many wrong tokens came from your address; a right one is taken at once")]
     TooManyTokens {
-        /// When wrong ones are looked at again.
+        /// The delay after which tokens of this source are checked again.
         retry_after_ms: u64,
     },
-    /// Only operators may.
+    /// The path is for operators.
     #[error("this takes an operator's token: send Authorization: Bearer and the token")]
     OperatorRequired,
-    /// Only operators may, and the token is another's.
+    /// The path is for operators, and the token is not an operator's.
     #[error("this takes an operator's token: send Authorization: Bearer and the token")]
     NoOperator,
     /// The body is larger than the server takes.
     #[error("a body has at most {limit} bytes here")]
     BodyTooLarge {
-        /// In bytes.
+        /// The limit in bytes.
         limit: usize,
     },
-    /// The body did not come in time.
+    /// The body did not arrive in time.
     #[error("the body did not arrive within {seconds} s")]
     BodyTooSlow {
-        /// How long the server waited.
+        /// The time limit.
         seconds: u64,
     },
-    /// The body broke off.
+    /// The body ended early.
     #[error("the body broke off")]
     BodyBroken,
-    /// The body is no JSON object, or says so wrongly.
+    /// The body is not a JSON object, or its headers contradict it.
     #[error("{0}")]
     BodyUnread(String),
-    /// Too much is asked.
+    /// The server is overloaded.
     #[error("the server has too much to do; try again in a moment")]
     Overloaded,
-    /// The body has more values than the server parses.
+    /// The body has too many values.
     #[error("a body has at most {limit} values here, the names of members among them")]
     TooManyValues {
-        /// How many.
+        /// The limit.
         limit: usize,
     },
-    /// A share of the source, or of all, is used up; or the memory of the process is.
+    /// A share, a pool, or the memory of the process is used up.
     #[error("{}", .0.message)]
     Full(Refusal),
-    /// The server stops.
+    /// The server is shutting down.
     #[error("the server is shutting down; try again in a moment")]
     ShuttingDown,
-    /// There is no such route.
+    /// The route does not exist.
     #[error("there is nothing here; GET /openapi.json lists what there is")]
     NotFound,
-    /// There is such a route, for other methods.
+    /// The route does not support the method.
     #[error("this route takes other methods; the Allow header lists them")]
     MethodNotAllowed,
 }
 
 impl Fault {
-    /// Why a caller is turned away, where that is counted.
+    /// The kind of refusal, for those that are counted by source.
     pub(super) const fn kind(&self) -> Option<Kind> {
         match self {
             Self::HostUnclear | Self::HostNotAllowed => Some(Kind::Host),
@@ -150,7 +150,7 @@ impl Fault {
     }
 }
 
-/// A refusal with the status that goes with it.
+/// A refusal with its status.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HttpError {
     status: StatusCode,
@@ -201,7 +201,7 @@ impl HttpError {
         self.status
     }
 
-    /// What is told.
+    /// The refusal.
     #[must_use]
     pub const fn refusal(&self) -> &Refusal {
         &self.refusal
@@ -235,7 +235,7 @@ pub fn json(status: StatusCode, value: &impl Serialize) -> Response {
     written(status, text.into())
 }
 
-/// A JSON answer that is written already.
+/// A serialised JSON answer.
 pub fn written(status: StatusCode, text: Body) -> Response {
     let mut response = Response::new(text);
     *response.status_mut() = status;
@@ -245,14 +245,13 @@ pub fn written(status: StatusCode, text: Body) -> Response {
     response
 }
 
-/// Answers where there is no route.
+/// The answer for an unknown route.
 pub async fn not_found() -> Response {
     HttpError::from(Fault::NotFound).into_response()
 }
 
-/// Answers where there is a route, but not for this method. The router adds which ones there are,
-/// and that is all that OPTIONS asks: pages of other sites are not served, so there is nothing to
-/// grant them.
+/// The answer for an unsupported method. The router adds the supported ones, which is all that
+/// OPTIONS needs: pages of other sites are not served, so there are no permissions to grant.
 pub async fn other_method(method: Method) -> Response {
     if method == Method::OPTIONS {
         return StatusCode::NO_CONTENT.into_response();

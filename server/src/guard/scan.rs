@@ -1,19 +1,19 @@
-//! Bounds of JSON before anything parses it: how many values there are, and how deep they lie.
+//! Limits on JSON before it is parsed: the number of values, and their depth.
 //!
-//! A parsed value takes a hundred times the bytes that wrote it, so the bytes alone bound nothing.
-//! The scan reads them once and keeps nothing. It counts what separates and opens values outside of
-//! strings, which is never less than the number of values in JSON; what is no JSON is refused by
-//! the parser behind it.
+//! A parsed value takes a hundred times the bytes of its text, so a limit on bytes is not enough.
+//! The scan reads the bytes once and stores nothing. It counts separators and opening brackets
+//! outside of strings, which is never less than the number of values in valid JSON. The parser
+//! refuses invalid JSON later.
 
 use super::http_error::Fault;
 
-/// How many values a body has at most, the names of members counted among them.
+/// The largest number of values of a body, including names of members.
 const MAX_VALUES: usize = 2_048;
 
-/// How deep values may lie.
+/// The largest depth of values.
 const MAX_DEPTH: usize = 32;
 
-/// What one parsed value takes besides its bytes, generously.
+/// A generous cost of one parsed value besides its bytes.
 const VALUE: usize = 256;
 
 /// How many bytes a body and what is parsed of it may take.
@@ -24,7 +24,7 @@ pub fn cost(body: &[u8]) -> Result<usize, Fault> {
     Ok(scan(body)?.saturating_mul(VALUE).saturating_add(body.len()))
 }
 
-/// How many values there are in a body.
+/// The number of values in a body.
 fn scan(body: &[u8]) -> Result<usize, Fault> {
     let (mut values, mut depth) = (1_usize, 0_usize);
     let mut bytes = body.iter();
@@ -50,7 +50,7 @@ fn scan(body: &[u8]) -> Result<usize, Fault> {
     Ok(values)
 }
 
-/// Goes on behind the end of a string.
+/// Advances past the end of a string.
 fn skip_string(bytes: &mut std::slice::Iter<'_, u8>) {
     while let Some(byte) = bytes.next() {
         match byte {

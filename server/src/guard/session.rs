@@ -1,11 +1,11 @@
-//! The page's cookie: a session of the browser, so that the token itself is kept nowhere.
+//! The page's cookie: a browser session, so that the page does not have to store the token.
 //!
-//! `POST /session` with the token in the Authorization header opens one and sets the cookie,
-//! `DELETE /session` ends it. The cookie is a secret of its own, drawn for this browser, which the
-//! server knows by its hash alone. A session ends with its token, when nobody has used it for half a
-//! day, and after a week; each token has so many, and the one unused for longest gives way. The
-//! cookie is sent by pages of this very server alone: SameSite=Strict keeps other sites out, and the
-//! guard takes it from no page of another port.
+//! `POST /session` with the token in the Authorization header opens a session and sets the cookie;
+//! `DELETE /session` ends it. The cookie is a random secret of its own, of which the server stores
+//! only the hash. A session ends with its token, after half a day without use, and after a week.
+//! Each token has a limited number of sessions; beyond it the one unused for longest ends. The
+//! cookie is only sent by pages of this server: SameSite=Strict excludes other sites, and the guard
+//! rejects it from pages of other ports.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -26,33 +26,33 @@ use super::http_error::{Fault, HttpError};
 use super::tokens::Hash;
 use super::{Known, bearer};
 
-/// The cookie's name where the page was not loaded over TLS.
+/// The cookie's name without TLS.
 const NAME: &str = "talking_stick_session";
 
-/// The cookie's name over TLS: the prefix has the browser see to it that this very host set it, by
-/// TLS and for all paths (RFC 6265bis, section 4.1.3.2).
+/// The cookie's name over TLS. The prefix makes the browser check that this host set it, over TLS
+/// and for all paths (RFC 6265bis, section 4.1.3.2).
 const HOST_NAME: &str = "__Host-talking_stick_session";
 
-/// How many sessions a token has. One that is opened beyond ends the one unused for longest.
+/// The largest number of sessions of a token. Beyond it, the one unused for longest ends.
 const MAX_EACH: usize = 16;
 
-/// How long a session lives without a request.
+/// The longest time without a request.
 const IDLE: Duration = Duration::from_secs(12 * 3_600);
 
-/// How long a session lives at most.
+/// The longest lifetime.
 const LONGEST: Duration = Duration::from_secs(7 * 24 * 3_600);
 
-/// The sessions of browsers, by the hashes of their cookies.
+/// The browser sessions, by the hashes of their cookies.
 #[derive(Debug, Default)]
 pub(super) struct PageSessions(Mutex<BTreeMap<Hash, PageSession>>);
 
-/// A session of a browser.
+/// A browser session.
 #[derive(Debug)]
 struct PageSession {
     known: Known,
     opened: Instant,
     used: Instant,
-    /// Cancelled when the session ends, or its token.
+    /// Cancelled when the session or its token ends.
     ended: CancellationToken,
 }
 
@@ -66,11 +66,11 @@ impl PageSession {
 
 impl PageSessions {
     fn all(&self) -> MutexGuard<'_, BTreeMap<Hash, PageSession>> {
-        // Nothing that holds the lock can panic half way.
+        // No code panics while it holds this lock.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Who is behind the cookie of these headers, if it is a session's and counts here.
+    /// The owners of the cookie in these headers, if it belongs to a session and is valid here.
     pub(super) fn find(&self, headers: &HeaderMap) -> Option<Known> {
         let cookie = kept(headers).filter(|_| is_same_origin(headers))?;
         let now = Instant::now();
@@ -85,7 +85,7 @@ impl PageSessions {
         Some(known)
     }
 
-    /// Opens a session of the token that is known by this, and returns its cookie's value.
+    /// Opens a session for these owners, and returns the value of its cookie.
     fn open(&self, known: &Known) -> Result<Option<String>, getrandom::Error> {
         let Some(scope) = known.scope() else {
             return Ok(None);
@@ -121,7 +121,7 @@ impl PageSessions {
         }
     }
 
-    /// Forgets the sessions that are over.
+    /// Removes ended sessions.
     pub(super) fn sweep(&self) {
         let now = Instant::now();
         self.all().retain(|_, session| {
@@ -138,7 +138,7 @@ fn hash(cookie: &str) -> Hash {
     Sha256::digest(cookie.as_bytes()).into()
 }
 
-/// The session that the page keeps: the one that only this host can have set, if there are two.
+/// The value of the page's cookie. If there are two, the one that only this host can have set.
 fn kept(headers: &HeaderMap) -> Option<&str> {
     let named = |name: &str| {
         let values = headers.get_all(COOKIE).iter();
@@ -150,8 +150,7 @@ fn kept(headers: &HeaderMap) -> Option<&str> {
     named(HOST_NAME).or_else(|| named(NAME))
 }
 
-/// `POST /session`: opens a session of the token that came with the request, if it is one of the
-/// server's.
+/// `POST /session`: opens a session for the token of the request, if it is valid.
 pub(super) async fn open(
     State(sessions): State<Arc<PageSessions>>,
     Extension(known): Extension<Known>,
@@ -170,7 +169,7 @@ pub(super) async fn open(
     }
 }
 
-/// `DELETE /session`: ends it.
+/// `DELETE /session`: ends the session.
 pub(super) async fn close(
     State(sessions): State<Arc<PageSessions>>,
     headers: HeaderMap,

@@ -1,8 +1,8 @@
-//! A file of tokens as it is now: read again when it changes, or when the server is told to.
+//! A token file: read again when it changes, or on request.
 //!
-//! A file that cannot be used changes nothing: the tokens of before stay, and the log says which
-//! line is wrong. A file is read when it has looked the same twice in a row, so that one that is
-//! half written is not taken for a shorter one.
+//! An invalid file changes nothing: the previous tokens stay, and the log names the wrong line. A
+//! file is only read after it looked unchanged twice in a row, so that an incomplete file is not
+//! mistaken for a shorter one.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
@@ -16,37 +16,37 @@ use super::tokens::{Changes, Tokens, TokensError};
 use crate::clock;
 use crate::scope::CallerScope;
 
-/// The tokens of one file, as long as the server runs.
+/// The tokens of one file, for the lifetime of the server.
 #[derive(Debug)]
 pub struct TokenFile {
     path: PathBuf,
     now: Mutex<Now>,
-    /// Held while the file is read again: what was read earlier does not take the place of what was
-    /// read later. Nobody at the guard waits for it.
+    /// Held while the file is read again, so that an older reading does not replace a newer one.
+    /// Requests do not wait for it.
     reading: Mutex<()>,
 }
 
 #[derive(Debug)]
 struct Now {
     tokens: Tokens,
-    /// How the file looked when it was read last.
+    /// The stamp of the file when it was last read.
     read: Option<Stamp>,
-    /// How the file looked when it was looked at last.
+    /// The stamp of the file when it was last checked.
     seen: Option<Stamp>,
 }
 
-/// By what a change of the file shows: device, inode, length, and the times of its last changes in
-/// seconds and nanoseconds. None for a file that is not there.
+/// The parts by which a change of the file shows: device, inode, length, and the times of its last
+/// changes in seconds and nanoseconds. None if the file does not exist.
 type Stamp = [u64; 7];
 
-/// Who sent a token.
+/// The owner of a sent token.
 #[derive(Clone, Debug)]
 pub(super) enum TokenLookup {
     /// The owner of a token that counts.
     Owner(Owner),
-    /// The owner of a token whose time is over.
+    /// The owner of an expired token.
     Ended,
-    /// Nobody.
+    /// None.
     Nobody,
 }
 
@@ -59,10 +59,10 @@ pub(super) struct Owner {
 }
 
 impl TokenFile {
-    /// Reads a file of tokens.
+    /// Reads a token file.
     ///
     /// # Errors
-    /// When it cannot be read, has no token, or a line is wrong: which, and what is accepted.
+    /// It cannot be read, has no token, or has a wrong line: which, and what is accepted.
     pub fn read(path: &Path) -> Result<Self, TokensError> {
         let stamp = stamp(path);
         Ok(Self {
@@ -77,7 +77,7 @@ impl TokenFile {
     }
 
     fn now(&self) -> MutexGuard<'_, Now> {
-        // Nothing that holds the lock can panic half way.
+        // No code panics while it holds this lock.
         self.now.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -95,7 +95,7 @@ impl TokenFile {
         }
     }
 
-    /// Reads the file again, and logs what changed, or why nothing did.
+    /// Reads the file again, and logs what changed, or why it is invalid.
     pub fn reload(&self) {
         let file = self.path.display();
         match self.try_reload() {
@@ -118,7 +118,7 @@ impl TokenFile {
         let stamp = stamp(&self.path);
         let read = Tokens::read(&self.path);
         let mut now = self.now();
-        // A file that cannot be used is told once, and not at each look.
+        // An invalid file is reported once, and not at each check.
         now.read = stamp;
         now.seen = stamp;
         let (tokens, changes) = read?.replace(&now.tokens);
@@ -126,8 +126,8 @@ impl TokenFile {
         Ok(changes)
     }
 
-    /// Looks whether the file changed, and reads it if it has looked so twice; and closes the scopes
-    /// of tokens whose time is over at this instant.
+    /// Checks whether the file changed, and reads it if it looked the same twice. Closes the
+    /// identities of tokens that have expired at this instant.
     pub(super) fn look(&self, at: Time) {
         let stamp = stamp(&self.path);
         let changed = {

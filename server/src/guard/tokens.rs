@@ -1,9 +1,9 @@
-//! Bearer tokens: a file of names and hashes, and who is behind a token that a caller sends.
+//! Bearer tokens: a file of names and hashes, and the owners of sent tokens.
 //!
 //! The file has a line for each token, `name sha256-of-the-token-in-hex [end]`; `#` begins a
-//! comment. It holds no secret: `printf %s "$TOKEN" | sha256sum` makes the hash, and the token is
-//! known to its owner alone. Tokens are to be drawn, not chosen: `openssl rand -hex 32`. A token
-//! with an end opens nothing from then on: `2026-12-31` is the end of that day in UTC,
+//! comment. It contains no secrets: `printf %s "$TOKEN" | sha256sum` computes the hash, and only
+//! its owner knows the token. Tokens must be random, not chosen: `openssl rand -hex 32`. A token
+//! with an end is invalid from then on: `2026-12-31` is the end of that day in UTC,
 //! `2026-12-31T18:00:00Z` that instant.
 
 use std::path::{Path, PathBuf};
@@ -15,16 +15,17 @@ use sha2::{Digest as _, Sha256};
 
 use crate::scope::CallerScope;
 
-/// How many tokens a file has at most: each request is compared with all of them.
+/// The largest number of tokens of a file: each request is compared with all of them.
 const MAX_TOKENS: usize = 1_024;
 
-/// The most bytes of a file: as many tokens as it may have, each with a comment.
+/// The largest size of a file in bytes: enough for the largest number of tokens, each with a
+/// comment.
 const MAX_FILE: u64 = 1 << 20;
 
-/// The most characters of a token.
+/// The largest number of characters of a token.
 const MAX_TOKEN: usize = 512;
 
-/// The most characters of a name.
+/// The largest number of characters of a name.
 const MAX_NAME: usize = 64;
 
 /// The SHA-256 of a secret.
@@ -36,7 +37,7 @@ pub(super) struct Tokens {
     all: Vec<Token>,
 }
 
-/// A token: whose it is, and where its owner's participants are minted.
+/// A token with its owner's name and implicit identity.
 #[derive(Debug)]
 pub(super) struct Token {
     name: Arc<str>,
@@ -46,7 +47,7 @@ pub(super) struct Token {
 }
 
 impl Token {
-    /// Whose it is.
+    /// The name of its owner.
     pub(super) fn name(&self) -> Arc<str> {
         Arc::clone(&self.name)
     }
@@ -56,7 +57,7 @@ impl Token {
         &self.scope
     }
 
-    /// Whether its time was over at this instant.
+    /// Whether it has expired at this instant.
     pub(super) fn has_ended(&self, now: Time) -> bool {
         self.ends.is_some_and(|end| end <= now)
     }
@@ -66,80 +67,80 @@ impl Token {
     }
 }
 
-/// How one reading of a file differs from the one before.
+/// The differences between two readings of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Changes {
-    /// How many tokens stayed.
+    /// The number of tokens in both.
     pub(super) kept: usize,
-    /// The names of those that came.
+    /// The names of new tokens.
     pub(super) added: Vec<Arc<str>>,
-    /// The names of those that went.
+    /// The names of removed tokens.
     pub(super) revoked: Vec<Arc<str>>,
 }
 
-/// Why a file of tokens cannot be used.
+/// Why a token file is invalid.
 #[derive(Debug, thiserror::Error)]
 pub enum TokensError {
     /// It cannot be read.
     #[error("{}: {error}", path.display())]
     Unread {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         error: std::io::Error,
     },
     /// A line is wrong.
     #[error("{}:{line}: {what}", path.display())]
     Wrong {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// Which line, from 1.
+        /// The line, from 1.
         line: usize,
-        /// What is wrong.
+        /// The fault.
         what: Wrong,
     },
-    /// It has no token: nobody could come in.
+    /// It has no token, so all requests would be refused.
     #[error("{}: there is no token in it; a line is a name and the token's SHA-256 in hex", path.display())]
     Empty {
-        /// Which file.
+        /// The file.
         path: PathBuf,
     },
-    /// It is larger than any such file.
+    /// It is too large.
     #[error("{}: a file of tokens has at most {MAX_FILE} bytes", path.display())]
     TooLarge {
-        /// Which file.
+        /// The file.
         path: PathBuf,
     },
 }
 
-/// What is wrong with a line.
+/// The fault of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Wrong {
-    /// It is neither two words nor three.
+    /// It has neither two nor three words.
     #[error("a line is a name, the token's SHA-256 in hex, and when the token ends, if it does")]
     Shape,
-    /// The name.
+    /// The name is invalid.
     #[error("a name has 1 to {MAX_NAME} letters, digits, dots, dashes and underscores")]
     Name,
-    /// The hash.
+    /// The hash is invalid.
     #[error("the second word is the token's SHA-256: 64 hexadecimal digits")]
     Hash,
-    /// The end.
+    /// The end is invalid.
     #[error("the third word is when the token ends, in UTC: 2026-12-31 or 2026-12-31T18:00:00Z")]
     End,
-    /// The name, or the token, was there before.
+    /// The name or the token occurs twice.
     #[error("that name or token is there twice")]
     Twice,
-    /// There are too many.
+    /// There are too many tokens.
     #[error("a file has at most {MAX_TOKENS} tokens")]
     TooMany,
 }
 
 impl Tokens {
-    /// Reads a file of tokens.
+    /// Parses a token file.
     ///
     /// # Errors
-    /// When it cannot be read, has no token, or a line is wrong: which, and what is accepted.
+    /// It cannot be read, has no token, or has a wrong line: which, and what is accepted.
     pub(super) fn read(path: &Path) -> Result<Self, TokensError> {
         let path = || path.to_owned();
         let unread = |error| TokensError::Unread {
@@ -206,8 +207,8 @@ impl Tokens {
         Ok(())
     }
 
-    /// Takes the place of these: a token that stays keeps its scope, also when its end is another
-    /// now, and the scope of one that is not here any more closes.
+    /// Replaces the old tokens. A token in both keeps its identity, also if its end changed. The
+    /// identities of removed tokens are closed.
     pub(super) fn replace(mut self, old: &Self) -> (Self, Changes) {
         let mut changes = Changes::default();
         for token in &mut self.all {
@@ -229,8 +230,7 @@ impl Tokens {
         (self, changes)
     }
 
-    /// Closes the scopes of the tokens whose time is over, and returns the names of those that were
-    /// still open.
+    /// Closes the identities of expired tokens, and returns the names of those that were open.
     pub(super) fn retire(&self, now: Time) -> Vec<Arc<str>> {
         let over = self.all.iter().filter(|token| token.has_ended(now));
         let open = over.filter(|token| token.scope.is_open());
@@ -241,7 +241,7 @@ impl Tokens {
         .collect()
     }
 
-    /// Who sent this token. It takes as long whoever it is, and whether it is anybody.
+    /// The owner of this token. The duration does not depend on the token.
     pub(super) fn find(&self, sent: &str) -> Option<&Token> {
         if sent.len() > MAX_TOKEN {
             return None;
@@ -257,7 +257,7 @@ impl Tokens {
     }
 }
 
-/// The instant that this word means: the end of a day in UTC, or the instant that it says.
+/// The instant that a word denotes: the end of a day in UTC, or an instant.
 fn end(word: &str) -> Option<Time> {
     let instant = match NaiveDate::parse_from_str(word, "%Y-%m-%d") {
         Ok(day) if word.len() == 10 => {
@@ -274,8 +274,8 @@ fn end(word: &str) -> Option<Time> {
     ))
 }
 
-/// In which bits the two differ, all bytes taken together: looked at to the end, so that the time
-/// does not tell how far they agree.
+/// The differing bits of two hashes, combined over all bytes. It always reads all bytes, so the
+/// duration does not reveal the length of the common prefix.
 fn differences(a: &Hash, b: &Hash) -> u8 {
     let differ = a.iter().zip(b).fold(0, |all, (a, b)| all | (a ^ b));
     std::hint::black_box(differ)
@@ -298,7 +298,7 @@ fn from_hex(text: &str) -> Option<Hash> {
 mod tests {
     use super::*;
 
-    /// `printf %s open-sesame | sha256sum`
+    /// The output of `printf %s open-sesame | sha256sum`.
     const SESAME: &str = "d7ecdf25eaf3deba0f2628771dbdd22d4138ab6cf38f91ed02a2ca0dec7c8ab7";
 
     fn wrong(text: &str) -> (usize, Wrong) {
@@ -391,7 +391,7 @@ mod tests {
             revoked: vec!["ben".into()],
         };
         assert_eq!(changes, expected);
-        // A name that gets another token is revoked and added.
+        // A name with another token is revoked and added.
         let (_, changes) = parse(&format!("ann {other}")).replace(&new);
         assert_eq!((changes.kept, changes.added), (0, vec!["ann".into()]));
         assert!(!ann.is_open());

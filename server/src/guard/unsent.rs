@@ -1,10 +1,10 @@
-//! Answers on their way: what lies here until its reader takes it is counted against its source.
+//! Answers in transit: their bytes are charged to their source until the client has read them.
 //!
-//! An answer that was made cannot be taken back, since the core counts it as delivered. So its bytes
-//! are charged whatever there is, and a source beyond its share makes no further requests until its
-//! readers have taken some. Answers have a rate as well: what a source was sent too fast has to be waited
-//! for before its next answer goes out, or the next part of a stream of its is made. Meanwhile the events
-//! of a stream gather in its inbox, and go out together.
+//! An answer cannot be withdrawn, because the core counts it as delivered. So its bytes are charged
+//! even beyond the share, and a source that exceeds its share can make no further requests until
+//! its clients have read some. Answers have a rate as well: a source that received too much too
+//! fast has to wait for its next answer, or for the next part of a stream. Meanwhile events collect
+//! in the inbox, and are sent together.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -18,21 +18,21 @@ use tokio::time::{Sleep, sleep};
 
 use crate::capacity::{Capacity, Held, PART};
 
-/// A part of an answer up to this size is not counted: its connection's buffers hold as much.
+/// A part up to this size is not charged: the buffers of its connection hold as much.
 const SMALL: usize = 4 * 1_024;
 
-/// The body of an answer, each part of which is charged until it is written to its connection.
+/// The body of an answer. Each part is charged until it is written to the connection.
 pub(super) struct Unsent {
     body: Body,
     capacity: Arc<Capacity>,
     source: Address,
-    /// How much of the rate was booked for the next part.
+    /// The amount booked for the next part.
     booked: u64,
-    /// Until its turn comes.
+    /// The wait for the next part.
     turn: Option<Pin<Box<Sleep>>>,
 }
 
-/// A part of an answer, and its charge.
+/// A part of an answer with its charge.
 struct Part {
     bytes: Bytes,
     _held: Held,
@@ -45,7 +45,7 @@ impl AsRef<[u8]> for Part {
 }
 
 impl Unsent {
-    /// The same body, charged to this source.
+    /// Wraps a body, charged to this source.
     pub(super) fn charged(body: Body, capacity: &Arc<Capacity>, source: Address) -> Body {
         Body::new(Self {
             body,
@@ -59,7 +59,7 @@ impl Unsent {
     /// Books the next part, and waits for its turn.
     fn poll_turn(&mut self, context: &mut Context<'_>) -> Poll<()> {
         if self.booked == 0 {
-            // Of a stream it is not known how long the part will be.
+            // The length of a stream's next part is unknown.
             self.booked = self.body.size_hint().exact().unwrap_or(0) + PART;
             let wait = self.capacity.answered.book(self.source, self.booked);
             self.turn = wait.map(|wait| Box::pin(sleep(wait)));
@@ -75,14 +75,14 @@ impl Unsent {
         let length = bytes.len() as u64;
         let more = (length + PART).saturating_sub(std::mem::take(&mut self.booked));
         if more > 0 {
-            // The next part waits for it.
+            // The next part waits for the difference.
             let _ = self.capacity.answered.book(self.source, more);
         }
         if bytes.len() <= SMALL {
             return bytes;
         }
         let held = self.capacity.answers.charge(self.source, length);
-        // The connection keeps it as it is until it is written.
+        // The connection keeps these bytes until they are written.
         Bytes::from_owner(Part { bytes, _held: held })
     }
 }
@@ -95,7 +95,7 @@ impl HttpBody for Unsent {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        // Its end is no part.
+        // The end of the body is not charged.
         if !self.body.is_end_stream() {
             ready!(self.poll_turn(context));
         }

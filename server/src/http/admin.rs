@@ -1,4 +1,4 @@
-//! `/admin/…`: what operators see, and what they do.
+//! `/admin/…`: the views and acts of operators.
 //!
 //! The core knows addresses as hashes alone: a mute or a ban of an address, and its end, take the
 //! address itself or the hash that the lists of participants and of bans show.
@@ -32,7 +32,7 @@ pub(super) fn routes() -> Router<Arc<Shared>> {
         .route("/unban", post(acts::unban))
 }
 
-/// A handler that takes an operator refuses all other callers.
+/// Rejects all requests except those of operators.
 impl<S: Sync> FromRequestParts<S> for Operator {
     type Rejection = HttpError;
 

@@ -1,4 +1,4 @@
-//! A request as a call: who calls, and the arguments in the body.
+//! A request as a call: its caller, and the arguments in its body.
 
 use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::{FromRequest, Request};
@@ -12,10 +12,10 @@ use crate::identity::Handle;
 use crate::refusal::Refusal;
 use crate::service::RequestOrigin;
 
-/// The most characters of a handle that anybody is asked about.
+/// The largest number of characters of a handle that is looked up.
 const MAX_HANDLE: usize = 128;
 
-/// A POST: who calls, with what.
+/// A POST: its caller and its arguments.
 #[derive(Debug)]
 pub(super) struct Posted {
     pub(super) origin: RequestOrigin,

@@ -1,4 +1,4 @@
-//! The calls: registering, the short routes, and every tool by its name.
+//! Calls: registration, the short routes, and every tool by its name.
 
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
@@ -18,7 +18,7 @@ use crate::service::{CallOutcome, RequestOrigin};
 use crate::tools::{Arguments, Ask, ParsedCall, Tool, parse_check_event, parse_send};
 use crate::wire::{Said, public_id};
 
-/// `POST /register`: a name and a place in a room.
+/// `POST /register`: registers a name and joins a room.
 pub(super) async fn register(State(http): State<Http>, posted: Posted) -> Response {
     if let Some(older) = older::concerned(&http, &posted) {
         return older.register().await.into_response();
@@ -51,7 +51,7 @@ fn cursor(context: &CallerContext) -> u64 {
     context.me.as_ref().map_or(0, |me| me.cursor.0)
 }
 
-/// `POST /reconnect`: back again, with the handle that one has.
+/// `POST /reconnect`: makes a participant present by its handle.
 pub(super) async fn reconnect(State(http): State<Http>, posted: Posted) -> Response {
     if let Some(older) = older::concerned(&http, &posted) {
         return older.register().await.into_response();
@@ -84,8 +84,8 @@ async fn back(http: &Http, posted: Posted) -> Result<Response, HttpError> {
     }
 }
 
-/// Whether only the room is refused: in none, in several, or in one that has ended. Which one it is
-/// does not matter to one that comes back.
+/// Whether only the room was refused: the caller is in none, in several, or in one that ended.
+/// Which one does not matter here.
 fn is_of_rooms(refusal: &Refusal) -> bool {
     matches!(refusal.code, "room_ambiguous" | "chat_ended")
 }
@@ -107,7 +107,7 @@ fn place(me: &Me) -> Value {
     })
 }
 
-/// `POST /unregister`: gone for good.
+/// `POST /unregister`: ends the registration.
 pub(super) async fn unregister(State(http): State<Http>, posted: Posted) -> Response {
     if let Some(older) = older::concerned(&http, &posted) {
         return older.unregister().await.into_response();
@@ -139,7 +139,7 @@ fn caller_alone(posted: Posted) -> Result<(RequestOrigin, Handle), HttpError> {
     }
 }
 
-/// `POST /send`: as `send_message`, in the one room that one is in.
+/// `POST /send`: `send_message` to the caller's only room.
 pub(super) async fn send(State(http): State<Http>, posted: Posted) -> Response {
     if let Some(older) = older::concerned(&http, &posted) {
         return older.send().await.into_response();
@@ -147,7 +147,7 @@ pub(super) async fn send(State(http): State<Http>, posted: Posted) -> Response {
     answer(&asked(&http, Tool::SendMessage, posted, parse_send).await)
 }
 
-/// `POST /check_event`: as `check`.
+/// `POST /check_event`: `check`.
 pub(super) async fn check_event(State(http): State<Http>, posted: Posted) -> Response {
     if let Some(older) = older::concerned(&http, &posted) {
         return older.check_event().await.into_response();
@@ -155,7 +155,7 @@ pub(super) async fn check_event(State(http): State<Http>, posted: Posted) -> Res
     answer(&asked(&http, Tool::Check, posted, parse_check_event).await)
 }
 
-/// `POST /talking_stick`: 200 for a grant, 202 for a place in the line.
+/// `POST /talking_stick`: 200 for a grant, 202 for a place in line.
 pub(super) async fn talking_stick(State(http): State<Http>, posted: Posted) -> Response {
     if let Some(older) = older::concerned(&http, &posted) {
         return older.talking_stick().await.into_response();

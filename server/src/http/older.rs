@@ -1,14 +1,13 @@
-//! `--trust-usernames`: the older client, which says its name and knows no handles.
+//! `--trust-usernames`: the older client, which sends a username and has no handle.
 //!
-//! It registers by name as often as it likes, reads `{sender, content, timestamp}` in arrays, and
-//! hears of sticks and of waiting in the words of a sender called `Server`. It knows no line for
-//! the stick: a claim while another holds it is refused, and withdrawn. It cannot give the stick
-//! back: what it sends ends its turn. What it says while it waits must be answered at once: the
-//! check that tells the room of it goes on behind its back.
+//! It may register its name repeatedly. It reads `{sender, content, timestamp}` in arrays, and
+//! receives sticks and waits as sentences of a sender called `Server`. It has no line for the
+//! stick: a claim while another member holds the stick is refused, and withdrawn. It cannot release
+//! the stick: a message ends its turn. Its check must be answered at once, so the waiting check
+//! that notifies the room runs in the background.
 //!
-//! Whoever says a name here is believed. So the server offers this on one machine alone, and takes
-//! nothing here that a page of another site could cause: what changes something is JSON or asks for
-//! events.
+//! Names are trusted here. So the server offers this on one machine only, and rejects requests that
+//! pages of other sites could cause: requests that change state must be JSON or ask for events.
 
 mod words;
 
@@ -34,11 +33,11 @@ use crate::wire::Said;
 
 pub(super) use words::Older;
 
-/// How many of them are remembered. Those who do nothing just then are forgotten first, which
-/// costs them nothing but where they were in their inbox.
+/// The largest number of clients that are remembered. Inactive ones are forgotten first, which only
+/// loses their places in their inboxes.
 const MAX_KNOWN: usize = 10_000;
 
-/// For how long the room is told that somebody waits, after it last said so.
+/// For how long the room is notified that a client waits, after its last check.
 const WAITS: Span = Span::secs(50);
 
 /// The older clients by name.
@@ -51,15 +50,15 @@ pub(super) struct OlderClients {
 #[derive(Debug)]
 pub(super) struct Known {
     handle: Handle,
-    /// The last event that its stream took.
+    /// The last event that its stream sent.
     sent: AtomicU64,
-    /// A check waits for it.
+    /// Whether a check waits for it.
     checks: AtomicBool,
 }
 
 impl OlderClients {
     fn known(&self) -> MutexGuard<'_, BTreeMap<Arc<str>, Arc<Known>>> {
-        // Nothing that holds the lock can panic half way.
+        // No code panics while it holds this lock.
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -67,7 +66,7 @@ impl OlderClients {
         self.known().get(name).cloned()
     }
 
-    /// Remembers one whose inbox goes on behind `cursor`, and ends at `end`.
+    /// Remembers a client whose inbox continues after `cursor` and ends at `end`.
     fn keep(
         &self,
         name: &Arc<str>,
@@ -76,7 +75,7 @@ impl OlderClients {
     ) -> Result<Arc<Known>, Refusal> {
         let mut known = self.known();
         if let Some(kept) = known.get(name) {
-            // It may have been forgotten meanwhile, and have a new inbox.
+            // Its registration may have ended meanwhile, so that its inbox is new.
             kept.sent.fetch_min(end, Ordering::Relaxed);
             return Ok(Arc::clone(kept));
         }
@@ -109,7 +108,7 @@ pub(super) struct OlderCall<'a> {
     arguments: Map<String, Value>,
 }
 
-/// The call as one of an older client, if names are trusted and it has nothing better than one.
+/// The call of an older client, if usernames are trusted and it passes no handle.
 pub(super) fn concerned<'a>(http: &'a Http, posted: &Posted) -> Option<OlderCall<'a>> {
     let all = http.older.as_ref()?;
     let better = ["handle", "request_key"];
@@ -129,7 +128,7 @@ pub(super) fn concerned<'a>(http: &'a Http, posted: &Posted) -> Option<OlderCall
     Some(call)
 }
 
-/// What the client of this name asks for.
+/// The call of the client with this name.
 pub(super) fn named<'a>(
     http: &'a Http,
     all: &'a OlderClients,
@@ -149,7 +148,7 @@ pub(super) fn named<'a>(
 }
 
 impl OlderCall<'_> {
-    /// `/register` and `/reconnect`: there, as often as it is asked.
+    /// `/register` and `/reconnect`: registers the name, repeatedly if asked.
     pub(super) async fn register(&self) -> Response {
         match self.enter().await {
             Ok((outcome, _)) => registered(self.http, &outcome).into_response(),
@@ -157,7 +156,7 @@ impl OlderCall<'_> {
         }
     }
 
-    /// `/unregister`: gone, or never there.
+    /// `/unregister`: ends the registration, if there is one.
     pub(super) async fn unregister(&self) -> Response {
         if let Some(known) = self.all.find(&self.name) {
             let answered = self.http.service.unregister(&known.handle, &self.origin);
@@ -169,7 +168,7 @@ impl OlderCall<'_> {
         ok(&json!({ "success": true }))
     }
 
-    /// `/send`: said, and the turn is over.
+    /// `/send`: sends the message, and ends the turn.
     pub(super) async fn send(&self) -> Response {
         let mut arguments = Arguments::new(Tool::SendMessage, self.arguments.clone());
         let text = match arguments.needed_text("message") {
@@ -194,7 +193,7 @@ impl OlderCall<'_> {
         answer(&outcome)
     }
 
-    /// `/talking_stick`: granted, or somebody else's.
+    /// `/talking_stick`: granted, or held by another member.
     pub(super) async fn talking_stick(&self) -> Response {
         let claim = |handle| {
             command(
@@ -218,7 +217,7 @@ impl OlderCall<'_> {
         held(&outcome).into_response()
     }
 
-    /// Gives the stick back, or the place in its line. That there is neither is no harm.
+    /// Releases the stick, or withdraws the claim. It is no error if there is neither.
     async fn release(&self) {
         let reset = |handle| {
             command(
@@ -232,14 +231,14 @@ impl OlderCall<'_> {
         self.perform(Tool::Reset, reset).await;
     }
 
-    /// `/check_event`: the room is to know that it waits.
+    /// `/check_event`: notifies the room that the client waits.
     pub(super) async fn check_event(&self) -> Response {
         let known = match self.known().await {
             Ok(known) => known,
             Err(refusal) => return HttpError::from(refusal).into_response(),
         };
         if known.checks.swap(true, Ordering::Relaxed) {
-            // Its check waits already, and counts the seconds from where it began.
+            // Its check waits already, and counts from its beginning.
             return ok(&json!({ "success": true }));
         }
         let (service, origin) = (self.http.service.clone(), self.origin.clone());

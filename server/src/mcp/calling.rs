@@ -1,4 +1,4 @@
-//! Calls of tools: progress while they wait, and an end when nobody waits for them any more.
+//! Calls of tools: progress while they wait, and cancellation when their client is gone.
 
 use std::pin::pin;
 
@@ -36,8 +36,8 @@ impl Chat {
         Ok(result(&outcome))
     }
 
-    /// Asks, and waits for the answer as long as somebody waits for it here. What is dropped
-    /// before its answer came counts as never carried: the next bare `check` carries it.
+    /// Makes a call, and waits for the answer as long as the client does. An answer that is dropped
+    /// does not count as delivered: the next bare `check` repeats its events.
     async fn perform(
         &self,
         tool: Tool,
@@ -73,7 +73,7 @@ impl Chat {
         }
     }
 
-    /// The session's stream carries what comes to those who call from it.
+    /// Adds the caller's inbox to its session's stream.
     fn follow(
         &self,
         outcome: &CallOutcome,
@@ -114,7 +114,7 @@ fn result(outcome: &CallOutcome) -> CallToolResult {
     result
 }
 
-/// Nobody gets to read this.
+/// The answer of a cancelled call, which is not sent.
 fn given_up() -> ErrorData {
     ErrorData::new(
         ErrorCode::INTERNAL_ERROR,

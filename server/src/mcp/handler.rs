@@ -1,4 +1,4 @@
-//! The chat as the protocol's library asks for it.
+//! The chat behind the interface of the protocol's library.
 #![expect(
     deprecated,
     reason = "the older era sets log levels, and is refused in words"
@@ -33,21 +33,21 @@ use crate::refusal::Refusal;
 use crate::service::{RequestOrigin, Service};
 use crate::tools::Tool;
 
-/// The requests that need parameters. One of these that could not be read had wrong ones; any
-/// other is not known.
+/// Requests that need parameters. If one of these cannot be parsed, its parameters are invalid; any
+/// other is unknown.
 const KNOWN: [&str; 2] = ["tools/call", "resources/read"];
 
-/// Those of the older era alone.
+/// Further methods of the older protocol version.
 const KNOWN_BEFORE: [&str; 3] = ["initialize", "resources/subscribe", "resources/unsubscribe"];
 
-/// Those of the newer era alone.
+/// Further methods of the newer protocol version.
 const KNOWN_SINCE: [&str; 1] = ["subscriptions/listen"];
 
-/// One client's chat.
+/// The chat of one client.
 #[derive(Clone)]
 pub struct Chat {
     pub(super) service: Service,
-    /// The tools that it offers.
+    /// The offered tools.
     pub(super) tools: Arc<[Tool]>,
     pub(super) progress_every: Duration,
     listed: Arc<[Listed]>,
@@ -57,16 +57,16 @@ pub struct Chat {
     fixtures: Fixtures,
 }
 
-/// Where its client is.
+/// The place of its client.
 #[derive(Clone)]
 enum Place {
-    /// Each request says.
+    /// Identified by each request.
     Http(CallerOf),
-    /// At the other end of a pipe.
+    /// The other end of a pipe.
     Process {
         session: Arc<Session>,
         caller: Caller,
-        /// The session ends with the last copy of this.
+        /// The session ends when the last clone is dropped.
         _ends: Arc<DropGuard>,
     },
 }
@@ -95,7 +95,7 @@ impl Chat {
         Self::at(place, service, tools, options)
     }
 
-    /// The chat of the one client of a process, which calls like this. Its scope is the process.
+    /// The chat of a process's only client. Its implicit identity is the process.
     #[must_use]
     pub fn over_stdio(
         service: Service,
@@ -154,7 +154,8 @@ impl Chat {
         }
     }
 
-    /// The participants that a request is by: those of its place, and the one in its header.
+    /// The participants that a request may act for: those of its implicit identity, and the one in
+    /// its header.
     fn handles(&self, extensions: &Extensions) -> Vec<Handle> {
         let scope = self.origin_of(extensions).origin.scope;
         let mut handles = scope.map(|scope| scope.handles()).unwrap_or_default();
@@ -190,7 +191,7 @@ impl std::fmt::Debug for Chat {
     }
 }
 
-/// A refusal of what no tool is asked for.
+/// A refusal outside of tools.
 fn full(refusal: Refusal) -> ErrorData {
     let data = serde_json::json!({ "error": refusal });
     ErrorData::internal_error(refusal.message, Some(data))
@@ -331,10 +332,11 @@ impl ServerHandler for Chat {
         let follows = Arc::new(Follows::default());
         for uri in context.accepted().resource_subscriptions.iter().flatten() {
             let (reader, _) = inbox::at(uri)?;
-            // No more were accepted than can be followed.
+            // No more subscriptions were accepted than can be followed.
             let _ = follows.subscribe(&reader, uri);
         }
-        // One that shows the participant's handle, in a header or by its place, is the participant.
+        // A request with the participant's handle, in a header or by its implicit identity, counts
+        // as the participant.
         for handle in self.handles(&request.extensions) {
             let reader = self.service.secrets().reader_of(&handle);
             follows.is_of(&reader, &handle);
@@ -349,7 +351,7 @@ impl ServerHandler for Chat {
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
-        // Over HTTP the client opens a stream for what is pushed.
+        // Over HTTP the client opens a stream for pushes.
         let Place::Process { session, .. } = &self.place else {
             return;
         };

@@ -1,8 +1,8 @@
-//! What is kept of a request of MCP before the library reads it.
+//! Removes parts of MCP requests that nothing reads, before the library stores them.
 //!
-//! The library keeps a request as it parsed it for as long as it is in work, and a session keeps
-//! its first one until it ends: a stream may be open for days. So what nobody here reads is left out
-//! first: members of `_meta` that are none of the protocol's, and experimental capabilities.
+//! The library keeps a parsed request while it is in progress, and a session keeps its first one
+//! until it ends, which may take days. So unused parts are removed first: unknown members of
+//! `_meta`, and experimental capabilities.
 
 use axum::body::Bytes;
 use serde_json::{Map, Value};
@@ -20,7 +20,7 @@ pub(super) const MAX_OPENING: usize = 48 * 1_024;
 /// The methods that open something which lasts.
 const OPENING: [&str; 2] = ["initialize", "subscriptions/listen"];
 
-/// The members of `_meta` that the protocol's revisions know.
+/// The members of `_meta` in the protocol's revisions.
 const KNOWN: [&str; 9] = [
     "progressToken",
     "traceparent",
@@ -33,11 +33,11 @@ const KNOWN: [&str; 9] = [
     "io.modelcontextprotocol/subscriptionId",
 ];
 
-/// Where a request says what its client can do, in the era without sessions.
+/// The member with the client's capabilities, in the protocol version without sessions.
 const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 
-/// The request without what nobody reads. What is no JSON object stays as it is: the library says
-/// what is wrong with it.
+/// The request without unused parts. Data that is not a JSON object stays as it is: the library
+/// reports the error.
 pub(super) fn kept(body: Bytes) -> Bytes {
     if body.len() <= SMALL {
         return body;

@@ -1,4 +1,4 @@
-//! The library's few answers that say too little, put into words that a client can act on.
+//! Readable texts for the library's terse errors.
 
 use std::sync::Arc;
 
@@ -15,9 +15,9 @@ use super::sessions::Sessions;
 use crate::guard::Paid;
 use crate::refusal::Refusal;
 
-/// Answers what is no JSON-RPC as JSON-RPC asks for, and says of a full server that it is full. A
-/// session that was opened with another bearer token is not there. Of a large request only what is
-/// read reaches the library.
+/// Rewrites answers: an invalid JSON-RPC message gets a JSON-RPC error, and a full server a
+/// refusal. A session that was opened with another bearer token does not exist for the caller.
+/// Unused parts of large requests are removed.
 pub(super) async fn in_words(
     State(sessions): State<Arc<Sessions>>,
     request: Request,
@@ -51,13 +51,13 @@ pub(super) async fn in_words(
         return refused(&refusal);
     }
     match response.status() {
-        // The content type was right: so it is the body that cannot be read.
+        // The content type is right, so the body is invalid.
         StatusCode::UNSUPPORTED_MEDIA_TYPE if is_json => error(
             StatusCode::BAD_REQUEST,
             -32_700,
             "the body is no JSON-RPC message of MCP",
         ),
-        // Some clients take nothing but this for the end of their session.
+        // Some clients accept only this as the end of their session.
         StatusCode::ACCEPTED if ends => StatusCode::NO_CONTENT.into_response(),
         _ => response,
     }
@@ -69,7 +69,7 @@ fn too_large(limit: usize) -> Response {
     error(StatusCode::PAYLOAD_TOO_LARGE, -32_600, &told)
 }
 
-/// Says why there is no session, and when to come again.
+/// The answer that explains why no session was opened, with the retry delay.
 fn refused(refusal: &Refusal) -> Response {
     let status = StatusCode::from_u16(refusal.status()).unwrap_or(StatusCode::BAD_REQUEST);
     let seconds = refusal.retry_after_ms.unwrap_or_default().div_ceil(1_000);

@@ -172,7 +172,7 @@ impl Seen {
     /// What this node says.
     #[must_use]
     pub fn of(node: &Node) -> Self {
-        let figures = node.hub().figures();
+        let counters = node.hub().counters();
         let config = node.hub().config();
         Self {
             counts: node.hub().counts(),
@@ -181,8 +181,8 @@ impl Seen {
                 all: config.max_participants.into(),
                 each: config.max_per_address.into(),
             },
-            alerts: figures.alerts(),
-            held: figures.held(),
+            alerts: counters.alerts(),
+            held: counters.held(),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Fences around what peers wrote.
+//! Fences around peers' words.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -6,19 +6,19 @@ use serde_json::Value;
 
 use super::shown::one_line;
 
-/// Around what peers wrote.
+/// A fence for one result.
 pub(super) struct Fence<'a> {
     /// All that it may have to enclose.
     whole: &'a Value,
-    /// Drawn when it encloses something: most results have nothing of a peer's.
+    /// Drawn at the first use: most results contain no words of peers.
     marker: Option<String>,
 }
 
-/// A marker that nobody could foresee, and that is nowhere in what it will enclose.
+/// An unpredictable marker that does not occur in the texts to enclose.
 fn draw(texts: &str) -> String {
     let mut seed = [0; 3];
     loop {
-        // Without chance a fence is still a fence, only one that could be foreseen.
+        // Without randomness the fence still works, but is predictable.
         let _ = getrandom::fill(&mut seed);
         let marker = URL_SAFE_NO_PAD.encode(seed);
         if !texts.contains(&marker) {
@@ -29,7 +29,7 @@ fn draw(texts: &str) -> String {
 }
 
 impl<'a> Fence<'a> {
-    /// A fence for texts of this result.
+    /// A fence for the texts of this result.
     pub(super) const fn of(whole: &'a Value) -> Self {
         Self {
             whole,
@@ -37,7 +37,7 @@ impl<'a> Fence<'a> {
         }
     }
 
-    /// The marker, if anything was enclosed.
+    /// The marker, if the fence was used.
     pub(super) fn marker(&self) -> Option<&str> {
         self.marker.as_deref()
     }

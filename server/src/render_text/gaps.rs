@@ -1,13 +1,13 @@
-//! What a gap says: what was missed in each room, and how to make up for it.
+//! The text of a gap: the missing events of each room, and how to recover them.
 
 use std::fmt::Write as _;
 
 use crate::wire::Lost;
 
-/// How many rooms of a gap are told. The others are counted.
+/// The largest number of rooms of a gap that are listed. Others are counted.
 const MAX_ROOMS: usize = 8;
 
-/// What is gone from the inbox, in one line for each room. `seqs` are its first and last place.
+/// The gap, with one line for each room. `seqs` are its first and last place.
 pub(super) fn told(seqs: (u64, u64), rooms: &[Lost], omitted: bool) -> String {
     let (from, to) = seqs;
     let mut text = format!(
@@ -67,7 +67,7 @@ fn missed(lost: &Lost) -> Vec<String> {
     missed
 }
 
-/// The calls that make up for what all gaps of a page say: of the first room in which any can.
+/// The calls that recover what all gaps of a page miss, for the first room where that is possible.
 pub(super) fn remedy(missed: &[&Lost]) -> Option<String> {
     missed.iter().find_map(|first| {
         let room = &first.room_id;
@@ -188,7 +188,7 @@ mod tests {
         let expected = "history, list_users, talking_stick {\"room_id\": \"room_3\"}";
         assert_eq!(calls.as_deref(), Some(expected));
         assert_eq!(remedy(&[&left, &over, &quiet(4)]), None);
-        // What several gaps say of a room makes one call of each kind.
+        // Several gaps of a room lead to one call of each kind.
         let said = Lost {
             messages: 1,
             ..quiet(2)

@@ -1,4 +1,4 @@
-//! What each result says, and the call to make after it.
+//! The text of each result, and the next call.
 
 use super::shown::one_line;
 use super::{Renderer, gaps};
@@ -73,7 +73,7 @@ impl Renderer<'_> {
                 messages,
                 more,
             } => self.history(room_id, messages, *more),
-            // Their texts are exact, and are not put together here.
+            // Their texts have a fixed form, and are built elsewhere.
             Said::OnBreak { .. } | Said::Mood { .. } => "check".into(),
         }
     }
@@ -144,7 +144,7 @@ impl Renderer<'_> {
         }
     }
 
-    /// A participant by name and id; the one who is spoken to is "you".
+    /// A participant by name and id; the addressed one is "you".
     fn user(&mut self, user: &User) -> String {
         if self.me.as_deref() == Some(&*user.user_id) {
             return "you".into();
@@ -296,20 +296,20 @@ impl Renderer<'_> {
     }
 }
 
-/// Whether the server gave this id: of those that peers choose none looks like it.
+/// Whether the server assigned this id: no chosen id looks like that.
 fn is_given(id: &str) -> bool {
     id.strip_prefix("user_")
         .is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// The room in which somebody waits for an answer, if this event is a message.
+/// The room of a message that may expect an answer, if this event is one.
 fn wants_an_answer(event: &Event) -> Option<&str> {
     matches!(event.payload, Payload::Message { .. })
         .then_some(event.room_id.as_deref())
         .flatten()
 }
 
-/// What is gone, by room, if this event is a gap.
+/// The missing events by room, if this event is a gap.
 fn lost(event: &Event) -> &[Lost] {
     match &event.payload {
         Payload::Gap { rooms, .. } => rooms,

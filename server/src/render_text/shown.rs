@@ -1,6 +1,6 @@
-//! Characters that a model would not see, and that steer what it does see, as escapes that it can
-//! read: `\u{200b}`. This is the one place that decides which they are; texts and JSON for models
-//! both pass it.
+//! Replaces invisible characters, which can also affect the display of others, by readable escapes
+//! such as `\u{200b}`. Only this module decides which characters these are; texts and JSON for
+//! models both use it.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -11,8 +11,8 @@ const JOINER: char = '\u{200d}';
 const EMOJI_STYLE: char = '\u{fe0f}';
 const KEYCAP: char = '\u{20e3}';
 
-/// The text with each steering character as an escape. Line breaks and tabs stay, and so do the
-/// joiners and selectors within ordinary emoji.
+/// The text with each control character as an escape. Line breaks and tabs stay, and so do joiners
+/// and selectors within ordinary emoji.
 pub(super) fn shown(text: &str) -> Cow<'_, str> {
     let is_plain = |byte: u8| matches!(byte, b' '..=b'~' | b'\n' | b'\t');
     if text.bytes().all(is_plain) {
@@ -20,7 +20,7 @@ pub(super) fn shown(text: &str) -> Cow<'_, str> {
     }
     let mut shown = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();
-    // The character before, unless it was escaped.
+    // The previous character, unless it was escaped.
     let mut before = None;
     while let Some(c) = chars.next() {
         if steers(c) && !is_within_emoji(before, c, chars.peek().copied()) {
@@ -35,14 +35,14 @@ pub(super) fn shown(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// The same on one line: line breaks and tabs are escapes too.
+/// The text on one line: line breaks and tabs are escaped, too.
 pub(super) fn one_line(text: &str) -> String {
     shown(text).replace('\n', "\\n").replace('\t', "\\t")
 }
 
-/// Whether the character shows nothing, or steers how others are shown: controls, format controls
-/// (joiners, directions, tags), breaks of lines, and all that Unicode says may be ignored
-/// (`Default_Ignorable_Code_Point`: fillers and variation selectors).
+/// Whether the character is invisible, or controls the display of others: controls, format controls
+/// (joiners, direction marks, tags), line separators, and all with the property
+/// `Default_Ignorable_Code_Point` (fillers and variation selectors).
 fn steers(c: char) -> bool {
     if c.is_ascii() {
         return c.is_ascii_control() && c != '\n' && c != '\t';
@@ -63,9 +63,9 @@ fn steers(c: char) -> bool {
         )
 }
 
-/// Whether a joiner stands between two emoji, or the selector of the emoji style behind one or in
-/// a keycap (Unicode Technical Standard 51, section 1.4). Flags that are spelled in tags are not
-/// spared: tags can spell anything.
+/// Whether a joiner lies between two emoji, or an emoji style selector follows one or is part of a
+/// keycap (Unicode Technical Standard 51, section 1.4). Flags that are spelled in tags are escaped:
+/// tags can spell anything.
 fn is_within_emoji(before: Option<char>, c: char, after: Option<char>) -> bool {
     let (Some(before), is_picture) = (before, |c: char| !c.is_ascii() && c.is_emoji_char()) else {
         return false;

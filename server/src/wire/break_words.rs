@@ -1,26 +1,27 @@
-//! The words of breaks: a few for each kind, of which each break draws.
+//! The texts of breaks. Their form is fixed for clients that parse it by pattern; the words are
+//! drawn from a few of each kind.
 
 use chat_core::BreakKind;
 
-/// The words of one kind of break.
+/// The texts of one kind of break.
 struct Words {
     emoji: &'static str,
-    /// What is said out loud.
+    /// Messages.
     messages: [&'static str; 4],
-    /// What is written down.
+    /// Summaries.
     summaries: [&'static str; 4],
 }
 
-/// What is said out loud, and what is written down.
+/// The text of one break.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spoken {
     /// The emoji and the message.
     pub message: String,
-    /// One line.
+    /// The summary: one line.
     pub summary: &'static str,
 }
 
-/// Chooses the words of a break. A caller's own excuse takes the message's place.
+/// Chooses the text of a break. A caller's excuse replaces the message.
 #[must_use]
 pub fn spoken(kind: BreakKind, flavour: u32, excuse: Option<&str>) -> Spoken {
     let Words {

@@ -1,4 +1,4 @@
-//! Results as clients read them, whatever carries them.
+//! Results on the wire, for all transports.
 
 use chat_core::{
     Answer, MessageId, PresenceView, Reply, Response, RoomId, Time, UserId, WasWaiting,
@@ -11,17 +11,17 @@ use super::{User, public_id, timestamp};
 use crate::driver::{CallerContext, More};
 use crate::identity::{Handle, Secrets};
 
-/// An accepted call's result.
+/// The result of an accepted call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Done {
-    /// What it says.
+    /// Its content.
     #[serde(flatten)]
     pub said: Said,
-    /// How many events of the caller's inbox no answer has carried yet.
+    /// The number of events of the caller's inbox that no answer has carried yet.
     pub unread: u64,
 }
 
-/// What the results of the tools say.
+/// The contents of the tools' results.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 #[expect(
@@ -115,35 +115,35 @@ pub enum Said {
 pub struct PastMessage {
     /// Its place in the room's order.
     pub room_seq: u64,
-    /// When.
+    /// Its instant.
     pub timestamp: String,
-    /// What, and by whom.
+    /// Its text and its sender.
     #[serde(flatten)]
     pub payload: Payload,
 }
 
-/// Who the caller is, and by which secrets it goes on.
+/// The caller's identity, with its secrets.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Credentials {
-    /// The secret that says who calls.
+    /// The secret that identifies the caller.
     pub handle: String,
     /// The public id.
     pub user_id: String,
-    /// The name by which others see it.
+    /// The display name.
     pub display_name: String,
-    /// Where its inbox is, as a resource.
+    /// The address of its inbox as a resource.
     pub inbox_uri: String,
 }
 
 /// A member of a room.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Member {
-    /// Who.
+    /// The member.
     #[serde(flatten)]
     pub user: User,
     /// `present`, `reconnecting` or `away`.
     pub presence: &'static str,
-    /// Since when in the room.
+    /// The instant at which it joined.
     pub since: String,
 }
 
@@ -157,7 +157,7 @@ impl From<&chat_core::MemberView> for Member {
     }
 }
 
-/// The word for it.
+/// The presence on the wire.
 #[must_use]
 pub const fn presence(view: PresenceView) -> &'static str {
     match view {
@@ -167,25 +167,25 @@ pub const fn presence(view: PresenceView) -> &'static str {
     }
 }
 
-/// What a result says of its caller, as far as the call itself knew.
+/// The caller's part of a result, as far as the call determines it.
 #[derive(Clone, Copy, Debug)]
 pub struct Asker<'a> {
-    /// The handle that it called with, or was given.
+    /// The handle of the call, or the minted one.
     pub handle: &'a Handle,
-    /// By which the address of its inbox is made.
+    /// The secrets from which the inbox's address is derived.
     pub secrets: &'a Secrets,
-    /// Whether it came without a handle.
+    /// Whether it called without a handle.
     pub newcomer: Newcomer,
-    /// What it said itself of its break.
+    /// Its own text for its break.
     pub excuse: Option<&'a str>,
 }
 
 /// Whether a call registered its caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Newcomer {
-    /// It came without a handle, and has to be told it.
+    /// It called without a handle, which the result must contain.
     Yes,
-    /// It knows its handle.
+    /// It has a handle.
     No,
 }
 
@@ -200,8 +200,8 @@ pub fn result(response: &Response, context: &CallerContext, asker: Asker<'_>) ->
         Response::Done(reply) => done(reply, context, asker),
         Response::Read(answer) => {
             if let Answer::Page { page, .. } = answer {
-                // The mark has moved past this very answer, or stands before it when the caller
-                // named an older place: what follows the answer is what counts.
+                // The node's cursor may lie past this answer, or before it if the caller named an
+                // older place. Only what follows the answer counts.
                 unread = page.unread;
             }
             read(answer, me, minted(context, asker))

@@ -166,7 +166,7 @@ async fn the_page_keeps_a_session_and_not_its_token() {
         get(&world, "/users", &neighbour).await.code(),
         "token_required"
     );
-    // The token is no cookie, and a session opens no other.
+    // A token is no cookie, and a session cookie opens no other session.
     let token = ("Cookie", "talking_stick_session=sesame");
     assert_eq!(get(&world, "/users", &[token]).await.status, 401);
     let without = client.request("POST", "/session", &[kept], b"").await;
@@ -305,7 +305,8 @@ async fn a_reader_id_takes_nothing_from_its_owner() {
     let path = format!("/events?reader={}", ann.reader);
     let mut readers = Vec::new();
     for _ in 0..2 {
-        // As if it had read all: what it says it has is not the owner's word.
+        // The reader asks to resume behind everything. A reader id must not acknowledge for its
+        // owner.
         let mut events = world
             .client()
             .await

@@ -1,4 +1,4 @@
-//! No secret is ever logged: all that is logged, down to the smallest trace, is searched for them.
+//! No secret is ever logged: the whole log, at the level `trace`, is searched for secrets.
 
 use std::io::Write;
 use std::sync::{Arc, Mutex};
@@ -10,7 +10,7 @@ use tracing_subscriber::fmt::MakeWriter;
 use crate::tokens::tokens;
 use crate::world::{Setup, World};
 
-/// Where the log goes.
+/// The destination of the log.
 #[derive(Clone, Debug, Default)]
 struct Log(Arc<Mutex<Vec<u8>>>);
 
@@ -34,7 +34,7 @@ impl MakeWriter<'_> for Log {
     }
 }
 
-/// A test of its own process: the log is everybody's.
+/// This test needs a process of its own, because all tests of a process share its log.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_secret_is_ever_logged() {
     let log = Log::default();

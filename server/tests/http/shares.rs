@@ -1,4 +1,5 @@
-//! One address that takes as many of everything as it can get: it is refused, and others are not.
+//! One address takes as many of every resource as it can get: it is refused, and other addresses
+//! are not.
 
 use std::net::Ipv4Addr;
 use std::time::{Duration, Instant};
@@ -9,7 +10,7 @@ use server::capacity::{Share, Speed};
 use crate::client::Client;
 use crate::world::{Setup, World, within};
 
-/// Another address of this machine.
+/// Another loopback address of this machine.
 const ELSEWHERE: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
 
 #[tokio::test(flavor = "multi_thread")]
@@ -79,7 +80,7 @@ async fn requests_of_one_address_wait_for_their_turn_and_those_of_others_do_not(
         assert_eq!(elsewhere.get("/users").await.status, 200);
     }
     assert_eq!(requests.waited(), waited);
-    // A connection takes a turn of its own.
+    // Each connection takes a turn of its own.
     for _ in 0..20 {
         let mut client = world.client().await;
         assert_eq!(client.get("/healthz").await.status, 200);

@@ -1,4 +1,4 @@
-//! What is pushed, to whom, and in which order.
+//! Pushes: their content, recipients and order.
 
 use serde_json::{Map, Value, json};
 use server::identity::Handle;
@@ -7,12 +7,12 @@ use server::tools::Tool;
 
 use crate::world::{Session, World};
 
-/// Says so many things in a room, many at once, by the one with this handle.
+/// Sends so many messages to a room concurrently, with this handle.
 pub(crate) async fn burst(service: &Service, handle: &str, room: &Value, messages: usize) {
     burst_of(service, handle, room, messages, "").await;
 }
 
-/// The same, with so much more to read in each.
+/// Like `burst`, with this many more characters in each message.
 pub(crate) async fn burst_of(
     service: &Service,
     handle: &str,

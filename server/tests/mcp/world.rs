@@ -1,4 +1,4 @@
-//! A server on a port of its own, and clients of both eras.
+//! A server on a port of its own, and clients of both protocol versions.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::http::{Body, GUARD, Reply, request};
 
-/// A server.
+/// A running server.
 pub(crate) struct World {
     pub(crate) address: SocketAddr,
     pub(crate) service: Service,
@@ -40,7 +40,7 @@ impl World {
         Self::within(&capacity::Limits::default(), inbox_limit, change).await
     }
 
-    /// The same whose clients may use up so much.
+    /// Like `of`, with these limits on clients.
     pub(crate) async fn within(
         limits: &capacity::Limits,
         inbox_limit: u32,
@@ -87,7 +87,7 @@ impl World {
         Self::with(|_| {}).await
     }
 
-    /// A request that is taken as it is.
+    /// Posts a request unchanged.
     pub(crate) async fn post(&self, headers: &[(&str, &str)], body: &[u8]) -> Reply {
         let mut all = vec![
             ("Content-Type", "application/json"),
@@ -97,21 +97,21 @@ impl World {
         request(self.address, ("POST", "/mcp"), &all, body).await
     }
 
-    /// A call of the newer era.
+    /// Sends a request in the newer protocol version.
     pub(crate) async fn modern(&self, method: &str, params: Value) -> Reply {
         let (headers, body) = modern_request(method, params);
         let headers: Vec<_> = headers.iter().map(|(n, v)| (*n, v.as_str())).collect();
         self.post(&headers, &body).await
     }
 
-    /// Calls a tool in the newer era, and returns the result.
+    /// Calls a tool in the newer protocol version, and returns the result.
     pub(crate) async fn call(&self, tool: &str, arguments: Value) -> Value {
         let params = json!({ "name": tool, "arguments": arguments });
         let answer = self.modern("tools/call", params).await.answer().await;
         answer["result"].clone()
     }
 
-    /// Opens what listens for changes of these inboxes, in the newer era.
+    /// Opens a subscription to changes of these inboxes, in the newer protocol version.
     pub(crate) async fn listen(&self, uris: &[&str]) -> Body {
         let params = json!({ "notifications": { "resourceSubscriptions": uris } });
         let reply = self.modern("subscriptions/listen", params).await;
@@ -125,7 +125,7 @@ impl World {
         body
     }
 
-    /// How many event streams of participants are open at the node.
+    /// The number of participants' event streams that are open at the node.
     pub(crate) async fn open_streams(&self) -> u64 {
         let sizes = self.service.node().look(|node| {
             let sizes = node.sizes();
@@ -147,7 +147,7 @@ impl World {
     }
 }
 
-/// A request of the newer era: its headers, and its body.
+/// The headers and body of a request in the newer protocol version.
 pub(crate) fn modern_request(
     method: &str,
     mut params: Value,
@@ -175,7 +175,7 @@ pub(crate) fn modern_request(
     (headers, body.to_string().into_bytes())
 }
 
-/// A session of the older era.
+/// A session of the older protocol version.
 pub(crate) struct Session<'a> {
     pub(crate) world: &'a World,
     pub(crate) id: String,
@@ -227,7 +227,7 @@ impl<'a> Session<'a> {
         assert_eq!(reply.status, 202);
     }
 
-    /// A request whose answer is still to come, and its id.
+    /// Sends a request, and returns its id and the unread response.
     pub(crate) async fn begin(&self, method: &str, params: Value) -> (u64, Reply) {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         let body = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
@@ -250,14 +250,14 @@ impl<'a> Session<'a> {
         answer["result"].clone()
     }
 
-    /// Calls a tool that has to accept, and returns what it says.
+    /// Calls a tool, which must accept, and returns the structured content.
     pub(crate) async fn ok(&self, tool: &str, arguments: Value) -> Value {
         let result = self.call(tool, arguments).await;
         assert_eq!(result["isError"], false, "{result}");
         result["structuredContent"].clone()
     }
 
-    /// Opens the session's stream, behind an id if there is one.
+    /// Opens the session's stream, resuming after an event id if there is one.
     pub(crate) async fn stream(&self, last: Option<&str>) -> Body {
         let reply = request(
             self.world.address,
@@ -282,7 +282,7 @@ impl<'a> Session<'a> {
         self.ok("login", json!({ "username": name })).await
     }
 
-    /// Says something in the lobby.
+    /// Sends a message in the lobby.
     pub(crate) async fn say(&self, room: &Value, message: &str) {
         self.ok(
             "send_message",
@@ -292,10 +292,10 @@ impl<'a> Session<'a> {
     }
 }
 
-/// What `text` of a tool's result says.
+/// The text of a tool's result.
 pub(crate) fn text(result: &Value) -> &str {
     result["content"][0]["text"].as_str().expect("a text")
 }
 
-/// A short time, for options that a test has to see pass.
+/// A short time, for options whose time must pass within a test.
 pub(crate) const SHORT: Duration = Duration::from_millis(100);

@@ -1,4 +1,4 @@
-//! Messages, counted as their senders and receivers saw them.
+//! Counts of messages as their senders and receivers observed them.
 
 use std::collections::BTreeSet;
 
@@ -10,12 +10,12 @@ use sim_model::protocol::{Agent, Answer, CallId, Op, Outcome, Saw};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Messages {
     counts: Counts,
-    /// Calls of which an earlier attempt had no answer: it may have taken effect.
+    /// Calls with an unanswered earlier attempt, which may have taken effect.
     retried: BTreeSet<(Agent, CallId)>,
 }
 
 impl Messages {
-    /// Takes in what a client did or saw.
+    /// Processes what a client did or observed.
     pub(crate) fn record(&mut self, record: &Record<'_>) {
         if let What::Called { op, .. } = record.what {
             self.counts.attempted += u64::from(speaks(op));
@@ -50,13 +50,13 @@ impl Messages {
     fn answered(&mut self, outcome: &Outcome, is_retried: bool) {
         match outcome {
             Ok(Answer::Sent { .. }) => self.counts.accepted += 1,
-            // The last attempt was put off; an earlier one may have been accepted.
+            // The last attempt was refused as retryable; an earlier one may have been accepted.
             Err(refusal) if refusal.is_retryable() && is_retried => {}
             Ok(_) | Err(_) => self.counts.refused += 1,
         }
     }
 
-    /// The counts, once all is over.
+    /// The counts at the end of the run.
     pub(crate) fn finish(mut self) -> Counts {
         let settled = self.counts.accepted + self.counts.refused;
         self.counts.unanswered = self.counts.attempted.saturating_sub(settled);

@@ -1,4 +1,4 @@
-//! Two facts that should be equal and are not: what is owed, and what was seen.
+//! Two facts that should be equal but differ: the expected and the observed one.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ pub enum Difference {
         owed: Option<Gap>,
         seen: Option<Gap>,
     },
-    /// Behind which place a page begins, where it ends, and whether more follows.
+    /// The beginning and end of a page, and whether more follows.
     Reach {
         reader: User,
         channel: Channel,
@@ -51,7 +51,7 @@ pub enum Difference {
     },
     /// Something that was due did not happen in time.
     Late { due: Due, since: Time },
-    /// A batch holds another entry than the one whose turn it was.
+    /// A batch holds another entry than the next expected one.
     Batch {
         owed: Option<Turn>,
         seen: Option<Turn>,
@@ -66,15 +66,15 @@ pub enum Difference {
         size: u64,
         limit: u64,
     },
-    /// A collection holds more or less than the protocol has in it.
+    /// The size of a collection differs from the protocol's.
     Kept {
         what: &'static str,
         owed: u64,
         size: u64,
     },
-    /// The journal's positions have a hole, or go back.
+    /// The journal's positions have a gap, or go back.
     Position { owed: u64, seen: u64 },
-    /// Two facts from the clients' histories exclude each other.
+    /// Two facts from the clients' histories contradict each other.
     Witnessed(Box<[Fact; 2]>),
 }
 
@@ -188,7 +188,7 @@ pub enum Due {
     Answer(Asked),
     /// The answer to a `check` that reads behind `after`: its inbox grew, or its wait is over.
     Check { user: User, after: u64 },
-    /// Events behind `after` on an open stream that takes them.
+    /// Events after `after` on a writable open stream.
     Push { user: User, after: u64 },
     /// A notice on an open stream.
     Notice(User),
@@ -196,15 +196,15 @@ pub enum Due {
     Commit(Option<Asked>),
     /// An entry that lets time pass a deadline.
     Deadline(Deadline),
-    /// The entry that says that a stream closed.
+    /// The entry about a closed stream.
     Close(User),
-    /// The entry that says that a participant was heard of.
+    /// The implied *seen* entry of a participant.
     Seen(User),
-    /// The entry that says how far a participant has read.
+    /// The implied *read* entry of a participant.
     Read(User),
-    /// The entry that says that the server is up.
+    /// The entry about the server's restart.
     Restart,
-    /// The end of a stream whose participant is forgotten, or whose server stops.
+    /// The end of a stream, because its participant is forgotten or the server stops.
     StreamEnd(User),
 }
 

@@ -1,4 +1,4 @@
-//! What judges find: differences between two facts, each blamed on one property.
+//! The judge's findings: differences between two facts, each a violation of one property.
 
 use std::collections::BTreeMap;
 
@@ -12,20 +12,20 @@ use sim_model::protocol::User;
 use crate::difference::Difference;
 use crate::sentence::Sentence;
 
-/// One violation: which property, when, and the two facts that differ.
+/// One violation: the property, the time, and the two facts that differ.
 #[derive(Clone, Debug)]
 pub struct Finding {
     /// The property whose rule is broken.
     pub property: Property,
-    /// When it showed, by the clock of the server.
+    /// When it was found, by the server's clock.
     pub at: Time,
-    /// The participants concerned.
+    /// The affected participants.
     pub users: Vec<User>,
-    /// What is owed, and what was seen.
+    /// The expected and the observed fact.
     pub difference: Difference,
 }
 
-/// Findings kept in full; further ones are only counted.
+/// The number of findings kept in full; further ones are only counted.
 const KEPT: usize = 100;
 
 /// The findings and the checks of one run.
@@ -47,7 +47,7 @@ struct Count {
 }
 
 impl Findings {
-    /// No finding yet. Only the properties of the plan are judged.
+    /// No findings yet. Only the plan's properties are judged.
     #[must_use]
     pub fn new(plan: &Plan) -> Self {
         let count = |name| Count {
@@ -61,12 +61,12 @@ impl Findings {
         }
     }
 
-    /// Counts comparisons that the property could have failed.
+    /// Counts comparisons in which the property could have been violated.
     pub fn exercise(&mut self, property: Property, times: u64) {
         self.counts[property as usize].checks += times;
     }
 
-    /// Counts comparisons that could not be made: a fact that decides them is not known.
+    /// Counts comparisons that were impossible because a deciding fact is unknown.
     pub fn leave_unjudged(&mut self, property: Property, times: u64) {
         self.counts[property as usize].unjudged += times;
     }
@@ -91,7 +91,7 @@ impl Findings {
         self.counts[property as usize].broken
     }
 
-    /// Whether a difference was found: what follows from it is not judged.
+    /// Whether a difference was found: its consequences are not judged.
     #[must_use]
     pub const fn is_closed(&self) -> bool {
         self.is_closed

@@ -1,16 +1,21 @@
-//! What a run measured: durations in microseconds from the intended start, shares, and counts.
+//! The measurements of a run: durations in microseconds from the intended start, shares, and
+//! counts.
 //!
-//! - `message_latency`: send meant to start → first seen by a recipient, by any path.
-//! - `queue_wait`, `stick_wait`: asking meant to start → told of the match or the grant. A wait
-//!   that is still open when the run ends counts with the length that it has reached, and is
-//!   `unfinished`. A wait that ended otherwise does not count: the user left the line, reset its
-//!   claim, left the room, forgot its handle or vanished; the server refused it, an operator put
-//!   the claimant out or closed the room; or the user was away, which ends a claim.
-//! - `request_latency`: any call but a `check`, meant to start → answered.
+//! - `message_latency`: intended start of a send → first seen by a recipient, by any path.
+//! - `queue_wait`, `stick_wait`: intended start of the call → the user learns of the match or the
+//!   grant. A wait
+//!   that is still open when the run ends counts with its length so far, and is
+//!   `unfinished`. A wait that ended in another way does not count: the user left the queue, reset
+//!   its
+//!   claim, left the room, forgot its handle or vanished; the server refused it; an operator
+//!   removed
+//!   the claimant or closed the room; or the user was away, which ends a claim.
+//! - `request_latency`: any call but a `check`, intended start → answered.
 //! - `commit_latency`: as the world reports it.
-//! - `bytes_per_message`: what a model must read for each message delivered: its text, its line's
-//!   frame, and the answers and other events it read since the message before.
-//! - `stick_turns`, `matches`: for each user who asked, how many it had.
+//! - `bytes_per_message`: the bytes that a model must read for each delivered message: its text,
+//!   the frame of
+//!   its line, and the answers and other events that it read since the previous message.
+//! - `stick_turns`, `matches`: the number of turns or matches of each user who asked for one.
 
 mod charts;
 pub mod distribution;
@@ -128,7 +133,7 @@ impl Default for Metrics {
 }
 
 impl Metrics {
-    /// Nothing measured yet.
+    /// No measurements yet.
     #[must_use]
     pub fn new() -> Self {
         Self {
@@ -166,7 +171,7 @@ impl Metrics {
         ]
     }
 
-    /// Adds what another seed's run measured. Its users count as users of their own.
+    /// Adds the measurements of another seed's run. Its users count as different users.
     pub fn merge(&mut self, other: &Self) {
         for (mine, theirs) in [
             (&mut self.message_latency, &other.message_latency),
@@ -193,7 +198,7 @@ impl Metrics {
         self.retries += other.retries;
     }
 
-    /// The worst wait, or passing over, of anyone.
+    /// The longest wait, or the most times overtaken, of any user.
     #[must_use]
     pub fn worst(&self, of: Seek) -> Worst {
         match of {
@@ -251,7 +256,7 @@ impl Metrics {
         if matches!(op, Op::Check { .. }) {
             self.waits(agent).bytes += CHECK_ANSWER;
         } else if !matches!(op, Op::Break { .. }) {
-            // The answer to a break may be held back: `breaks_rules` judges how long.
+            // The answer to a break may be delayed: `breaks_rules` judges by how long.
             self.request_latency.record(at.since(intended).0);
         }
         match outcome {
@@ -259,7 +264,7 @@ impl Metrics {
             Ok(Answer::Matched { room, .. }) => {
                 let waits = self.waits(agent);
                 waits.matches.asked += 1;
-                // The answer says that the match came of this very call.
+                // The answer says that this call led to the match.
                 waits.in_line_since.get_or_insert(intended);
                 if let Some(since) = waits.matched(*room) {
                     self.waited_in_line(agent, record.user, at.since(since));
@@ -327,7 +332,7 @@ impl Metrics {
         }
     }
 
-    /// What a gap says of one room. A wait is over when its user hears of that.
+    /// Processes the part of a gap about one room. A wait ends when its user learns of its end.
     fn missed(&mut self, record: &Record<'_>, lost: &LostRange) {
         let (at, agent) = (record.at, record.agent);
         if lost.you == Some(Membership::Matched)

@@ -3,7 +3,7 @@
     reason = "a rule names the differences that break it; all others do not"
 )]
 
-//! The properties, one file each: which comparisons exercise it, and which differences break its
+//! The properties, one file each: the comparisons that check it, and the differences that break its
 //! rule. A difference belongs to the first property, in the order below, whose rule it breaks.
 
 mod admission;
@@ -41,13 +41,13 @@ use crate::model::{Event, Model, What};
 /// The rule of one property.
 struct Rule {
     property: Property,
-    /// The comparisons that exercise it.
+    /// The comparisons that count as its checks.
     counts: &'static [Compared],
     /// Whether a difference breaks it.
     breaks: fn(&Difference, &Model) -> bool,
 }
 
-/// In the order in which they are asked: the more special the rule, the earlier.
+/// Rules in the order in which they are tried: more specific rules first.
 const RULES: [Rule; 24] = [
     moderation::KEPT,
     bounded::RULE,
@@ -81,14 +81,14 @@ pub(crate) fn owner(difference: &Difference, model: &Model) -> Property {
     broken.map_or(Property::Outcomes, |rule| rule.property)
 }
 
-/// Counts what was compared towards the properties that it exercised.
+/// Adds the comparisons to the checks of their properties.
 pub(crate) fn count(tally: &Tally, findings: &mut Findings) {
     for rule in &RULES {
         findings.exercise(rule.property, tally.of(rule.counts));
     }
 }
 
-/// The event that is owed and the one that was seen, of a difference between events.
+/// The expected and the observed event of a difference between events.
 fn events(difference: &Difference) -> (Option<&What>, Option<&What>) {
     let Difference::Event(InboxPlace { owed, seen, .. }) = difference else {
         return (None, None);
@@ -139,8 +139,7 @@ fn decided_otherwise<T: PartialEq>(
     })
 }
 
-/// The server's own entry of a batch that differs: the one that was next, or else the one that is
-/// too many.
+/// The server's own entry of a batch that differs: the expected one, or else the unexpected one.
 fn batched(difference: &Difference) -> Option<&Entry> {
     match difference {
         Difference::Batch { owed, seen } => match owed.as_ref().or(seen.as_ref()) {
@@ -165,7 +164,7 @@ fn op(difference: &Difference) -> Option<&Op> {
     }
 }
 
-/// Whether one of two outcomes that differ is the refusal of this code.
+/// Whether one of the two differing outcomes is the refusal with this code.
 fn refuses(difference: &Difference, code: &str) -> bool {
     let is = |outcome: &Outcome| matches!(outcome, Err(refusal) if refusal.code == code);
     match difference {

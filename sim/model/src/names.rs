@@ -1,6 +1,6 @@
 //! The closed lists of names that scenarios and results use: properties, metrics, event types, and
-//! the core's codes, timers and moves. `sim-world`, which sees the core, has a test that the last
-//! three are the core's own lists.
+//! the core's codes, timers and transitions of sticks. A test in `sim-world`, which depends on the
+//! core, compares the last three with the core's own lists.
 
 use serde::Serialize;
 
@@ -115,7 +115,7 @@ pub const EVENTS: [&str; 17] = [
     "gap",
 ];
 
-/// Every code with which the server refuses a call.
+/// Every code of a refusal.
 pub const REJECTS: [&str; 31] = [
     "room_not_found",
     "chat_ended",
@@ -153,7 +153,7 @@ pub const REJECTS: [&str; 31] = [
 /// Every kind of timer of the server.
 pub const TIMERS: [&str; 3] = ["presence", "lease", "patience"];
 
-/// Every way in which a stick, or a claim on one, moves.
+/// Every transition of a stick or of a claim on it.
 pub const STICK_MOVES: [&str; 15] = [
     "granted_at_once",
     "queued",

@@ -1,4 +1,4 @@
-//! Figures of the virtual world, and the thresholds they keep to.
+//! Metrics of the virtual world, with their thresholds.
 
 use unicode_width::UnicodeWidthStr as _;
 
@@ -9,7 +9,7 @@ use sim_model::names::METRICS;
 use sim_model::outcome::{FairnessResult, MetricResult, RunResult, ThresholdResult};
 use sim_model::plan::Figure;
 
-/// Shown whether or not they have a threshold.
+/// Metrics shown even without a threshold.
 const ALWAYS: [&str; 3] = ["message_latency", "queue_wait", "stick_wait"];
 const DURATIONS: [&str; 5] = [
     "message_latency",
@@ -18,7 +18,7 @@ const DURATIONS: [&str; 5] = [
     "request_latency",
     "commit_latency",
 ];
-/// Where the four columns of figures end, and where the thresholds begin.
+/// The ends of the four columns of figures, and the beginning of the thresholds.
 const COLUMNS: [usize; 4] = [25, 33, 41, 49];
 const THRESHOLDS: usize = 52;
 
@@ -43,7 +43,7 @@ pub(super) fn amount(metric: &str, value: f64) -> String {
     }
 }
 
-/// What was measured for a threshold, in its own unit.
+/// The measured value for a threshold, in its own unit.
 pub(super) fn measured(threshold: &ThresholdResult) -> String {
     match (threshold.measured, threshold.figure) {
         (None, _) => "not measured".to_owned(),
@@ -107,7 +107,7 @@ pub(super) fn figures(run: &FinishedRun, detail: Detail) -> Vec<Line> {
     lines
 }
 
-/// One metric's row, and more of them if its thresholds need the room.
+/// The rows of a metric: one, or more if its thresholds need them.
 fn rows(result: &RunResult, name: &str, detail: Detail) -> Vec<Line> {
     let thresholds: Vec<&ThresholdResult> = result
         .thresholds
@@ -156,8 +156,8 @@ fn shares(fairness: &FairnessResult) -> String {
     format!("jain {jain} · max {max} · mean {mean}")
 }
 
-/// Adds the thresholds to a row. What was measured stands beside a threshold that was crossed, and
-/// beside every one whose row has no figures (`shown` is false).
+/// Adds the thresholds to a row. The measured value is shown beside a missed threshold, and beside
+/// every threshold whose row has no figures (`shown` is false).
 fn with_thresholds(line: Line, thresholds: &[&ThresholdResult], shown: bool) -> Vec<Line> {
     let mut lines = vec![line];
     for threshold in thresholds {
@@ -191,7 +191,7 @@ fn with_thresholds(line: Line, thresholds: &[&ThresholdResult], shown: bool) -> 
     lines
 }
 
-/// With `--verbose`: everything that was measured of every metric.
+/// With `--verbose`: all values of every metric.
 pub(super) fn all_metrics(result: &RunResult, detail: Detail) -> Vec<Line> {
     if detail != Detail::Verbose || result.metrics.is_empty() {
         return Vec::new();

@@ -87,7 +87,7 @@ fn cases(run: &FinishedRun) -> Vec<Case> {
             },
         })
         .collect();
-    // A violation of what is no property (a panic) is a case of its own.
+    // A violation that belongs to no property (a panic) is a separate case.
     let mut others: Vec<&str> = result
         .violations
         .iter()

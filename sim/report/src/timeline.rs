@@ -1,15 +1,15 @@
-//! When what happened: the strip of arrivals and faults under the header.
+//! The timeline: arrivals and faults below the header.
 
 use super::line::{Line, flow};
 use super::numbers::instant;
 use sim_model::outcome::{Mark, Timeline};
 
-/// Columns that the arrivals may take.
+/// The most columns of the arrivals.
 const BLOCKS: usize = 8;
-/// Marks that the strip shows; it counts the others.
+/// The most marks of the timeline; further ones are counted.
 const MARKS: usize = 12;
 
-/// The strip: `0s ▂█▅▃ ── 10s crash ── 30s HEAL ── 33.4s quiet`.
+/// The timeline: `0s ▂█▅▃ ── 10s crash ── 30s HEAL ── 33.4s quiet`.
 pub(super) fn strip(timeline: &Timeline) -> Vec<Line> {
     let arrivals = format!("0s {}", blocks(&timeline.arrivals));
     let mut items = vec![arrivals.trim_end().to_owned()];
@@ -49,7 +49,7 @@ fn blocks(arrivals: &[u64]) -> String {
         .rposition(|n| *n > 0)
         .map_or(0, |last| last + 1);
     let count = end.min(BLOCKS);
-    // The mean of the buckets that a column stands for, in thousandths.
+    // The mean of the buckets of a column, in thousandths.
     let column = |i: usize| {
         let buckets = &arrivals[i * end / count..(i + 1) * end / count];
         buckets.iter().sum::<u64>() * 1_000 / buckets.len() as u64

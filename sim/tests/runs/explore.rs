@@ -1,5 +1,5 @@
-//! Exploring: what is drawn is valid and repeatable, what is found is told once, and the number of
-//! threads changes nothing.
+//! Tests exploring: variations are valid and repeatable, each failure is reported once, and the
+//! number of threads changes nothing.
 
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
@@ -34,7 +34,7 @@ fn plan(name: &str) -> Plan {
     load(&Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).expect("a shipped scenario")
 }
 
-/// Nobody in particular: goes on until so many trials are taken.
+/// Continues until this number of trials.
 struct Until(u64);
 
 impl Listener for Until {
@@ -66,7 +66,7 @@ fn explored(plans: &[Plan], count: u64, jobs: usize) -> Explored<'_> {
     }
 }
 
-/// What a scenario file must keep to, as far as variations touch it.
+/// Checks the rules of scenario files, as far as variations touch them.
 fn check(plan: &Plan) {
     plan.server
         .check()
@@ -269,7 +269,7 @@ fn the_core_as_it_is_holds_and_the_number_of_threads_changes_nothing() {
     );
 }
 
-/// A world that breaks a rule on some seeds, and falls over on others.
+/// A world that violates a property on some seeds, and panics on others.
 fn broken(
     plan: &Plan,
     seed: u64,

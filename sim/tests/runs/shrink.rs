@@ -1,7 +1,7 @@
-//! Runs that fail become scenarios of a few steps that fail in the same way.
+//! Tests shrinking: failing runs become scenarios of a few steps that fail in the same way.
 //!
-//! The core has no bug to find here, so one is planted in what the judges say: a violation is
-//! added to the outcome of a run when its clients saw something that needs several steps.
+//! The core has no bug to find here, so the outcome is changed: a violation is added to a run if
+//! its clients observed something that needs several steps.
 
 use chat_types::Span;
 use chat_types::config::{Bucket, RateLimit};
@@ -13,9 +13,9 @@ use sim_model::protocol::{Answer, Saw};
 use sim_scenario::{annotated, load, parse};
 use sim_search::runner::RunSeed;
 use sim_search::seed::run_seed;
-use sim_search::shrink::{Failure, Means, Unshrunk, shrink};
+use sim_search::shrink::{FailedRun, Means, Unshrunk, shrink};
 
-/// Looks for one thing in a run, and passes everything on.
+/// Finds one kind of record in a run, and forwards everything.
 struct Lookout<'o> {
     finds: fn(&Record<'_>) -> bool,
     found: Option<Span>,
@@ -39,7 +39,7 @@ impl Observer for Lookout<'_> {
     }
 }
 
-/// Runs a world, and adds the violation of a rule if somebody saw what it forbids.
+/// Runs a world, and adds a violation if a client observed the given record.
 fn run_by_rule(
     finds: fn(&Record<'_>) -> bool,
     plan: &Plan,
@@ -65,7 +65,7 @@ fn run_by_rule(
     outcome
 }
 
-/// A stick whose lease ran out.
+/// The lease of a stick ended.
 fn expiry(record: &Record<'_>) -> bool {
     matches!(record.what, What::Received { saw: Saw::Stick { change, .. }, .. }
         if matches!(change, sim_model::protocol::StickChange::Expired { epoch } if *epoch >= 2))
@@ -80,7 +80,7 @@ fn seen_expiry(
     run_by_rule(expiry, plan, seed, progress, also)
 }
 
-/// A message in a pair room that was sent for the second time.
+/// The second message of a pair room.
 fn second_message(record: &Record<'_>) -> bool {
     matches!(&record.what, What::Answered { op, outcome: Ok(Answer::Sent { room_seq: 5.., .. }), .. }
         if op.verb() == "send")
@@ -108,7 +108,7 @@ fn yaml(shrunk: &Shrunk) -> String {
 }
 
 fn shrunk(plan: &Plan, property: &str, run: RunSeed<'_>) -> Result<Shrunk, Unshrunk> {
-    let failure = Failure {
+    let failure = FailedRun {
         plan,
         seed: plan.seed,
         property,
@@ -149,7 +149,7 @@ fn a_whole_crowd_becomes_two_claims_and_what_they_need() {
     let plan = scenario("stick_contention");
     let shrunk = shrunk(&plan, "planted", &seen_expiry).unwrap();
     assert!(shrunk.before.users >= 30 && shrunk.before.steps > 1_000);
-    // The second grant comes after a first one, and each needs a claim of its own.
+    // The second grant follows a first one, and each needs its own claim.
     let mut verbs = verbs(&shrunk.plan);
     verbs.sort_unstable();
     assert!(verbs.len() <= 5, "{}", yaml(&shrunk));
@@ -205,7 +205,7 @@ fn third_time(record: &Record<'_>) -> bool {
     else {
         return false;
     };
-    // Two attempts of the scenario's clients time out within this.
+    // Two attempts of the scenario's clients time out within this time.
     op.verb() == "send" && record.at.since(*called_at) > chat_types::Span::millis(450)
 }
 
@@ -221,7 +221,8 @@ fn what_the_network_did_is_kept_where_it_matters() {
     assert!(shrunk.after.steps <= 4, "{yaml}");
 }
 
-/// A boss who was as alert as can be, seen by somebody who came by a break and has no other call.
+/// The highest alert level, in an answer to a user that registered by a break and makes no other
+/// call.
 fn full_alarm(record: &Record<'_>) -> bool {
     matches!(&record.what, What::Answered { op, outcome: Ok(Answer::OnBreak { boss_alert: 5, .. }), .. }
         if op.verb() == "break")
@@ -240,7 +241,7 @@ fn breaks_of_whoever_came_by_one_are_written_as_steps() {
     assert!(yaml.contains("boss_alertness: 100"), "{yaml}");
 }
 
-/// A break that left one certain amount of stress, which one break in a hundred does.
+/// A break with one certain resulting stress level, which one break in a hundred has.
 fn one_in_a_hundred(record: &Record<'_>) -> bool {
     matches!(&record.what, What::Answered { op, outcome: Ok(Answer::OnBreak { stress: 37, .. }), .. }
         if op.verb() == "break")
@@ -270,7 +271,7 @@ fn what_hangs_on_dice_is_shrunk_under_a_seed_by_which_they_fall_so_at_once() {
     assert_eq!(Some(outcome.trace_hash), shrunk.trace_hash, "{yaml}");
 }
 
-/// A call that was put off, since there were too many.
+/// A call that was refused because of too many calls.
 fn too_many(record: &Record<'_>) -> bool {
     matches!(
         record.what,
@@ -315,7 +316,7 @@ fn what_holds_is_not_shrunk() {
 #[test]
 fn without_time_the_run_is_written_down_as_it_was() {
     let plan = scenario("stick_contention");
-    let failure = Failure {
+    let failure = FailedRun {
         plan: &plan,
         seed: plan.seed,
         property: "planted",
@@ -328,16 +329,16 @@ fn without_time_the_run_is_written_down_as_it_was() {
     let shrunk = shrink(&failure, means).unwrap();
     assert!(shrunk.cut_short);
     assert!(shrunk.after.steps > 100);
-    // Whole as it is, the file can be read again.
+    // The file can be parsed without shrinking.
     parse("whole.yaml", &yaml(&shrunk)).unwrap();
 }
 
-/// Somebody is muted who has heard a good deal before.
+/// A mute of a user that has received several events before.
 fn muted_late(record: &Record<'_>) -> bool {
     matches!(record.what, What::Received { seq, saw: Saw::Moderation { .. }, .. } if seq >= 6)
 }
 
-/// Somebody is muted at all.
+/// A mute.
 fn muted(record: &Record<'_>) -> bool {
     matches!(
         record.what,
@@ -348,7 +349,7 @@ fn muted(record: &Record<'_>) -> bool {
     )
 }
 
-/// Three who talk in turn, and an operator who mutes one at the fourth turn that is passed on.
+/// Three users that speak in turn, and an operator that mutes one at the fourth grant.
 fn muted_at_the_fourth_turn() -> Plan {
     let turn = "talking_stick, { append: { text: hello } }, push";
     let turns = format!("loop: {{ count: 5, steps: [{turn}, {{ think: 50ms }}, check] }}");

@@ -1,5 +1,5 @@
-//! No circle of modules: within a crate, what a module needs does not need that module. Looked at
-//! are the modules of the first level, and the paths from `crate::` and `super::` outside of tests.
+//! No cycles of modules: within a crate, a module must not depend on a module that depends on it.
+//! The rule looks at top-level modules, and at paths from `crate::` and `super::` outside of tests.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,7 +25,7 @@ pub(super) fn check(files: &[Source]) -> Vec<Finding> {
     found
 }
 
-/// The folders of sources, one for each crate.
+/// The source folders, one for each crate.
 fn crates(files: &[Source]) -> BTreeSet<String> {
     let manifests = files.iter().filter_map(|file| {
         let folder = file.path.strip_suffix("Cargo.toml")?;
@@ -70,13 +70,13 @@ fn needs(files: &[Source], folder: &str) -> Needs {
     needs
 }
 
-/// The module of the first level that a file is part of.
+/// The top-level module of a file.
 fn module(path: &str) -> &str {
     let first = path.split('/').next().unwrap_or(path);
     first.strip_suffix(".rs").unwrap_or(first)
 }
 
-/// How many `super::` lead from a file to the root.
+/// The number of `super::` that lead from a file to the root.
 fn depth(path: &str) -> usize {
     path.matches('/').count() + 1
 }
@@ -87,7 +87,7 @@ fn is_of(path: &str, test: &str) -> bool {
         .is_some_and(|rest| rest == ".rs" || rest.starts_with('/'))
 }
 
-/// The modules that only tests have, as paths without the ending.
+/// The modules that are compiled for tests only, as paths without extension.
 fn test_files(sources: &[(&str, &Source)]) -> Vec<String> {
     let mut tests = Vec::new();
     for (path, file) in sources {
@@ -109,7 +109,7 @@ fn test_files(sources: &[(&str, &Source)]) -> Vec<String> {
     tests
 }
 
-/// The text before its own module of tests, which stands at its end.
+/// The text before the inline module of tests, which comes last.
 fn outside_of_tests(text: &str) -> &str {
     let mut end = 0;
     let mut lines = text.split_inclusive('\n').peekable();
@@ -123,7 +123,7 @@ fn outside_of_tests(text: &str) -> &str {
     &text[..end]
 }
 
-/// What the root shows of its modules by another path: each name, with the module it is of.
+/// The names that the root re-exports, each with its module.
 fn shown_at_the_root(
     sources: &[(&str, &Source)],
     modules: &BTreeSet<&str>,
@@ -150,13 +150,13 @@ fn shown_at_the_root(
     shown
 }
 
-/// The names in a piece of code.
+/// The identifiers in a piece of code.
 fn words(code: &str) -> impl Iterator<Item = &str> {
     code.split(|c: char| !c.is_alphanumeric() && c != '_')
         .filter(|word| !word.is_empty())
 }
 
-/// The first names of all paths from the root, with their lines.
+/// The first identifiers of all paths from the root, with their lines.
 fn paths(text: &str, depth: usize) -> Vec<(usize, String)> {
     let code: String = text.split_inclusive('\n').map(code_of).collect();
     let mut found = Vec::new();
@@ -175,8 +175,8 @@ fn paths(text: &str, depth: usize) -> Vec<(usize, String)> {
     found
 }
 
-/// A line without its comment, but with its end. That a text may hold slashes is no matter: no path
-/// stands behind them.
+/// A line without its comment, but with its newline. A `//` within a string is cut as well, which
+/// does no harm: no path follows it.
 fn code_of(line: &str) -> String {
     match line.split_once("//") {
         Some((code, _)) => format!("{code}\n"),
@@ -207,7 +207,7 @@ fn first_names(path: &str) -> Vec<String> {
     names
 }
 
-/// The needs that lie on a circle.
+/// The dependencies that lie on a cycle.
 fn in_circles(needs: &Needs) -> Vec<(String, String)> {
     let mut found = Vec::new();
     for (from, needed) in needs {
@@ -294,7 +294,7 @@ mod tests {
             "macro_rules! a { () => { $crate::one::A } }\n",
             "use super::one::A;\n",
         ] {
-            // A `super` of a file below leads to its own module.
+            // In a file below, `super` is its own module.
             let path = if two.starts_with("use") {
                 "a/src/two/below.rs"
             } else {

@@ -5,8 +5,8 @@ use std::time::Duration;
 use axum::extract::{RawQuery, State};
 use axum::response::{IntoResponse as _, Response};
 use chat_core::{
-    Address, Ban, BreakKind, Hub, Kept, KeptPlace, Measure, Muted, Node, ParticipantView, Report,
-    SecretHash, StickMove, TimerKind, UserId,
+    Address, Ban, BreakKind, Hub, Measure, MeasurePlace, MeasureTarget, Muted, Node,
+    ParticipantView, Report, SecretHash, StickMove, TimerKind, UserId,
 };
 use serde_json::{Value, json};
 
@@ -24,7 +24,7 @@ const KEPT: Duration = Duration::from_secs(5);
 pub(super) async fn overview(_: Operator, State(http): State<Http>) -> Response {
     let made = look(&http, |node| {
         let counts = node.hub().counts();
-        let figures = node.hub().figures();
+        let counters = node.hub().counters();
         let sizes = node.sizes();
         let sizes = sizes.iter().map(|size| {
             (
@@ -34,22 +34,22 @@ pub(super) async fn overview(_: Operator, State(http): State<Http>) -> Response 
         });
         let fired = TimerKind::ALL
             .iter()
-            .map(|kind| (kind.name().into(), figures.fired(*kind).into()));
+            .map(|kind| (kind.name().into(), counters.fired(*kind).into()));
         let moves = StickMove::ALL
             .iter()
-            .map(|how| (how.name().into(), figures.moved(*how).into()));
+            .map(|how| (how.name().into(), counters.moved(*how).into()));
         let breaks = BreakKind::ALL
             .iter()
-            .map(|kind| (kind.name().into(), figures.breaks(*kind).into()));
+            .map(|kind| (kind.name().into(), counters.breaks(*kind).into()));
         json!({
             "participants": counts.participants,
             "rooms": counts.rooms,
             "waiting": counts.waiting,
             "breaks": Value::Object(breaks.collect()),
-            "boss_alerts": figures.alerts(),
-            "breaks_held": figures.held(),
+            "boss_alerts": counters.alerts(),
+            "breaks_held": counters.held(),
             "sizes": Value::Object(sizes.collect()),
-            "retries_answered_from_memory": figures.recalled(),
+            "retries_answered_from_memory": counters.recalled(),
             "timers_fired": Value::Object(fired.collect()),
             "stick_moves": Value::Object(moves.collect()),
         })
@@ -156,15 +156,15 @@ pub(super) async fn bans(_: Operator, State(http): State<Http>, query: RawQuery)
     .await
 }
 
-fn banned(kept: Kept<'_>, ban: &Ban) -> Value {
+fn banned(kept: MeasureTarget<'_>, ban: &Ban) -> Value {
     let measure = match ban.measure {
         Measure::Mute => "mute",
         Measure::Ban => "ban",
     };
     let (what, which) = match kept {
-        Kept::Name { shown, .. } => ("name", json!(shown)),
-        Kept::Handle { owner, .. } => ("handle_of", json!(User::from(&**owner))),
-        Kept::Address(address) => ("address", json!(shown_address(address))),
+        MeasureTarget::Name { shown, .. } => ("name", json!(shown)),
+        MeasureTarget::Handle { owner, .. } => ("handle_of", json!(User::from(&**owner))),
+        MeasureTarget::Address(address) => ("address", json!(shown_address(address))),
     };
     json!({
         what: which,
@@ -176,19 +176,19 @@ fn banned(kept: Kept<'_>, ban: &Ban) -> Value {
 }
 
 /// Where the list goes on, as a text that [`place_of`] reads.
-fn shown_place(place: &KeptPlace) -> String {
+fn shown_place(place: &MeasurePlace) -> String {
     match place {
-        KeptPlace::Name(folded) => format!("name {folded}"),
-        KeptPlace::Handle(SecretHash(hash)) => {
+        MeasurePlace::Name(folded) => format!("name {folded}"),
+        MeasurePlace::Handle(SecretHash(hash)) => {
             format!("handle {:032x}", u128::from_be_bytes(*hash))
         }
-        KeptPlace::Address(address) => format!("address {}", shown_address(*address)),
+        MeasurePlace::Address(address) => format!("address {}", shown_address(*address)),
     }
 }
 
 /// The place that a text names. One that names none is behind all names that begin so, as any text
 /// stands somewhere in the other lists.
-fn place_of(text: &str) -> KeptPlace {
+fn place_of(text: &str) -> MeasurePlace {
     let (kind, which) = text.split_once(' ').unwrap_or_default();
     let handle = || {
         Some(SecretHash(
@@ -197,12 +197,12 @@ fn place_of(text: &str) -> KeptPlace {
     };
     let address = || Some(Address(u64::from_str_radix(which, 16).ok()?));
     let found = match kind {
-        "handle" => handle().map(KeptPlace::Handle),
-        "address" => address().map(KeptPlace::Address),
-        "name" => Some(KeptPlace::Name(which.into())),
+        "handle" => handle().map(MeasurePlace::Handle),
+        "address" => address().map(MeasurePlace::Address),
+        "name" => Some(MeasurePlace::Name(which.into())),
         _ => None,
     };
-    found.unwrap_or_else(|| KeptPlace::Name(text.into()))
+    found.unwrap_or_else(|| MeasurePlace::Name(text.into()))
 }
 
 pub(super) fn shown_address(address: Address) -> String {

@@ -13,10 +13,10 @@ use super::by_number::ByNumber;
 use super::{Auditor, refusal, unknown_handle};
 use crate::compared::Compared;
 
-/// When a call that a limit refused may come again.
+/// The `retry_after` of a call that a limit refused.
 const OVERLOADED: Span = Span::millis(250);
 
-/// When a stream that found no place may be tried again.
+/// The `retry_after` of a stream that a limit refused.
 const STREAM_RETRY: Span = Span::secs(1);
 
 /// The rate limits, and the limits on what waits.
@@ -25,7 +25,7 @@ pub(super) struct Admission {
     rate_limit: RateLimit,
     address_rate_limit: RateLimit,
     users: ByNumber<Time>,
-    /// The buckets of those who read by reader ids.
+    /// The buckets of readers with reader ids.
     readers: ByNumber<Time>,
     addresses: BTreeMap<u64, Time>,
     registration_rate_limit: RateLimit,
@@ -50,7 +50,7 @@ impl Admission {
         *self.readers.get_mut(user.0) = Time(0);
     }
 
-    /// Charges the buckets of one that reads by the participant's reader id. // 13.2
+    /// Charges the buckets of a reader with the participant's reader id. // 13.2
     fn charge_reader(&mut self, at: Time, from: u64, user: User) -> Result<(), Refusal> {
         self.charge_address(at, from)?;
         charge(self.readers.get_mut(user.0), at, self.rate_limit)
@@ -99,7 +99,7 @@ const fn retryable(code: &'static str, retry_after: Span) -> Refusal {
 }
 
 impl Auditor {
-    /// What happens first to a call that comes to the server.
+    /// Decides the first stage of a call that arrives at the server.
     pub(super) fn admit(
         &mut self,
         at: Time,
@@ -164,7 +164,7 @@ impl Auditor {
         }
     }
 
-    /// A repeated call is answered from memory, before anything else refuses it.
+    /// Answers a repeated call from memory, before any other refusal.
     fn remembered(&mut self, at: Time, ask: &Ask, user: User) -> Option<Stage> {
         let Ask::Call {
             caller,
@@ -189,8 +189,8 @@ impl Auditor {
         Some(Stage::Held(owed.outcome, owed.answer_at))
     }
 
-    /// A call that would be refused joins an earlier attempt that waits for the journal, or the
-    /// refusal says what is known of earlier attempts.
+    /// A call that would be refused joins an earlier attempt that waits for the journal. Otherwise
+    /// the refusal tells what is known of earlier attempts.
     fn join(&self, at: Time, ask: &Ask, refusal: Refusal) -> Stage {
         let Some(name) = name_of(ask) else {
             return Stage::Owed(Err(refusal), at);
@@ -231,7 +231,7 @@ impl Auditor {
         Ok(Stage::Proposed)
     }
 
-    /// A stream by the reader id: open at once, or never. // 12.7
+    /// Admits a stream by reader id: it opens at once, or is refused. // 12.7
     fn admit_peeking(
         &mut self,
         at: Time,
@@ -275,7 +275,7 @@ impl Auditor {
         })
     }
 
-    /// What a read that does not wait shows.
+    /// The answer to a read that does not wait.
     fn read(&self, at: Time, user: User, op: Option<&Op>) -> Outcome {
         match op {
             Some(Op::History {
@@ -314,7 +314,7 @@ impl Auditor {
         Ok(())
     }
 
-    /// Whether the server takes anything new. // 13.1 (4)
+    /// Whether the server accepts new calls. // 13.1 (4)
     fn takes_new(&self) -> Result<(), Refusal> {
         if self.pipeline.is_stopping() {
             return Err(refusal("shutting_down"));
@@ -322,7 +322,7 @@ impl Auditor {
         Ok(())
     }
 
-    /// Whether one more answer to a break can be held back. // 13.1 (7)
+    /// Whether one more answer to a break can be delayed. // 13.1 (7)
     fn holds_one_more(&self) -> Result<(), Refusal> {
         if self.border.held() >= self.model.config().max_held as usize {
             return Err(retryable("overloaded", OVERLOADED));
@@ -330,7 +330,7 @@ impl Auditor {
         Ok(())
     }
 
-    /// The append of a batch failed: what its calls are owed.
+    /// The append of a batch failed: sets the answers that its calls are owed.
     pub(super) fn append_failed(&mut self, at: Time) {
         let (calls, pause) = self.pipeline.failed(at);
         for ticket in calls {
@@ -380,7 +380,7 @@ const fn op_of(ask: &Ask) -> Option<&Op> {
     }
 }
 
-/// How a call is refused of which a text is longer than any within its limit. // 13.1 (6)
+/// The refusal of a call with a text that exceeds the largest possible limit. // 13.1 (6)
 #[expect(
     clippy::wildcard_enum_match_arm,
     reason = "most calls have no text of their caller's"

@@ -1,4 +1,4 @@
-//! Answers, and the begin and end of streams, as they cross the border.
+//! Answers, and the beginning and end of streams, as they enter and leave the server.
 
 use chat_types::Time;
 use sim_model::protocol::{Answer, Op, Outcome, ReadBy};

@@ -39,8 +39,7 @@ impl Auditor {
         Ok(Stage::Reading { start, due_at })
     }
 
-    /// Somebody reads the inbox by its reader id: the answer is due at once, and nothing follows
-    /// from it (12.7).
+    /// A read by reader id: the answer is due at once, and the read has no effect (12.7).
     pub(super) fn peeked(
         &self,
         at: Time,
@@ -148,7 +147,7 @@ impl Auditor {
         }
     }
 
-    /// How much a page holds for which so many events were asked.
+    /// The limits of a page for which so many events were requested.
     fn most(&self, events: usize) -> Most {
         let config = self.model.config();
         Most {

@@ -1,4 +1,4 @@
-//! What a run's measurements look like drawn: percentile curves, and waits by user.
+//! The data of a run's charts: percentile curves, and waits by user.
 
 use std::collections::BTreeMap;
 
@@ -10,16 +10,16 @@ use super::{MICROS, Metrics};
 use sim_model::outcome::{Charts, Curve, UserWait, UserWaits};
 use sim_model::protocol::Agent;
 
-/// Percentiles of a curve: denser where fewer values are left above, as on an axis that is
-/// logarithmic in what is left. Written out, so that every machine draws the same.
+/// Percentiles of a curve: denser towards 100, as on an axis that is logarithmic in the part above
+/// the percentile. They are literals, so that every machine draws the same curve.
 const PERCENTILES: [f64; 29] = [
     0.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 75.0, 80.0, 85.0, 90.0, 92.5, 95.0, 96.0, 97.0,
     98.0, 98.5, 99.0, 99.25, 99.5, 99.7, 99.8, 99.9, 99.95, 99.97, 99.99, 99.995, 99.999,
 ];
 
 impl Metrics {
-    /// The run is over: keeps how long each of its users waited. `name` is a user's own name;
-    /// `overtaken` says who was passed over, as the judge of the same run found.
+    /// Stores how long each user waited until the end of the run. `name` is a user's own name;
+    /// `overtaken` says who was overtaken, as the judge of the same run found.
     pub fn keep_waits(
         &mut self,
         seed: u64,
@@ -59,7 +59,7 @@ impl Metrics {
         (self.queue_waits, self.stick_waits) = (queue, stick);
     }
 
-    /// What there is to draw.
+    /// The data to draw.
     #[must_use]
     pub fn charts(&self) -> Charts {
         // All but the bytes.

@@ -1,4 +1,4 @@
-//! What a run's measurements come to, by name.
+//! The results of a run's measurements, by name.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use super::{MICROS, Metrics};
 use sim_model::outcome::{FairnessResult, MetricResult};
 
 impl Metrics {
-    /// All metrics, and those that tell how evenly something was shared.
+    /// All metrics, and those about fairness.
     #[must_use]
     pub fn results(
         &self,

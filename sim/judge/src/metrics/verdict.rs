@@ -1,4 +1,4 @@
-//! Whether a run's figures keep to the plan's thresholds.
+//! Compares a run's metrics with the plan's thresholds.
 
 use std::collections::BTreeMap;
 
@@ -10,8 +10,8 @@ use sim_model::outcome::{Class, Counts, PropertyResult, ThresholdResult};
 use sim_model::plan::{Compare, Figure, Plan, Threshold};
 
 impl Metrics {
-    /// Each threshold of the plan, in its order, and whether it was met. `stuck` users count
-    /// against all users; messages against those attempted; retries against calls.
+    /// Each threshold of the plan, in its order, and whether it was met. The rate of `stuck` is
+    /// relative to all users, that of messages to all attempts, that of retries to all calls.
     #[must_use]
     pub fn thresholds(&self, plan: &Plan, counts: &Counts, stuck: u64) -> Vec<ThresholdResult> {
         plan.thresholds
@@ -103,9 +103,8 @@ fn is_met(measured: f64, threshold: &Threshold) -> bool {
     }
 }
 
-/// The properties `fairness` and `latency`, as far as the plan names them: each holds if every
-/// threshold of its kind that could be measured was met. `results` are those of
-/// `Metrics::thresholds` for the same plan.
+/// The properties `fairness` and `latency`, if the plan names them: each holds if every measured
+/// threshold of its kind was met. `results` are those of `Metrics::thresholds` for the same plan.
 #[must_use]
 pub fn judged_by_thresholds(
     plan: &Plan,

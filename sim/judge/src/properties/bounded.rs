@@ -1,5 +1,5 @@
-//! `bounded`: no collection passes its limit or holds another number than the protocol says, and a
-//! gap or a refusal names every overflow.
+//! `bounded`: no collection exceeds its limit or has another size than the protocol prescribes, and
+//! a gap or a refusal reports every overflow.
 
 use sim_model::protocol::Answer;
 
@@ -20,7 +20,7 @@ pub(super) const RULE: Rule = Rule {
     },
 };
 
-/// The refusals that name a limit.
+/// The refusals because of a limit.
 const LIMITS: [&str; 6] = [
     "queue_full",
     "room_full",

@@ -1,5 +1,5 @@
-//! `fifo_matching`: under `fifo` the participant that waits longest, of those possible, is matched
-//! first, and the answer says its true place.
+//! `fifo_matching`: under `fifo` the possible participant that has waited longest is matched first,
+//! and the answer has its true place.
 
 use chat_types::config::Matching;
 use sim_model::protocol::Answer;
@@ -19,7 +19,7 @@ pub(super) const RULE: Rule = Rule {
     },
 };
 
-/// Whether both facts are a match, with another partner each.
+/// Whether both outcomes are a match, with different partners.
 fn partners_differ(difference: &Difference) -> bool {
     let partner = |answer: &Answer| match answer {
         Answer::Matched { partner, .. } => Some(*partner),

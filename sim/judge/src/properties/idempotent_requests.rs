@@ -1,5 +1,5 @@
-//! `idempotent_requests`: a repeated request key has one effect and one answer, and a
-//! refusal says what is known of earlier attempts.
+//! `idempotent_requests`: a repeated request key has one effect and one answer, and a refusal tells
+//! what is known of earlier attempts.
 
 use super::{Rule, decision, refuses};
 use crate::compared::Compared;
@@ -17,7 +17,7 @@ pub(super) const RULE: Rule = Rule {
     },
 };
 
-/// Whether a call that was decided is refused as if it could be tried again.
+/// Whether a decided call is refused as retryable.
 fn denies(difference: &Difference) -> bool {
     matches!(
         difference,
@@ -26,7 +26,7 @@ fn denies(difference: &Difference) -> bool {
     )
 }
 
-/// Whether both refuse alike, and differ in what they say of earlier attempts.
+/// Whether both are the same refusal, except for what they tell about earlier attempts.
 fn earlier_attempts_differ(difference: &Difference) -> bool {
     matches!(
         difference,

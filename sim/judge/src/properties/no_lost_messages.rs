@@ -1,5 +1,5 @@
 //! `no_lost_messages`: an accepted message is in the inbox of each member to whom it is owed; a
-//! check without a cursor goes on where the answer before it ended; only a cursor acknowledges.
+//! check without a cursor continues after the last answer; only a cursor acknowledges.
 
 use sim_model::protocol::Answer;
 use sim_model::server::Entry;

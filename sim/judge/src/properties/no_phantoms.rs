@@ -1,5 +1,5 @@
-//! `no_phantoms`: an inbox holds no message that was not said, or was refused, or was said in a room
-//! of which the reader is no member, or under another name, or by a participant that is blocked.
+//! `no_phantoms`: an inbox holds no message that was never sent, was refused, was sent to a room of
+//! which the reader is no member, has another sender's name, or is from a blocked participant.
 
 use sim_model::protocol::Op;
 

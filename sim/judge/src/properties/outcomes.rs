@@ -1,5 +1,5 @@
-//! `outcomes`: each call has the answer or the refusal that the protocol prescribes, where no other
-//! property has the rule.
+//! `outcomes`: each call has the prescribed answer or refusal, unless another property has the
+//! rule.
 
 use super::{Rule, refuses};
 use crate::compared::Compared;
@@ -17,14 +17,14 @@ pub(super) const RULE: Rule = Rule {
     breaks: |_, _| true,
 };
 
-/// What no state of a room, a line or a stick decides: names, and other arguments.
+/// Decisions that do not depend on a room, the queue or a stick: names and other arguments.
 pub(super) const ARGUMENTS: Rule = Rule {
     property: Property::Outcomes,
     counts: &[],
     breaks: |difference, _| CODES.iter().any(|code| refuses(difference, code)),
 };
 
-/// The refusals of arguments.
+/// The refusals because of arguments.
 const CODES: [&str; 7] = [
     "invalid_arguments",
     "invalid_cursor",

@@ -1,5 +1,5 @@
-//! `room_lifecycle`: rooms open, fill and end as the protocol says: one ending per pair room and
-//! member, with the right reason, and nothing after it; a join and a leave for each stay.
+//! `room_lifecycle`: rooms open, fill and end as the protocol prescribes: one ending per pair room
+//! and member, with the right reason, and nothing after it; a join and a leave for each membership.
 
 use sim_model::protocol::{Answer, Op};
 
@@ -35,7 +35,7 @@ const fn turns_left(answer: &Answer) -> Option<Option<u32>> {
     }
 }
 
-/// Which room a call means, and whether it is over.
+/// The room of a call, and whether it has ended.
 pub(super) const ROOMS: Rule = Rule {
     property: Property::RoomLifecycle,
     counts: &[],

@@ -1,4 +1,4 @@
-//! `room_order`: all members see one order of a room's events, without holes, and its instants never
+//! `room_order`: all members see one order of a room's events, without gaps, and its instants never
 //! go back.
 
 use chat_types::Time;

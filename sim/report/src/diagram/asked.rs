@@ -1,4 +1,4 @@
-//! What was asked, in words and facts.
+//! Descriptions of calls, and the position that an answer contains.
 
 use sim_model::protocol::Op;
 use sim_model::words;
@@ -11,7 +11,7 @@ pub(super) struct Asked {
     pub(super) facts: Vec<(&'static str, String)>,
 }
 
-/// What there is to say of a call.
+/// The description of a call.
 pub(super) fn asked(op: &Op, keyed: bool) -> Asked {
     let mut facts = Vec::new();
     if let Some(room) = op.room().flatten() {

@@ -1,5 +1,5 @@
-//! Who belongs into the picture of a violation: those concerned, those who play a part in it, and
-//! others of their rooms, as far as there is room.
+//! The choice of a diagram's participants: those the violation is about, those its sentence names,
+//! and others of their rooms, as far as lanes allow.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,42 +11,42 @@ use sim_model::outcome::{PANIC, Violation};
 use sim_model::plan::{Plan, Workload};
 use sim_model::protocol::{Agent, Op, Room, User};
 
-/// Lanes of participants: more do not fit side by side.
+/// The most lanes of participants: more do not fit side by side.
 const LANES: usize = 7;
 
-/// Lanes for those who are neither concerned nor play a part, unless nobody does.
+/// The lanes of participants that are neither affected nor named, unless there are none of those.
 const OTHERS: usize = 3;
 
-/// Who was heard of in a room so long ago is no company any more.
+/// A participant that was inactive in a room for this long is not shown as a roommate.
 const COMPANY: Span = Span::secs(60);
 
-/// Who is shown, and what the picture is about.
+/// The participants of the diagram, and its subject.
 #[derive(Debug)]
 pub(super) struct Cast {
     /// From left to right, without the server.
     pub(super) lanes: Vec<(Agent, Lane)>,
-    /// Others of the same rooms who have no lane.
+    /// The number of others of the same rooms without a lane.
     pub(super) left_out: u64,
-    /// When the violation showed.
+    /// When the violation was found.
     pub(super) violation: Span,
-    /// When what it is about was seen, if that was another time.
+    /// When the subject of the violation was observed, if that was earlier.
     pub(super) subject: Option<Span>,
     /// The event that the violation is about.
     pub(super) place: Option<(Room, u64)>,
 }
 
-/// Learns who is who while the seed runs.
+/// Observes a run to choose the participants.
 #[derive(Debug)]
 pub(super) struct CastObserver {
     start: Time,
-    /// None for a panic, which comes at the end of all there is.
+    /// `None` for a panic, which ends the run.
     until: Option<Span>,
     last: Span,
     concerned: Vec<User>,
     others: Vec<User>,
     rooms: Vec<Room>,
     place: Option<(Room, u64)>,
-    /// When that event was first seen or accepted.
+    /// When the named event was first observed or accepted.
     subject: Option<Span>,
     agents: BTreeMap<User, Agent>,
     names: BTreeMap<Agent, String>,
@@ -73,7 +73,7 @@ impl CastObserver {
         }
     }
 
-    /// Who is shown; none if nobody did anything.
+    /// The participants to show; `None` if there was no activity.
     pub(super) fn choose(self, plan: &Plan) -> Option<Cast> {
         let of = |users: &[User]| -> Vec<(Agent, Option<User>)> {
             let known = |user: &User| Some((*self.agents.get(user)?, Some(*user)));
@@ -120,7 +120,7 @@ impl CastObserver {
         })
     }
 
-    /// Those lately heard of in the rooms concerned, the latest first.
+    /// Recently active participants of the affected rooms, latest first.
     fn company(&self) -> Vec<Agent> {
         let until = self.until.unwrap_or(self.last);
         let mut rooms = self.rooms.clone();
@@ -143,7 +143,7 @@ impl CastObserver {
         by_time(latest)
     }
 
-    /// The room in which somebody was heard of last.
+    /// The room in which the participant was last active.
     fn room_of(&self, agent: Agent) -> Option<Room> {
         let seen =
             |(room, members): (&Room, &BTreeMap<Agent, Span>)| Some((*members.get(&agent)?, *room));
@@ -236,7 +236,7 @@ impl Observer for CastObserver {
     fn observe_world(&mut self, _: &WorldRecord<'_>) {}
 }
 
-/// The latest first.
+/// Latest first.
 fn by_time(latest: BTreeMap<Agent, Span>) -> Vec<Agent> {
     let mut agents: Vec<(Agent, Span)> = latest.into_iter().collect();
     agents.sort_by_key(|(agent, at)| (std::cmp::Reverse(*at), *agent));

@@ -1,5 +1,5 @@
-//! What the page shows, as its programs read it: figures as the terminal writes them, and plain
-//! numbers where something is drawn.
+//! The data of the page, as its programs read it: figures as on the terminal, and plain numbers for
+//! charts.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ use sim_model::names::METRICS;
 use sim_model::outcome::{Charts, Class, Point, RunResult, Stuck, Verdict, Violation};
 use sim_model::plan::{Fault, FaultKind, Plan, Workload};
 
-/// Violations and stuck users that are listed; the others are counted.
+/// The most listed violations and stuck users; further ones are counted.
 const LISTED: usize = 50;
 
 #[derive(Serialize)]
@@ -46,10 +46,10 @@ struct Run<'a> {
     network: Vec<String>,
     virtual_time: String,
     steps: String,
-    /// All that depends on the machine; nothing else on the page does.
+    /// Everything on the page that depends on the machine.
     wall: String,
     trace_hash: &'a str,
-    /// Of a live run, in place of what is about the simulated server.
+    /// For a live run, in place of the parts about the simulated server.
     #[serde(skip_serializing_if = "Option::is_none")]
     live: Option<Vec<(&'static str, String)>>,
     rerun: Option<String>,

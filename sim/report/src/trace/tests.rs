@@ -14,8 +14,8 @@ fn at(ms: u64) -> Time {
     START + Span::millis(ms)
 }
 
-/// Tells an observer what two users did in a small run: one is granted the stick, the other
-/// speaks too late, a crash and a gap in between.
+/// Plays a small run to an observer: one user is granted the stick, the other speaks too late, with
+/// a crash and a gap in between.
 fn play(observer: &mut dyn Observer) {
     let login = Op::Login {
         username: Arc::from("ann"),
@@ -78,7 +78,7 @@ fn crash(observer: &mut dyn Observer) {
     });
 }
 
-/// The other user sees a long message, and a gap.
+/// The other user receives a long message, and a gap.
 fn hear(observer: &mut dyn Observer) {
     let message = Saw::Message {
         shown: Shown::NAMELESS,
@@ -165,7 +165,7 @@ fn a_room_can_be_followed() {
             .all(|line| line.contains("\"room_3\"") || line.contains("\"world\""))
     );
     let lines = |word: &str| text.lines().filter(|line| line.contains(word)).count();
-    // The registering call does not know its room yet; its answer does.
+    // The registering call does not know its room yet, but its answer does.
     assert_eq!(
         (
             lines("\"called\""),

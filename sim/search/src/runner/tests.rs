@@ -16,7 +16,7 @@ use sim_model::protocol::{Agent, CallId, Op, User};
 use super::*;
 use sim_scenario::parse;
 
-/// The metrics of a run whose only user waits in line from the start to the end.
+/// The metrics of a run whose only user waits in the queue from start to end.
 fn metrics(seed: u64) -> Metrics {
     let mut metrics = Metrics::new();
     let op = Op::EnterQueue {
@@ -41,7 +41,7 @@ fn metrics(seed: u64) -> Metrics {
     metrics
 }
 
-/// The seeds whose users waited, in the order in which they were merged: all waited equally long.
+/// The seeds whose users waited, in the order of merging. All waited equally long.
 fn merged_seeds(merged: &Merged) -> Vec<u64> {
     let charts = merged.metrics().map(Metrics::charts).unwrap_or_default();
     charts.queue.worst.iter().map(|wait| wait.seed).collect()
@@ -177,7 +177,7 @@ fn few_outcomes_are_held_at_once() {
     let run = |seed: u64, _: &Progress| {
         STARTED.fetch_add(1, Ordering::SeqCst);
         if seed == 0 {
-            // The first seed is slow: it waits until nobody may run ahead any further.
+            // The first seed is slow: it waits until no other thread can run ahead.
             while STARTED.load(Ordering::SeqCst) < 4 {
                 std::thread::yield_now();
             }

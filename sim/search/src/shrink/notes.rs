@@ -1,5 +1,4 @@
-//! What the file of a shrunk scenario says beside its steps: how each call was answered, and what
-//! goes wrong.
+//! The comments in the file of a shrunk scenario: the answer of each call, and the violation.
 
 use chat_types::Span;
 
@@ -14,7 +13,7 @@ use sim_model::words::answered;
 /// How long after its step a violation shows.
 const SOON: Span = Span::millis(500);
 
-/// The notes to a plan, from a run of it.
+/// The comments for a plan, from a run of it.
 pub(super) fn of(plan: &Plan, violation: &Violation, run: RunSeed<'_>) -> Notes {
     let Workload::Steps { steps, .. } = &plan.workload else {
         return Notes::default();
@@ -60,10 +59,10 @@ fn unanswered(step: &ScriptStep) -> String {
     }
 }
 
-/// Reads how each step was answered.
+/// Records the answer of each step.
 struct Reader<'a> {
     steps: &'a [ScriptStep],
-    /// Which step began which call.
+    /// The step of each call.
     calls: Vec<(Agent, CallId, usize)>,
     answers: Vec<Option<String>>,
 }
@@ -81,7 +80,7 @@ impl Observer for Reader<'_> {
                 });
                 if let Some(step) = step {
                     self.calls.push((record.agent, call, step));
-                    // A read is answered by what it brings.
+                    // The answer of a read is its content.
                     if op.verb() == "check" {
                         self.answers[step] = Some(String::new());
                     }

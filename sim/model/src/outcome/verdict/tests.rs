@@ -41,7 +41,7 @@ fn rest(held: bool) -> RestResult {
     }
 }
 
-/// Every combination of what can go wrong, and the exit code it comes to.
+/// Tries every combination of facts with its exit code.
 #[test]
 fn the_gravest_thing_decides_the_exit_code() {
     for bits in 0..256u32 {
@@ -58,7 +58,7 @@ fn the_gravest_thing_decides_the_exit_code() {
             ),
             ("breaks_rules".to_owned(), property(Class::Safety, None)),
         ]);
-        // What the server does by itself is no check of what users did.
+        // The server's own acts are no check of users' actions.
         let idle = BTreeMap::from([("bounded".to_owned(), property(Class::Safety, Some(true)))]);
         let properties = if is(6) { idle } else { properties };
         let thresholds = [

@@ -1,4 +1,4 @@
-//! What goes wrong, and when.
+//! Draws the faults and their times.
 
 use chat_types::{Config, Span};
 
@@ -11,8 +11,8 @@ use sim_model::plan::{
     Fault, FaultKind, Milestone, Need, OperatorAct, OperatorVerb, Outage, Plan, Reached, Victims,
 };
 
-/// Draws the faults: some of the scenario's own, at other moments, and some more. All of them end
-/// within the plan's duration.
+/// Draws the faults: some of the scenario's own at other times, and additional ones. All of them
+/// end within the plan's duration.
 pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
     let own = std::mem::take(&mut plan.faults);
     if dice.one_in(3) {
@@ -21,14 +21,14 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
     }
     let end = plan.duration;
     for kind in kinds(own, &plan.server, end, dice) {
-        // Most of what happens happens early.
+        // Most events happen early.
         let within = if dice.coin() { end } else { Span(end.0 / 4) };
-        // In whole milliseconds, so that at least one of them is left.
+        // In whole milliseconds, so that at least one is left.
         let at = Span::millis(dice.before(within).as_millis());
         let kind = within_time(kind, Span(end.0 - at.0));
         let milestone = dice.one_in(4).then(|| milestone(dice));
         let (at, kind) = match (milestone, kind) {
-            // Answers get lost at milestones alone: by chance, the network loses them.
+            // Faults lose answers at milestones only: at random times the network loses them.
             (Some(milestone), kind) => {
                 let kind = if dice.one_in(3) {
                     FaultKind::LoseReplies
@@ -51,7 +51,8 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
         });
     }
     plan.faults.sort_by_key(|fault| fault.at);
-    // What is forgotten sooner than a packet takes is done twice: so it is by a clock that jumps.
+    // A registration must last longer than a packet, or a late copy has a second effect. A clock
+    // jump shortens it.
     let jumps = plan.faults.iter().map(|fault| match fault.kind {
         FaultKind::ClockJump { by } => by,
         FaultKind::Down { .. }
@@ -69,7 +70,8 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
     *forget_after = (*forget_after).max(ahead + Span::secs(5));
 }
 
-/// What users on breaks meet most: a server that comes back, and a journal that cannot be written.
+/// Faults that matter to users on breaks: restarts of the server, and a journal that cannot be
+/// written.
 pub(super) fn of_breaks() -> Vec<Fault> {
     let duration = Span::secs(1);
     let down = |how| FaultKind::Down {
@@ -85,7 +87,7 @@ pub(super) fn of_breaks() -> Vec<Fault> {
         .into()
 }
 
-/// A server that comes back, mostly with another configuration: what waits is restored.
+/// Restarts of the server, mostly with another configuration, so that waiting state is restored.
 pub(super) fn of_restarts() -> Vec<Fault> {
     let down = |how| FaultKind::Down {
         down_for: Span::millis(500),
@@ -96,7 +98,7 @@ pub(super) fn of_restarts() -> Vec<Fault> {
         .into()
 }
 
-/// A journal that fails for a moment, again and again.
+/// Repeated short failures of the journal.
 pub(super) fn of_journal() -> Vec<Fault> {
     let kind = FaultKind::FailDisk {
         duration: Span::millis(300),
@@ -105,7 +107,7 @@ pub(super) fn of_journal() -> Vec<Fault> {
     vec![at_any_time(kind); 6]
 }
 
-/// Operators who act again and again, of which a third is kept: what they do is undone at times.
+/// Repeated operators' acts, of which a third is kept. Some acts are undone.
 pub(super) fn of_operators(dice: &mut Dice) -> Vec<Fault> {
     let mut acts = Vec::new();
     for _ in 0..12 {
@@ -125,7 +127,7 @@ const fn at_any_time(kind: FaultKind) -> Fault {
     }
 }
 
-/// What goes wrong: some of the scenario's own faults, and some more.
+/// Draws the kinds of faults: some of the scenario's own, and additional ones.
 fn kinds(own: Vec<Fault>, server: &Config, end: Span, dice: &mut Dice) -> Vec<FaultKind> {
     let mut faults = Vec::new();
     for fault in own {
@@ -141,7 +143,7 @@ fn kinds(own: Vec<Fault>, server: &Config, end: Span, dice: &mut Dice) -> Vec<Fa
     ];
     for _ in 0..dice.between(0, 3) {
         let kind = fault(&edges, dice);
-        // What goes wrong again meets what the first time left behind.
+        // A repeated fault meets the state that the first one left.
         for _ in 0..dice.pick(&[0, 0, 0, 1, 3]) {
             faults.push(kind.clone());
         }
@@ -155,7 +157,7 @@ fn kinds(own: Vec<Fault>, server: &Config, end: Span, dice: &mut Dice) -> Vec<Fa
     faults
 }
 
-/// What lifts the act of an operator again.
+/// The fault that undoes an operator's act.
 fn undone(kind: &FaultKind) -> Option<FaultKind> {
     let FaultKind::Operator(act) = kind else {
         return None;
@@ -184,15 +186,15 @@ fn reconfigured(server: &Config, dice: &mut Dice) -> Config {
     limits::draw(&mut config, dice);
     limits::bosses(&mut config, dice);
     if dice.coin() {
-        // Those who wait insist as before, and are matched as from now on.
+        // Waiters keep their preferences, and are matched by the new rules.
         limits::line(&mut config, dice);
     }
-    // What is forgotten sooner than a packet takes is done twice.
+    // A registration that ends before a late packet arrives would be repeated.
     config.forget_after = config.forget_after.max(server.forget_after);
     config
 }
 
-/// What a fault waits for: something that most races begin with.
+/// The milestone of a fault: an event with which most races begin.
 fn milestone(dice: &mut Dice) -> Milestone {
     const POINTS: [Point; 12] = [
         Point::Match,
@@ -247,7 +249,7 @@ fn act(dice: &mut Dice) -> OperatorAct {
     OperatorAct { verb, user: None }
 }
 
-/// The fault, over before so much time is.
+/// The fault, shortened to end within `most`.
 fn within_time(kind: FaultKind, most: Span) -> FaultKind {
     let fit = |span: Span| span.min(most);
     match kind {

@@ -1,5 +1,5 @@
-//! Many participants in one Hub, in blocks of eight: two who do nothing, two who chat with each
-//! other, and four in a named room where a stick decides who speaks.
+//! A population: many participants in one Hub, in blocks of eight. Two are idle, two chat with each
+//! other, and four share a named room with a stick.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -10,24 +10,24 @@ use chat_core::{
     RoomId, SecretHash, Span, Time, UserId, mix,
 };
 
-/// How many stand in one block.
+/// The number of participants in a block.
 pub const BLOCK: usize = 8;
 
-/// Those of a block who do nothing.
+/// The idle places of a block.
 pub const IDLE: [usize; 2] = [0, 1];
 
-/// Those of a block who chat with each other.
+/// The places of the pair.
 pub const PAIR: [usize; 2] = [2, 3];
 
-/// Those of a block who share a named room.
+/// The places of the four in a named room.
 pub const ROOM: [usize; 4] = [4, 5, 6, 7];
 
 const SEED: u64 = 42;
 
-/// Longer than any measurement: nobody goes away by the by.
+/// Longer than any benchmark, so that no participant goes away.
 const EVER: Span = Span::secs(365 * 86_400);
 
-/// One who registered: who that is now, and by which handle.
+/// The participant at a place, and its handle.
 #[derive(Clone, Copy, Debug)]
 struct Seat {
     user: UserId,
@@ -36,37 +36,38 @@ struct Seat {
 
 /// A Hub with many participants.
 #[derive(Clone, Debug)]
-pub struct Crowd {
+pub struct Population {
     hub: Hub,
     now: Time,
     pace: Span,
     seats: Vec<Seat>,
-    /// How many handles were minted for seats.
+    /// The number of minted handles.
     minted: u64,
 }
 
-/// What became of the entries that were handled.
+/// The outcomes of handled entries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Accepted.
+    /// Accepted entries.
     pub accepted: u64,
-    /// Refused.
+    /// Refused entries.
     pub refused: u64,
-    /// What the shell was told to do.
+    /// Effects for the shell.
     pub effects: u64,
 }
 
-/// How time goes by in a crowd.
+/// The speed of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pace {
-    /// Nothing is ever due, so that each command costs what it costs by itself.
+    /// No timer is ever due, so each command is measured alone.
     Still,
-    /// Everybody calls every thirty seconds on average, and every deadline is the usual one.
+    /// Each participant calls every thirty seconds on average, and all deadlines have their usual
+    /// length.
     Lively,
 }
 
-impl Crowd {
-    /// Nobody yet, where so many will be.
+impl Population {
+    /// An empty population, for this many participants.
     #[must_use]
     pub fn empty(size: usize, matching: Matching, pace: Pace) -> Self {
         let step = match pace {
@@ -82,15 +83,15 @@ impl Crowd {
         }
     }
 
-    /// So many participants, rounded down to whole blocks.
+    /// A population of this many participants, rounded down to whole blocks.
     #[must_use]
     pub fn new(size: usize, matching: Matching, pace: Pace) -> Self {
-        let mut crowd = Self::empty(size, matching, pace);
-        crowd.seats.reserve(size);
+        let mut population = Self::empty(size, matching, pace);
+        population.seats.reserve(size);
         for block in 0..size / BLOCK {
-            crowd.seat_block(block, matching);
+            population.seat_block(block, matching);
         }
-        crowd
+        population
     }
 
     fn seat_block(&mut self, block: usize, matching: Matching) {
@@ -98,14 +99,14 @@ impl Crowd {
             let seat = self.register(block, place);
             self.seats.push(seat);
         }
-        // A line in which nobody finds a partner.
+        // Waiters that find no partner.
         if matching == Matching::Interests {
             let alone = self.call(block, IDLE[1], enter(&format!("alone {block}")));
             self.carry_out(&alone);
         }
     }
 
-    /// A newcomer takes a place: registered, and where its kind belongs.
+    /// Registers a newcomer for a place, and puts it where the place belongs.
     fn register(&mut self, block: usize, place: usize) -> Seat {
         self.minted += 1;
         let handle = secret(1, self.minted);
@@ -122,7 +123,7 @@ impl Crowd {
         else {
             panic!("a registration is answered by {reply:?}");
         };
-        // Its handle is used: else it would be forgotten soon.
+        // Uses the handle: an unused registration would expire soon.
         self.carry_out(&Entry::Implied {
             user,
             implied: Implied::Seen { waiting: None },
@@ -130,38 +131,38 @@ impl Crowd {
         Seat { user, handle }
     }
 
-    /// Whoever has this place is forgotten, and somebody else takes it.
+    /// Replaces the participant at this place by a newcomer.
     pub fn replace(&mut self, block: usize, place: usize) {
         let leave = self.call(block, place, Command::Unregister);
         self.carry_out(&leave);
         self.seats[block * BLOCK + place] = self.register(block, place);
     }
 
-    /// The state.
+    /// The Hub.
     #[must_use]
     pub const fn hub(&self) -> &Hub {
         &self.hub
     }
 
-    /// How far apart entries are.
+    /// The time between two entries.
     #[must_use]
     pub const fn pace(&self) -> Span {
         self.pace
     }
 
-    /// The state and the time, for a node to go on with.
+    /// The Hub and the time, for a node that continues.
     #[must_use]
     pub fn into_hub(self) -> (Hub, Time) {
         (self.hub, self.now)
     }
 
-    /// How many blocks there are.
+    /// The number of blocks.
     #[must_use]
     pub fn blocks(&self) -> usize {
         self.seats.len() / BLOCK
     }
 
-    /// Who has this place.
+    /// The participant at this place.
     #[must_use]
     pub fn user(&self, block: usize, place: usize) -> UserId {
         self.seats[block * BLOCK + place].user
@@ -170,14 +171,14 @@ impl Crowd {
     /// The room of the block's four.
     ///
     /// # Panics
-    /// When they have none, which is a mistake in a measurement.
+    /// If they have none, which is a mistake in a benchmark.
     #[must_use]
     pub fn room(&self, block: usize) -> RoomId {
         let rooms = self.hub.rooms_of(self.user(block, ROOM[0]));
         *rooms.first().expect("the four stay where they are")
     }
 
-    /// What one of a block asks for.
+    /// A command of the participant at this place.
     #[must_use]
     pub fn call(&self, block: usize, place: usize, command: Command) -> Entry {
         Entry::Call {
@@ -187,7 +188,7 @@ impl Crowd {
         }
     }
 
-    /// The same with a request key.
+    /// A command of the participant at this place, with a request key.
     #[must_use]
     pub fn keyed_call(&self, block: usize, place: usize, command: Command) -> Entry {
         Entry::Call {
@@ -197,18 +198,18 @@ impl Crowd {
         }
     }
 
-    /// What a read or a stream of one implies.
+    /// A consequence of reads or streams of the participant at this place.
     #[must_use]
     pub fn imply(&self, block: usize, place: usize, implied: Implied) -> Entry {
         let user = self.user(block, place);
         Entry::Implied { user, implied }
     }
 
-    /// One has read its inbox to the end.
+    /// The entry of a participant that has read its inbox to the end.
     #[must_use]
     pub fn read(&self, block: usize, place: usize) -> Entry {
         let user = self.user(block, place);
-        let (end, _) = self.hub.inbox_marks(user).unwrap_or_default();
+        let (end, _) = self.hub.inbox_cursors(user).unwrap_or_default();
         let implied = Implied::Read {
             acknowledged: end,
             delivered: end,
@@ -219,7 +220,7 @@ impl Crowd {
     /// Handles an entry that must be accepted.
     ///
     /// # Panics
-    /// When it is refused: a mistake in a measurement.
+    /// If it is refused, which is a mistake in a benchmark.
     pub fn carry_out(&mut self, entry: &Entry) -> Reply {
         self.now += self.pace;
         let reply = match self.hub.handle(self.now, entry) {
@@ -230,7 +231,7 @@ impl Crowd {
         reply
     }
 
-    /// Handles entries, which is what is measured.
+    /// Handles the measured entries.
     pub fn handle(&mut self, entries: &[Entry]) -> Tally {
         let began = self.now;
         self.now += self.pace.times(entries.len() as u64);
@@ -238,8 +239,8 @@ impl Crowd {
     }
 }
 
-/// Hands entries to a Hub and drains its effects. Never inlined: whatever counts instructions
-/// knows by this name where to count.
+/// Passes entries to a Hub and drains its effects. Never inlined, because instruction counters find
+/// it by name.
 #[inline(never)]
 pub fn handle_all(hub: &mut Hub, mut at: Time, pace: Span, entries: &[Entry]) -> Tally {
     let mut tally = Tally::default();
@@ -257,7 +258,7 @@ pub fn handle_all(hub: &mut Hub, mut at: Time, pace: Span, entries: &[Entry]) ->
     tally
 }
 
-/// Limits that no measurement meets by the by.
+/// Limits that no benchmark reaches.
 fn config(matching: Matching, pace: Pace) -> Config {
     let config = Config {
         matching,
@@ -281,7 +282,7 @@ fn config(matching: Matching, pace: Pace) -> Config {
     }
 }
 
-/// A handle's hash, the `n`th of its series.
+/// The hash of the `n`th handle of a series.
 #[must_use]
 pub fn secret(series: u64, n: u64) -> SecretHash {
     let mut hash = [0; 16];
@@ -305,7 +306,7 @@ pub fn newcomer(series: u64, n: u64, command: Command) -> Entry {
     }
 }
 
-/// What whoever registered so asks for later.
+/// A later command of that newcomer.
 #[must_use]
 pub fn by_newcomer(series: u64, n: u64, command: Command) -> Entry {
     Entry::Call {
@@ -315,13 +316,13 @@ pub fn by_newcomer(series: u64, n: u64, command: Command) -> Entry {
     }
 }
 
-/// Whether somebody is registered with the `n`th handle of a series.
+/// Whether the `n`th handle of a series is registered.
 #[must_use]
 pub fn is_there(hub: &Hub, series: u64, n: u64) -> bool {
     hub.user_by_handle(&secret(series, n)).is_some()
 }
 
-/// Into the line, for a partner who shares this.
+/// Entering the queue with this interest.
 #[must_use]
 pub fn enter(interest: &str) -> Command {
     Command::EnterQueue(EnterQueue {
@@ -330,7 +331,7 @@ pub fn enter(interest: &str) -> Command {
     })
 }
 
-/// Into the block's room.
+/// Joining the block's room.
 #[must_use]
 pub fn login(block: usize, place: usize) -> Command {
     Command::Login {
@@ -339,13 +340,13 @@ pub fn login(block: usize, place: usize) -> Command {
     }
 }
 
-/// What one of a block is called, once it has a name.
+/// The name of a participant that has chosen one.
 #[must_use]
 pub fn agent_name(block: usize, place: usize) -> String {
     format!("agent {block} of {place}")
 }
 
-/// The name of the block's room; all are of one length.
+/// The name of the block's room. All names have the same length.
 #[must_use]
 pub fn room_name(block: usize) -> String {
     format!("room {block:07}")

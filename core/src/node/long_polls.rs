@@ -1,4 +1,4 @@
-//! Checks that wait for something to come. At most one for each participant.
+//! Long polls: checks that wait for events. At most one for each participant.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use super::Ticket;
 use crate::id::{Seq, UserId};
 use crate::table::Table;
 
-/// How often the rooms of one who waits are told so, at most.
+/// The shortest time between two notices that a member waits.
 pub(super) const WAIT_NOTICE: Span = Span::secs(10);
 
 /// A check that waits.
@@ -19,29 +19,29 @@ pub(super) struct Waiting {
     pub(super) max: usize,
     pub(super) since: Time,
     pub(super) until: Time,
-    /// When its rooms were last told so, or `since`.
+    /// When its rooms last received a notice of it, or `since`.
     pub(super) told: Time,
 }
 
-/// What is due of a parked check.
+/// A due action of a long poll.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Due {
-    /// Its time is up.
+    /// Its time is over.
     Over(UserId, Waiting),
-    /// It goes on waiting. Its rooms are told, where given, for how long it has waited.
+    /// It continues. Its rooms receive the given waiting time as a notice.
     Beat(UserId, Option<Span>),
 }
 
-/// The parked checks.
+/// The long polls.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Parked {
-    /// Each with the instant at which it is looked at next.
+pub(super) struct LongPolls {
+    /// Each with the instant of its next action.
     by_user: Table<UserId, (Time, Waiting)>,
     by_ticket: Table<Ticket, UserId>,
     due: BTreeSet<(Time, UserId)>,
 }
 
-impl Parked {
+impl LongPolls {
     pub(super) fn len(&self) -> usize {
         self.by_user.len()
     }

@@ -1,24 +1,24 @@
-//! Answers held back: of breaks that were taken under the eyes of a boss who is fully alert.
+//! Delayed answers: of breaks that were taken at the boss's highest alert level.
 //!
-//! Only the answer waits. The break is in the journal, and nothing else waits for it. What is held
-//! here is gone with the node, as all calls are: whoever asks again with the same key is held back
-//! until the same instant.
+//! Only the answer waits: the break is in the journal, and no other call is delayed. Delayed
+//! answers are lost with the node, like all open calls. A repeated call with the same key is
+//! delayed until the same instant.
 
 use std::collections::BTreeSet;
 
 use chat_types::Time;
 
 use super::{Node, OVERLOAD_RETRY, Response, Ticket};
-use crate::breaks::Mood;
+use crate::breaks::StressStatus;
 use crate::id::UserId;
 use crate::reject::{Earlier, Reject};
 use crate::reply::Reply;
 use crate::table::Table;
 
-/// The answers held back, and the breaks that may have to be.
+/// The delayed answers, and the breaks whose answers may be delayed.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Held {
-    /// Breaks that are not decided yet: whether somebody still waits for the answer.
+pub(super) struct DelayedReplies {
+    /// Breaks that are not decided yet: whether the caller is still connected.
     expected: Table<Ticket, bool>,
     answers: Table<Ticket, Answer>,
     due: BTreeSet<(Time, Ticket)>,
@@ -32,17 +32,17 @@ struct Answer {
     reply: Reply,
 }
 
-impl Held {
+impl DelayedReplies {
     pub(super) fn len(&self) -> usize {
         self.answers.len() + self.expected.len()
     }
 
-    /// A break is proposed, and its answer may have to be held back.
+    /// Adds a proposed break.
     pub(super) fn expect(&mut self, ticket: Ticket) {
         self.expected.insert(ticket, true);
     }
 
-    /// The break is decided: whether somebody still waits for the answer.
+    /// Removes a decided break. Returns whether the caller is still connected.
     pub(super) fn decided(&mut self, ticket: Ticket) -> bool {
         self.expected.remove(&ticket).unwrap_or(false)
     }
@@ -60,7 +60,7 @@ impl Held {
         Some(answer)
     }
 
-    /// The caller is gone: nobody waits for this answer.
+    /// Drops the answer of a caller that disconnected.
     pub(super) fn cancel(&mut self, ticket: Ticket) {
         if let Some(wanted) = self.expected.get_mut(&ticket) {
             *wanted = false;
@@ -68,7 +68,7 @@ impl Held {
         self.take(ticket);
     }
 
-    /// The participant is gone: the calls of its that were held back.
+    /// Removes the delayed calls of a participant whose registration ended.
     pub(super) fn forget(&mut self, user: UserId) -> Vec<Ticket> {
         let whole = (user, Ticket(0))..=(user, Ticket(u64::MAX));
         let tickets: Vec<_> = self
@@ -88,9 +88,9 @@ impl Held {
 }
 
 impl Node {
-    /// Whether the answers of one more break could be held back.
-    pub(super) fn check_held(&self) -> Result<(), Reject> {
-        if self.held.len() >= self.hub.config().max_held as usize {
+    /// Checks that one more answer could be delayed.
+    pub(super) fn check_delayed_space(&self) -> Result<(), Reject> {
+        if self.delayed.len() >= self.hub.config().max_held as usize {
             return Err(Reject::Overloaded {
                 retry_after: OVERLOAD_RETRY,
                 earlier: Earlier::Unasked,
@@ -99,46 +99,46 @@ impl Node {
         Ok(())
     }
 
-    /// A break is decided: its answer leaves now, or when it may.
+    /// Sends the answer to a decided break, now or when it is due.
     pub(super) fn answer_break(
         &mut self,
         now: Time,
         ticket: Ticket,
         outcome: Result<Reply, Reject>,
     ) {
-        let wanted = self.held.decided(ticket);
+        let wanted = self.delayed.decided(ticket);
         match outcome {
             Ok(Reply::OnBreak {
                 user, answer_at, ..
             }) if answer_at > now => {
                 if let (true, Ok(reply)) = (wanted, outcome) {
                     let at = answer_at;
-                    self.held.hold(ticket, Answer { user, at, reply });
+                    self.delayed.hold(ticket, Answer { user, at, reply });
                 }
             }
             outcome => self.reply(ticket, outcome.map(Response::Done)),
         }
     }
 
-    /// Gives the answers whose time has come.
-    pub(super) fn answer_held(&mut self, now: Time) {
-        while let Some(&(at, ticket)) = self.held.due.first()
+    /// Sends the delayed answers that are due.
+    pub(super) fn answer_delayed(&mut self, now: Time) {
+        while let Some(&(at, ticket)) = self.delayed.due.first()
             && at <= now
         {
             self.answer_late(now, ticket);
         }
     }
 
-    /// Gives all answers before their time: the server stops.
-    pub(super) fn answer_all_held(&mut self, now: Time) {
-        while let Some(&(_, ticket)) = self.held.due.first() {
+    /// Sends all delayed answers at once, because the server stops.
+    pub(super) fn answer_all_delayed(&mut self, now: Time) {
+        while let Some(&(_, ticket)) = self.delayed.due.first() {
             self.answer_late(now, ticket);
         }
     }
 
-    /// The answer tells how things stand at the moment at which it leaves.
+    /// Sends a delayed answer. It shows the levels at the current instant.
     fn answer_late(&mut self, now: Time, ticket: Ticket) {
-        let Some(mut answer) = self.held.take(ticket) else {
+        let Some(mut answer) = self.delayed.take(ticket) else {
             return;
         };
         if let Reply::OnBreak {
@@ -146,7 +146,7 @@ impl Node {
         } = &mut answer.reply
             && let Some(mood) = self.hub.mood(answer.user, now)
         {
-            Mood {
+            StressStatus {
                 stress: *stress,
                 boss_alert: *boss_alert,
             } = mood;

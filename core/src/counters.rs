@@ -1,4 +1,4 @@
-//! What the Hub counts of its own doings: figures for shells, and no part of the state.
+//! Counters of the Hub's decisions. Shells read them; they are no part of the state.
 
 use chat_types::{BreakKind, Time, listed};
 
@@ -7,44 +7,44 @@ use crate::breaks::{Noticed, Taken};
 use crate::timer::TimerKind;
 
 listed! {
-    /// How a stick changes hands, or a claim on it comes and goes.
+    /// Transitions of a stick or of a claim on it.
     StickMove {
-        /// Nobody held it: whoever claimed it has it.
+        /// A claim was granted at once, because the stick was free.
         GrantedAtOnce "granted_at_once",
-        /// Somebody held it: whoever claimed it waits.
+        /// A claim was queued, because another member held the stick.
         Queued "queued",
-        /// It was free again: whoever waited longest has it.
+        /// The stick became free and was granted to the first in line.
         GrantedFromLine "granted_from_line",
-        /// The lease ran out.
+        /// The lease ended.
         Expired "expired",
         /// The holder pushed.
         ReleasedByPush "released_by_push",
         /// The holder reset.
         ReleasedByReset "released_by_reset",
-        /// The holder left the room, or was forgotten.
+        /// The holder left the room, or its registration ended.
         ReleasedByLeave "released_by_leave",
         /// The holder went away.
         ReleasedByAway "released_by_away",
         /// An operator muted the holder.
         ReleasedByMute "released_by_mute",
-        /// An operator put the holder out.
+        /// An operator removed the holder.
         ReleasedByKick "released_by_kick",
-        /// Who waited reset.
+        /// A claimant reset.
         WithdrawnByReset "withdrawn_by_reset",
-        /// Who waited left the room, or was forgotten.
+        /// A claimant left the room, or its registration ended.
         WithdrawnByLeave "withdrawn_by_leave",
-        /// Who waited went away.
+        /// A claimant went away.
         WithdrawnByAway "withdrawn_by_away",
-        /// An operator muted one who waited.
+        /// An operator muted a claimant.
         WithdrawnByMute "withdrawn_by_mute",
-        /// An operator put one out who waited.
+        /// An operator removed a claimant.
         WithdrawnByKick "withdrawn_by_kick",
     }
 }
 
-/// Why somebody no longer holds or awaits a stick.
+/// Why a member no longer holds or awaits a stick.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Because {
+pub(crate) enum ReleaseCause {
     Push,
     Reset,
     Leave,
@@ -53,8 +53,8 @@ pub(crate) enum Because {
     Kick,
 }
 
-impl Because {
-    /// What it is when the holder gives the stick back.
+impl ReleaseCause {
+    /// The transition if the member held the stick.
     pub(crate) const fn released(self) -> StickMove {
         match self {
             Self::Push => StickMove::ReleasedByPush,
@@ -66,7 +66,8 @@ impl Because {
         }
     }
 
-    /// What it is when a claim is withdrawn; none for what only the holder does.
+    /// The transition if the member waited for the stick; none for causes that apply to a holder
+    /// only.
     pub(crate) const fn withdrawn(self) -> Option<StickMove> {
         match self {
             Self::Push => None,
@@ -79,9 +80,9 @@ impl Because {
     }
 }
 
-/// The figures. They count from when the Hub's value was made.
+/// The counters, from when this value of the Hub was made.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Figures {
+pub struct Counters {
     pub(crate) recalled: u64,
     fired: [u64; TimerKind::ALL.len()],
     moves: [u64; StickMove::ALL.len()],
@@ -90,38 +91,38 @@ pub struct Figures {
     held: u64,
 }
 
-impl Figures {
-    /// How many requests were answered from memory.
+impl Counters {
+    /// Requests that were answered from the remembered outcomes.
     #[must_use]
     pub const fn recalled(&self) -> u64 {
         self.recalled
     }
 
-    /// How many timers of this kind fired.
+    /// Timers of this kind that fired.
     #[must_use]
     pub const fn fired(&self, kind: TimerKind) -> u64 {
         self.fired[kind as usize]
     }
 
-    /// How many times a stick, or a claim on one, moved so.
+    /// Transitions of this kind.
     #[must_use]
     pub const fn moved(&self, how: StickMove) -> u64 {
         self.moves[how as usize]
     }
 
-    /// How many breaks of this kind were taken.
+    /// Breaks of this kind that were taken.
     #[must_use]
     pub const fn breaks(&self, kind: BreakKind) -> u64 {
         self.breaks[kind as usize]
     }
 
-    /// How many breaks made a boss more alert.
+    /// Breaks that raised an alert level.
     #[must_use]
     pub const fn alerts(&self) -> u64 {
         self.alerts
     }
 
-    /// How many breaks found a boss fully alert, so that their answers were held back.
+    /// Breaks that were taken at the highest alert level, so that their answers were delayed.
     #[must_use]
     pub const fn held(&self) -> u64 {
         self.held
@@ -148,26 +149,26 @@ mod tests {
 
     #[test]
     fn each_figure_counts_its_own() {
-        let mut figures = Figures::default();
+        let mut counters = Counters::default();
         for _ in 0..3 {
-            figures.count_fired(TimerKind::Lease);
-            figures.count_move(StickMove::Expired);
+            counters.count_fired(TimerKind::Lease);
+            counters.count_move(StickMove::Expired);
         }
-        let fired = TimerKind::ALL.iter().map(|kind| figures.fired(*kind));
+        let fired = TimerKind::ALL.iter().map(|kind| counters.fired(*kind));
         assert_eq!(
-            (figures.fired(TimerKind::Lease), fired.sum::<u64>()),
+            (counters.fired(TimerKind::Lease), fired.sum::<u64>()),
             (3, 3)
         );
-        let moved = StickMove::ALL.iter().map(|how| figures.moved(*how));
+        let moved = StickMove::ALL.iter().map(|how| counters.moved(*how));
         assert_eq!(
-            (figures.moved(StickMove::Expired), moved.sum::<u64>()),
+            (counters.moved(StickMove::Expired), moved.sum::<u64>()),
             (3, 3)
         );
     }
 
     #[test]
     fn whatever_ends_a_turn_but_a_push_ends_a_wait() {
-        use Because::{Away, Kick, Leave, Mute, Push, Reset};
+        use ReleaseCause::{Away, Kick, Leave, Mute, Push, Reset};
         let names = [Push, Reset, Leave, Away, Mute, Kick]
             .map(|why| (why.released().name(), why.withdrawn().map(StickMove::name)));
         assert_eq!(

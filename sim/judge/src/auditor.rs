@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use chat_types::Time;
 use sim_model::plan::Plan;
-use sim_model::protocol::{Answer, Earlier, Outcome, Refusal, User};
+use sim_model::protocol::{Answer, Outcome, Refusal, User};
 use sim_model::server::{Ask, Batched, Decided, Entry, ServerRecord, Ticket};
 
 use crate::compared::{Compared, Tally};
@@ -504,14 +504,6 @@ const fn has_outcome(entry: &Entry) -> bool {
     )
 }
 
-const fn refusal(code: &'static str) -> Refusal {
-    Refusal {
-        code,
-        retry_after: None,
-        earlier: Earlier::Unsaid,
-    }
-}
-
 const fn unknown_handle() -> Refusal {
-    refusal("unknown_handle")
+    Refusal::of("unknown_handle")
 }

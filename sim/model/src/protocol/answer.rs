@@ -136,6 +136,8 @@ pub struct Refusal {
     pub retry_after: Option<Span>,
     /// What the server knows of earlier attempts of the call: those with its request key.
     pub earlier: Earlier,
+    /// With `room_ambiguous`: in how many rooms the caller is.
+    pub rooms: Option<u32>,
 }
 
 /// What a refusal that can be tried again says of earlier attempts.
@@ -151,6 +153,17 @@ pub enum Earlier {
 }
 
 impl Refusal {
+    /// A refusal that says nothing but its code.
+    #[must_use]
+    pub const fn of(code: &'static str) -> Self {
+        Self {
+            code,
+            retry_after: None,
+            earlier: Earlier::Unsaid,
+            rooms: None,
+        }
+    }
+
     /// Whether the same call may be tried again and is decided anew
     /// (`rate_limited`, `overloaded`, `storage_unavailable`, `shutting_down`).
     #[must_use]

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use chat_types::{Span, Time};
-use sim_model::protocol::{Notice, Op, Outcome, Passing, Refusal, User};
+use sim_model::protocol::{LostRange, Notice, Op, Outcome, Passing, Refusal, User};
 use sim_model::server::{Act, Ask, Batched, Entry, Gap, Ticket};
 
 use crate::fact::Fact;
@@ -493,9 +493,53 @@ impl fmt::Display for GapText<'_> {
         write!(f, "a gap from {} to {}", gap.from, gap.to)?;
         for (index, lost) in gap.rooms.iter().enumerate() {
             let mark = if index == 0 { " (" } else { ", " };
-            write!(f, "{mark}{} {}–{}", lost.room, lost.from, lost.to)?;
+            write!(f, "{mark}{}", LostText(lost))?;
         }
-        f.write_str(if gap.rooms.is_empty() { "" } else { ")" })
+        f.write_str(if gap.rooms.is_empty() { "" } else { ")" })?;
+        f.write_str(if gap.rooms_omitted {
+            ", not all named"
+        } else {
+            ""
+        })
+    }
+}
+
+/// All that a gap says of one room.
+struct LostText<'a>(&'a LostRange);
+
+impl fmt::Display for LostText<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let LostRange {
+            room,
+            from,
+            to,
+            messages,
+            you,
+            members_changed,
+            stick,
+            stick_changed,
+            ended,
+        } = *self.0;
+        write!(f, "{room} {from}–{to}")?;
+        if messages > 0 {
+            write!(f, " messages {messages}")?;
+        }
+        if let Some(you) = you {
+            write!(f, " you {you:?}")?;
+        }
+        f.write_str(if members_changed {
+            " members_changed"
+        } else {
+            ""
+        })?;
+        if let Some(stick) = stick {
+            write!(f, " stick {stick:?}")?;
+        }
+        f.write_str(if stick_changed { " stick_changed" } else { "" })?;
+        match ended {
+            Some(reason) => write!(f, " ended {reason:?}"),
+            None => Ok(()),
+        }
     }
 }
 

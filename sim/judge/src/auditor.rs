@@ -166,6 +166,12 @@ impl Auditor {
                 self.waits = Waits::default();
                 self.pipeline.crashed();
             }
+            ServerRecord::Redecided {
+                at,
+                position,
+                before,
+                after,
+            } => self.redecided(at, position, [before, after]),
             ServerRecord::Stopping { .. } => self.pipeline.stop(),
             ServerRecord::Finished { at } => self.finished(at),
             ServerRecord::Restarted { at, config } => {
@@ -175,6 +181,18 @@ impl Auditor {
                 self.pipeline = Pipeline::resumed(config, at);
             }
         }
+    }
+
+    fn redecided(&mut self, at: Time, position: u64, [before, after]: [&Decided; 2]) {
+        let (before, after) = (before.outcome.clone(), after.outcome.clone());
+        self.differ(
+            at,
+            Difference::Redecided {
+                position,
+                before,
+                after,
+            },
+        );
     }
 
     /// The server looked at its timers.

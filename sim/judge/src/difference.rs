@@ -94,6 +94,12 @@ pub enum Difference {
     },
     /// The journal's positions have a hole, or go back.
     Position { owed: u64, seen: u64 },
+    /// A recovery decided an entry otherwise than it was decided before the crash.
+    Redecided {
+        position: u64,
+        before: Outcome,
+        after: Outcome,
+    },
     /// Two facts from the clients' histories exclude each other.
     Witnessed(Box<[Fact; 2]>),
 }
@@ -191,7 +197,8 @@ impl Difference {
             | Self::Entry { .. }
             | Self::Size { .. }
             | Self::Kept { .. }
-            | Self::Position { .. } => Vec::new(),
+            | Self::Position { .. }
+            | Self::Redecided { .. } => Vec::new(),
         }
     }
 }
@@ -265,6 +272,7 @@ impl fmt::Display for Difference {
             | Self::Size { .. }
             | Self::Kept { .. }
             | Self::Position { .. }
+            | Self::Redecided { .. }
             | Self::Witnessed(_) => self.plain_text(f),
         }
     }
@@ -304,6 +312,17 @@ impl Difference {
             }
             Self::Position { owed, seen } => {
                 write!(f, "the journal goes on at {seen}, owed {owed}")
+            }
+            Self::Redecided {
+                position,
+                before,
+                after,
+            } => {
+                let (before, after) = (OutcomeText(before), OutcomeText(after));
+                write!(
+                    f,
+                    "entry {position} was decided {before}, and after the crash {after}"
+                )
             }
             Self::Witnessed(facts) => write!(f, "{}; {}", facts[0], facts[1]),
             Self::Late { .. }

@@ -80,6 +80,13 @@ pub enum ServerRecord<'a> {
     Gone { at: Time, ticket: Ticket },
     /// The server went down, and every call and stream with it.
     Crashed { at: Time },
+    /// The server comes back, and decides an entry otherwise than before it went down.
+    Redecided {
+        at: Time,
+        position: u64,
+        before: &'a Decided,
+        after: &'a Decided,
+    },
     /// The server takes nothing new from now on, and finishes what it took.
     Stopping { at: Time },
     /// The server has finished what it took: waiting checks and answers held back leave now, and
@@ -109,6 +116,7 @@ impl ServerRecord<'_> {
         | Self::StreamEnded { at, .. }
         | Self::Gone { at, .. }
         | Self::Crashed { at }
+        | Self::Redecided { at, .. }
         | Self::Stopping { at }
         | Self::Finished { at }
         | Self::Restarted { at, .. }

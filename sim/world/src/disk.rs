@@ -1,6 +1,8 @@
 //! The simulated journal: it commits after a while, may be slow, fail, or lose in a crash what
 //! was not yet committed.
 
+use std::collections::VecDeque;
+
 use chat_core::{Entry, Hub, Node, Position, Reject, Reply};
 use chat_types::{Config, Time};
 
@@ -15,15 +17,24 @@ pub(crate) struct Disk {
     snapshot_every: usize,
     /// A state that was written out; none before the first one.
     written: Option<Vec<u8>>,
-    /// What was committed since, each entry with the time of its commit.
-    tail: Vec<(Time, Entry)>,
+    /// What was committed since.
+    tail: Vec<Committed>,
     /// How many entries of the tail the last snapshot stands for. Its bytes follow from them, so
     /// that they are made only where a recovery reads them.
     covered: usize,
     /// What is being written.
-    pending: Vec<Entry>,
+    pending: VecDeque<Entry>,
     /// How many entries are being written, kept or not.
     entries: u64,
+}
+
+/// An entry that was committed.
+#[derive(Clone, Debug)]
+struct Committed {
+    at: Time,
+    entry: Entry,
+    /// What it decided; none if the server did not live to apply it.
+    decided: Option<Result<Reply, Reject>>,
 }
 
 /// Whether anything will ever be read back.
@@ -33,6 +44,13 @@ pub(crate) enum Keep {
     Entries,
     /// None will.
     Nothing,
+}
+
+/// What an entry decided before a crash, if it did, and what it decides after it.
+#[derive(Clone, Copy)]
+pub(crate) struct Decisions<'d> {
+    pub(crate) before: Option<&'d Result<Reply, Reject>>,
+    pub(crate) now: &'d Result<Reply, Reject>,
 }
 
 /// What becomes, in a crash, of an append that is under way.
@@ -52,7 +70,7 @@ impl Disk {
             written: None,
             tail: Vec::new(),
             covered: 0,
-            pending: Vec::new(),
+            pending: VecDeque::new(),
             entries: 0,
         }
     }
@@ -60,7 +78,7 @@ impl Disk {
     /// An append begins.
     pub(crate) fn begin(&mut self, batch: &[Entry]) {
         if self.keep == Keep::Entries {
-            self.pending.extend_from_slice(batch);
+            self.pending.extend(batch.iter().cloned());
         }
         self.entries = batch.len() as u64;
     }
@@ -71,13 +89,13 @@ impl Disk {
         self.entries = 0;
     }
 
-    /// The append is durable. `position` is that of the last entry before it.
-    pub(crate) fn commit(&mut self, position: Position, at: Time) -> Position {
-        for entry in self.pending.drain(..) {
-            self.tail.push((at, entry));
+    /// The next entry of the append is durable, and is decided so.
+    pub(crate) fn commit(&mut self, at: Time, decided: &Result<Reply, Reject>) {
+        if let Some(entry) = self.pending.pop_front() {
+            let decided = Some(decided.clone());
+            self.tail.push(Committed { at, entry, decided });
         }
-        self.entries = 0;
-        position.next()
+        self.entries = self.entries.saturating_sub(1);
     }
 
     /// A snapshot takes the place of the tail when that has grown long. `hub` holds exactly what
@@ -119,13 +137,17 @@ impl Disk {
         let pending = std::mem::take(&mut self.pending);
         self.entries = 0;
         if unsynced == Unsynced::Written {
-            self.tail
-                .extend(pending.into_iter().map(|entry| (at, entry)));
+            let written = pending.into_iter().map(|entry| Committed {
+                at,
+                entry,
+                decided: None,
+            });
+            self.tail.extend(written);
         }
     }
 
     /// The server comes back from what is written. `look` sees each entry with its position, its
-    /// time and what it decides.
+    /// time, what it decides, and what it decided before the crash.
     ///
     /// # Panics
     /// When what was written cannot be read, which is a bug.
@@ -133,7 +155,7 @@ impl Disk {
         &mut self,
         config: &Config,
         seed: u64,
-        mut look: impl FnMut(Position, Time, &Entry, &Result<Reply, Reject>),
+        mut look: impl FnMut((Position, Time), &Entry, Decisions<'_>),
     ) -> Node {
         if self.covered > 0 {
             let mut hub = self.last_written(config, seed);
@@ -155,13 +177,17 @@ impl Disk {
 
 fn replay(
     hub: &mut Hub,
-    entries: &[(Time, Entry)],
-    look: &mut impl FnMut(Position, Time, &Entry, &Result<Reply, Reject>),
+    entries: &[Committed],
+    look: &mut impl FnMut((Position, Time), &Entry, Decisions<'_>),
 ) {
-    for (at, entry) in entries {
+    for Committed { at, entry, decided } in entries {
         // Outcomes reached their callers before the crash, or never will.
-        let outcome = hub.handle(*at, entry);
-        look(hub.position(), *at, entry, &outcome);
+        let now = hub.handle(*at, entry);
+        let decisions = Decisions {
+            before: decided.as_ref(),
+            now: &now,
+        };
+        look((hub.position(), *at), entry, decisions);
         while hub.poll_effect().is_some() {}
     }
 }

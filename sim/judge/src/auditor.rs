@@ -17,7 +17,7 @@ mod waits;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use chat_types::Time;
+use chat_types::{Config, Time};
 use sim_model::plan::Plan;
 use sim_model::protocol::{Answer, Outcome, Refusal, User};
 use sim_model::server::{Ask, Batched, Decided, Entry, ServerRecord, Ticket};
@@ -174,13 +174,19 @@ impl Auditor {
             } => self.redecided(at, position, [before, after]),
             ServerRecord::Stopping { .. } => self.pipeline.stop(),
             ServerRecord::Finished { at } => self.finished(at),
-            ServerRecord::Restarted { at, config } => {
-                // What the journal kept of a batch in flight is committed by now.
-                self.recovered = true;
-                self.admission = Admission::new(config);
-                self.pipeline = Pipeline::resumed(config, at);
-            }
+            ServerRecord::Restarted { at, config } => self.restarted(at, config),
         }
+    }
+
+    /// The server is up again. What the journal kept of a batch in flight is committed by now.
+    fn restarted(&mut self, at: Time, config: &Config) {
+        self.recovered = true;
+        if self.position == 0 {
+            // The journal is empty: no configuration was valid before this one.
+            self.model = Model::new(config);
+        }
+        self.admission = Admission::new(config);
+        self.pipeline = Pipeline::resumed(config, at);
     }
 
     fn redecided(&mut self, at: Time, position: u64, [before, after]: [&Decided; 2]) {

@@ -1,5 +1,6 @@
 //! What goes wrong, and when.
 
+use chat_types::config::Matching;
 use chat_types::{Config, Span};
 
 use sim_model::names::{STICK_MOVES, TIMERS};
@@ -11,14 +12,10 @@ use sim_model::plan::{
     Fault, FaultKind, Milestone, Need, OperatorAct, OperatorVerb, Outage, Plan, Reached, Victims,
 };
 
-/// Draws the faults: some of the scenario's own, at other moments, and some more. All of them end
+/// Draws the faults: some of the plan's own, at other moments, and some more. All of them end
 /// within the plan's duration.
 pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
     let own = std::mem::take(&mut plan.faults);
-    if dice.one_in(3) {
-        dice.say("no faults");
-        return;
-    }
     let end = plan.duration;
     for kind in kinds(own, &plan.server, end, dice) {
         // Most of what happens happens early.
@@ -26,7 +23,8 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
         // In whole milliseconds, so that at least one of them is left.
         let at = Span::millis(dice.before(within).as_millis());
         let kind = within_time(kind, Span(end.0 - at.0));
-        let milestone = dice.one_in(4).then(|| milestone(dice));
+        let is_config = matches!(kind, FaultKind::Configure(_));
+        let milestone = (!is_config && dice.one_in(4)).then(|| milestone(dice));
         let (at, kind) = match (milestone, kind) {
             // Answers get lost at milestones alone: by chance, the network loses them.
             (Some(milestone), kind) => {
@@ -50,6 +48,7 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
             need: Need::Required,
         });
     }
+    configure_in_time(&mut plan.faults, dice);
     plan.faults.sort_by_key(|fault| fault.at);
     // What is forgotten sooner than a packet takes is done twice: so it is by a clock that jumps.
     let jumps = plan.faults.iter().map(|fault| match fault.kind {
@@ -69,6 +68,21 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
     *forget_after = (*forget_after).max(ahead + Span::secs(5));
 }
 
+/// A configuration counts from the next start on, so it comes before the server goes down last.
+fn configure_in_time(faults: &mut [Fault], dice: &mut Dice) {
+    let downs = faults
+        .iter()
+        .filter(|fault| matches!(fault.kind, FaultKind::Down { .. }));
+    let Some(last) = downs.map(|fault| fault.at).max() else {
+        return;
+    };
+    for fault in faults {
+        if matches!(fault.kind, FaultKind::Configure(_)) && fault.at >= last {
+            fault.at = Span::millis(dice.before(last.max(Span::millis(1))).as_millis());
+        }
+    }
+}
+
 /// What users on breaks meet most: a server that comes back, and a journal that cannot be written.
 pub(super) fn of_breaks() -> Vec<Fault> {
     let duration = Span::secs(1);
@@ -80,7 +94,8 @@ pub(super) fn of_breaks() -> Vec<Fault> {
         duration,
         unknown: false,
     };
-    [down(Outage::Stop), down(Outage::Crash), disk]
+    let (stop, crash) = (down(Outage::Stop), down(Outage::Crash));
+    [stop.clone(), crash.clone(), stop, crash, disk]
         .map(at_any_time)
         .into()
 }
@@ -105,11 +120,24 @@ pub(super) fn of_journal() -> Vec<Fault> {
     vec![at_any_time(kind); 6]
 }
 
+/// Acts by which operators keep participants out, or silent, and relent.
+pub(super) const BARRING: [OperatorVerb; 8] = [
+    OperatorVerb::Ban,
+    OperatorVerb::Ban,
+    OperatorVerb::Mute,
+    OperatorVerb::Mute,
+    OperatorVerb::MuteAddress,
+    OperatorVerb::MuteAddress,
+    OperatorVerb::Unban,
+    OperatorVerb::Unmute,
+];
+
 /// Operators who act again and again, of which a third is kept: what they do is undone at times.
-pub(super) fn of_operators(dice: &mut Dice) -> Vec<Fault> {
+pub(super) fn of_operators(verbs: &[OperatorVerb], dice: &mut Dice) -> Vec<Fault> {
     let mut acts = Vec::new();
     for _ in 0..12 {
-        let kind = FaultKind::Operator(act(dice));
+        let verb = dice.pick(verbs);
+        let kind = FaultKind::Operator(OperatorAct { verb, user: None });
         acts.extend(undone(&kind).filter(|_| dice.coin()));
         acts.push(kind);
     }
@@ -183,8 +211,10 @@ fn reconfigured(server: &Config, dice: &mut Dice) -> Config {
     let mut config = server.clone();
     limits::draw(&mut config, dice);
     limits::bosses(&mut config, dice);
-    if dice.coin() {
-        // Those who wait insist as before, and are matched as from now on.
+    // Those who wait insist as before, and are matched as from now on.
+    if server.matching == Matching::Interests && dice.coin() {
+        limits::no_longer_by_interests(&mut config, dice);
+    } else if dice.coin() {
         limits::line(&mut config, dice);
     }
     // What is forgotten sooner than a packet takes is done twice.

@@ -89,6 +89,18 @@ pub(super) fn line(server: &mut Config, dice: &mut Dice) {
     ));
 }
 
+/// How partners are found after a restart, where interests counted before it.
+pub(super) fn no_longer_by_interests(server: &mut Config, dice: &mut Dice) {
+    let ms = Span::millis;
+    server.matching = dice.pick(&[Matching::Fifo, Matching::Random, Matching::Random]);
+    server.interest_patience = dice.pick(&[ms(300), ms(1_000), ms(3_000)]);
+    let matching = format!("{:?}", server.matching).to_lowercase();
+    dice.say(format!(
+        "then {matching} matching, patience {}",
+        server.interest_patience
+    ));
+}
+
 /// How long inboxes are where operators act: half of them so short that acts fall into gaps.
 pub(super) fn of_inboxes(server: &mut Config, dice: &mut Dice) {
     if dice.coin() {
@@ -118,9 +130,11 @@ pub(super) fn rest(server: &mut Config, dice: &mut Dice) {
         "max_held {}, max_pending {}",
         server.max_held, server.max_pending
     ));
-    // A boss who sees all, and calms down while breaks are still taken.
+    // A boss who sees all, and calms down while breaks are still taken, or is still alert when the
+    // server comes back.
     server.boss_alertness = 100;
-    server.boss_alertness_cooldown = dice.pick(&[Span::secs(1), Span::secs(3)]);
+    let secs = Span::secs;
+    server.boss_alertness_cooldown = dice.pick(&[secs(1), secs(3), secs(15), secs(60)]);
 }
 
 /// What bosses are like: now and then such as see all, or nothing.

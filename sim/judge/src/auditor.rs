@@ -17,9 +17,9 @@ mod waits;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use chat_types::Time;
+use chat_types::{Config, Time};
 use sim_model::plan::Plan;
-use sim_model::protocol::{Answer, Earlier, Outcome, Refusal, User};
+use sim_model::protocol::{Answer, Outcome, Refusal, User};
 use sim_model::server::{Ask, Batched, Decided, Entry, ServerRecord, Ticket};
 
 use crate::compared::{Compared, Tally};
@@ -167,15 +167,40 @@ impl Auditor {
                 self.waits = Waits::default();
                 self.pipeline.crashed();
             }
+            ServerRecord::Redecided {
+                at,
+                position,
+                before,
+                after,
+            } => self.redecided(at, position, [before, after]),
             ServerRecord::Stopping { .. } => self.pipeline.stop(),
             ServerRecord::Finished { at } => self.finished(at),
-            ServerRecord::Restarted { at, config } => {
-                // The journaled entries of the batch in flight are committed by now.
-                self.recovered = true;
-                self.admission = Admission::new(config);
-                self.pipeline = Pipeline::resumed(config, at);
-            }
+            ServerRecord::Restarted { at, config } => self.restarted(at, config),
         }
+    }
+
+    /// The server is up again. What the journal kept of a batch in flight is committed by now.
+    fn restarted(&mut self, at: Time, config: &Config) {
+        // The journaled entries of the batch in flight are committed by now.
+        self.recovered = true;
+        if self.position == 0 {
+            // The journal is empty: no configuration was valid before this one.
+            self.model = Model::new(config);
+        }
+        self.admission = Admission::new(config);
+        self.pipeline = Pipeline::resumed(config, at);
+    }
+
+    fn redecided(&mut self, at: Time, position: u64, [before, after]: [&Decided; 2]) {
+        let (before, after) = (before.outcome.clone(), after.outcome.clone());
+        self.differ(
+            at,
+            Difference::Redecided {
+                position,
+                before,
+                after,
+            },
+        );
     }
 
     /// The server looked at its timers.
@@ -512,14 +537,6 @@ const fn has_outcome(entry: &Entry) -> bool {
     )
 }
 
-const fn refusal(code: &'static str) -> Refusal {
-    Refusal {
-        code,
-        retry_after: None,
-        earlier: Earlier::Unsaid,
-    }
-}
-
 const fn unknown_handle() -> Refusal {
-    refusal("unknown_handle")
+    Refusal::of("unknown_handle")
 }

@@ -74,6 +74,12 @@ pub enum Difference {
     },
     /// The journal's positions have a gap, or go back.
     Position { owed: u64, seen: u64 },
+    /// A recovery decided an entry differently from the server before the crash.
+    Redecided {
+        position: u64,
+        before: Outcome,
+        after: Outcome,
+    },
     /// Two facts from the clients' histories contradict each other.
     Witnessed(Box<[Fact; 2]>),
 }
@@ -131,9 +137,11 @@ impl Difference {
             Self::Batch { owed, seen } => owed.iter().chain(seen).filter_map(Turn::user).collect(),
             Self::Late { due, .. } => due.user().into_iter().collect(),
             Self::Witnessed(facts) => facts.iter().filter_map(Fact::user).collect(),
-            Self::Unasked(_) | Self::Size { .. } | Self::Kept { .. } | Self::Position { .. } => {
-                BTreeSet::new()
-            }
+            Self::Unasked(_)
+            | Self::Size { .. }
+            | Self::Kept { .. }
+            | Self::Position { .. }
+            | Self::Redecided { .. } => BTreeSet::new(),
         };
         users.into_iter().collect()
     }

@@ -28,7 +28,7 @@ use std::sync::Arc;
 
 use chat_types::{Config, Time};
 use rustc_hash::FxHashMap;
-use sim_model::protocol::{Answer, Earlier, Notice, Op, Outcome, Refusal, Room, User};
+use sim_model::protocol::{Answer, Notice, Op, Outcome, Refusal, Room, User};
 use sim_model::server::{Caller, Decided, Entry, Handle};
 
 pub use deadline::Deadline;
@@ -84,11 +84,7 @@ pub struct Owed {
 
 /// A refusal that is not retryable.
 fn refuse(code: &'static str) -> Refusal {
-    Refusal {
-        code,
-        retry_after: None,
-        earlier: Earlier::Unsaid,
-    }
+    Refusal::of(code)
 }
 
 impl Model {

@@ -16,7 +16,7 @@ use super::caller::{Net, News, Session};
 use super::names::code;
 use super::target::Protocol;
 use super::wire::{Broken, Wire, is_stream, open_stream};
-use sim_model::protocol::{Earlier, Op, Refusal};
+use sim_model::protocol::{Op, Refusal};
 
 /// One opening of a stream.
 #[derive(Debug)]
@@ -150,9 +150,5 @@ async fn refusal(net: &Net, response: Response<Incoming>) -> Refusal {
     let body = body.map(|body| body.to_bytes()).unwrap_or_default();
     let reply = net.reader().reply(&Op::LeaveQueue, &body);
     let refusal = reply.and_then(|reply| reply.outcome.err());
-    refusal.unwrap_or_else(|| Refusal {
-        code: code(&format!("http_{status}")),
-        retry_after: None,
-        earlier: Earlier::Unsaid,
-    })
+    refusal.unwrap_or_else(|| Refusal::of(code(&format!("http_{status}"))))
 }

@@ -272,9 +272,8 @@ fn earlier(attempt: Option<&str>) -> Earlier {
 pub(super) fn refused(code: &'static str, retry_after: Option<Span>) -> Reply {
     Reply {
         outcome: Err(Refusal {
-            code,
             retry_after,
-            earlier: Earlier::Unsaid,
+            ..Refusal::of(code)
         }),
         events: Vec::new(),
         credentials: None,

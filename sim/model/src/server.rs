@@ -79,6 +79,13 @@ pub enum ServerRecord<'a> {
     Gone { at: Time, ticket: Ticket },
     /// The server went down, and every call and stream with it.
     Crashed { at: Time },
+    /// The server replayed an entry and decided it differently than before the crash.
+    Redecided {
+        at: Time,
+        position: u64,
+        before: &'a Decided,
+        after: &'a Decided,
+    },
     /// The server refuses new calls from now on, and finishes admitted ones.
     Stopping { at: Time },
     /// The server has finished all admitted calls: waiting checks and delayed answers leave now,
@@ -109,6 +116,7 @@ impl ServerRecord<'_> {
         | Self::StreamEnded { at, .. }
         | Self::Gone { at, .. }
         | Self::Crashed { at }
+        | Self::Redecided { at, .. }
         | Self::Stopping { at }
         | Self::Finished { at }
         | Self::Restarted { at, .. }

@@ -1,6 +1,8 @@
 //! The simulated journal: it commits after a delay, can be slow or fail, and can lose uncommitted
 //! entries in a crash.
 
+use std::collections::VecDeque;
+
 use chat_core::{Entry, Hub, Node, Position, Reject, Reply};
 use chat_types::{Config, Time};
 
@@ -15,15 +17,24 @@ pub(crate) struct Disk {
     snapshot_every: usize,
     /// A serialised snapshot; none before the first one.
     written: Option<Vec<u8>>,
-    /// The entries committed since, each with its commit time.
-    tail: Vec<(Time, Entry)>,
+    /// The entries committed since.
+    tail: Vec<Committed>,
     /// The number of entries of the tail that the last snapshot covers. Its bytes follow from them,
     /// so they are serialised only when a recovery reads them.
     covered: usize,
     /// The entries of the append in progress.
-    pending: Vec<Entry>,
+    pending: VecDeque<Entry>,
     /// The number of those entries, also when they are not kept.
     entries: u64,
+}
+
+/// A committed entry.
+#[derive(Clone, Debug)]
+struct Committed {
+    at: Time,
+    entry: Entry,
+    /// Its outcome; none if the server crashed before it applied the entry.
+    decided: Option<Result<Reply, Reject>>,
 }
 
 /// Whether entries are kept for a recovery.
@@ -33,6 +44,13 @@ pub(crate) enum Keep {
     Entries,
     /// No crash is possible.
     Nothing,
+}
+
+/// The outcomes of an entry before a crash, if it was applied, and in the recovery.
+#[derive(Clone, Copy)]
+pub(crate) struct Decisions<'d> {
+    pub(crate) before: Option<&'d Result<Reply, Reject>>,
+    pub(crate) now: &'d Result<Reply, Reject>,
 }
 
 /// The fate of an append in progress at a crash.
@@ -52,7 +70,7 @@ impl Disk {
             written: None,
             tail: Vec::new(),
             covered: 0,
-            pending: Vec::new(),
+            pending: VecDeque::new(),
             entries: 0,
         }
     }
@@ -60,7 +78,7 @@ impl Disk {
     /// Starts an append.
     pub(crate) fn begin(&mut self, batch: &[Entry]) {
         if self.keep == Keep::Entries {
-            self.pending.extend_from_slice(batch);
+            self.pending.extend(batch.iter().cloned());
         }
         self.entries = batch.len() as u64;
     }
@@ -71,13 +89,13 @@ impl Disk {
         self.entries = 0;
     }
 
-    /// Commits the append. `position` is that of the last entry before it.
-    pub(crate) fn commit(&mut self, position: Position, at: Time) -> Position {
-        for entry in self.pending.drain(..) {
-            self.tail.push((at, entry));
+    /// Commits the next entry of the append, with its outcome.
+    pub(crate) fn commit(&mut self, at: Time, decided: &Result<Reply, Reject>) {
+        if let Some(entry) = self.pending.pop_front() {
+            let decided = Some(decided.clone());
+            self.tail.push(Committed { at, entry, decided });
         }
-        self.entries = 0;
-        position.next()
+        self.entries = self.entries.saturating_sub(1);
     }
 
     /// Replaces a long tail by a snapshot. `hub` has exactly the committed state.
@@ -118,12 +136,16 @@ impl Disk {
         let pending = std::mem::take(&mut self.pending);
         self.entries = 0;
         if unsynced == Unsynced::Written {
-            self.tail
-                .extend(pending.into_iter().map(|entry| (at, entry)));
+            let written = pending.into_iter().map(|entry| Committed {
+                at,
+                entry,
+                decided: None,
+            });
+            self.tail.extend(written);
         }
     }
 
-    /// Recovers the Hub. `look` receives each entry with its position, its time and its outcome.
+    /// Recovers the Hub. `look` receives each entry with its position, its time and its outcomes.
     ///
     /// # Panics
     /// If the written data cannot be read, which is a bug.
@@ -131,7 +153,7 @@ impl Disk {
         &mut self,
         config: &Config,
         seed: u64,
-        mut look: impl FnMut(Position, Time, &Entry, &Result<Reply, Reject>),
+        mut look: impl FnMut((Position, Time), &Entry, Decisions<'_>),
     ) -> Node {
         if self.covered > 0 {
             let mut hub = self.last_written(config, seed);
@@ -153,13 +175,17 @@ impl Disk {
 
 fn replay(
     hub: &mut Hub,
-    entries: &[(Time, Entry)],
-    look: &mut impl FnMut(Position, Time, &Entry, &Result<Reply, Reject>),
+    entries: &[Committed],
+    look: &mut impl FnMut((Position, Time), &Entry, Decisions<'_>),
 ) {
-    for (at, entry) in entries {
+    for Committed { at, entry, decided } in entries {
         // The answers were sent before the crash, or never will be.
-        let outcome = hub.handle(*at, entry);
-        look(hub.position(), *at, entry, &outcome);
+        let now = hub.handle(*at, entry);
+        let decisions = Decisions {
+            before: decided.as_ref(),
+            now: &now,
+        };
+        look((hub.position(), *at), entry, decisions);
         while hub.poll_effect().is_some() {}
     }
 }

@@ -1,6 +1,6 @@
 //! Outages of the server: a shutdown or a crash, and the restart.
 
-use chat_core::{Counters, Entry, Reject, Reply};
+use chat_core::{Counters, Entry, Position};
 use chat_types::{Span, Time};
 use sim_model::server::ServerRecord;
 
@@ -9,7 +9,7 @@ use super::agenda::Event;
 use super::race::Toward;
 use super::server::Show;
 use super::slots::{Place, Slot, Thing, Whose};
-use crate::disk::Unsynced;
+use crate::disk::{Decisions, Unsynced};
 use sim_model::history::{Observer as _, WorldRecord};
 use sim_model::outcome::Point;
 use sim_model::plan::Outage;
@@ -119,16 +119,18 @@ impl World<'_, '_> {
         if self.server.node.is_some() {
             return;
         }
-        let now = self.now();
+        let (now, server_now) = (self.now(), self.server_now());
         if self.server.disk.has_snapshot() {
             self.watch.reach(Point::FromSnapshot);
         }
         let watch = &mut self.watch;
         let mut show = Show { watch };
         let shown = self.server.shown;
-        let look = |position, at, entry: &Entry, outcome: &Result<Reply, Reject>| {
-            if position > shown {
-                show.entry((position, at), entry, None, outcome);
+        let look = |at: (Position, Time), entry: &Entry, decisions: Decisions<'_>| {
+            if at.0 > shown {
+                show.entry(at, entry, None, decisions.now);
+            } else {
+                show.entry_again(server_now, at, decisions);
             }
         };
         let config = self.server.config.as_deref();

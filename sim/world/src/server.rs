@@ -13,7 +13,7 @@ use super::slots::{Flow, Place, Slot, Thing, Whose};
 use super::watch::Watch;
 use super::worked::worked;
 use super::{START, World};
-use crate::disk::{Disk, Keep, Unsynced};
+use crate::disk::{Decisions, Disk, Keep, Unsynced};
 use crate::translate::{self, judged};
 use sim_model::draw::{Actor, Draw};
 use sim_model::history::{Observer, Wire};
@@ -80,6 +80,24 @@ impl Show<'_, '_> {
             entry: &translate::entry(entry),
             ticket: ticket.map(judged),
             said: &translate::decided(at, outcome),
+        });
+    }
+
+    /// An entry that was shown is decided again, at `now`.
+    pub(super) fn entry_again(
+        &mut self,
+        now: Time,
+        (Position(position), at): (Position, Time),
+        decisions: Decisions<'_>,
+    ) {
+        let Some(before) = decisions.before.filter(|before| *before != decisions.now) else {
+            return;
+        };
+        self.watch.observe_server(&ServerRecord::Redecided {
+            at: now,
+            position,
+            before: &translate::decided(at, before),
+            after: &translate::decided(at, decisions.now),
         });
     }
 }
@@ -506,10 +524,11 @@ impl World<'_, '_> {
                 node.append_failed(server_now);
             }
             None => {
-                let first = self.server.disk.commit(node.hub().position(), server_now);
-                let watch = &mut self.watch;
+                let first = node.hub().position().next();
+                let (watch, disk) = (&mut self.watch, &mut self.server.disk);
                 let (mut show, mut position) = (Show { watch }, first);
                 node.committed_and(first, server_now, |entry, ticket, outcome| {
+                    disk.commit(server_now, outcome);
                     show.entry((position, server_now), entry, ticket, outcome);
                     position = position.next();
                 });

@@ -10,7 +10,7 @@ use sim_model::server::{Ask, Caller, Ticket};
 
 use super::border::{Stage, name_of};
 use super::by_number::ByNumber;
-use super::{Auditor, refusal, unknown_handle};
+use super::{Auditor, unknown_handle};
 use crate::compared::Compared;
 
 /// The `retry_after` of a call that a limit refused.
@@ -92,9 +92,8 @@ fn charge(full: &mut Time, at: Time, limit: RateLimit) -> Result<(), Refusal> {
 
 const fn retryable(code: &'static str, retry_after: Span) -> Refusal {
     Refusal {
-        code,
         retry_after: Some(retry_after),
-        earlier: Earlier::Unsaid,
+        ..Refusal::of(code)
     }
 }
 
@@ -127,10 +126,10 @@ impl Auditor {
                 ..
             } => self.admit_read(at, (ticket, from), ask, user),
             Ask::Call { caller, .. } => match (user, caller) {
-                _ if self.is_welcome(from).is_err() => Err(refusal("blocked")),
+                _ if self.is_welcome(from).is_err() => Err(Refusal::of("blocked")),
                 (None, Caller::Known(_)) => Err(unknown_handle()),
                 (Some(user), Caller::New(..)) if !self.model.is_unused(user) => {
-                    Err(refusal("handle_required")) // 2.2 (2)
+                    Err(Refusal::of("handle_required")) // 2.2 (2)
                 }
                 _ => Ok(self.admit_command(at, from, ask, user)),
             },
@@ -150,7 +149,7 @@ impl Auditor {
         if let (Ok(()), Some(op)) = (&is_charged, op_of(ask))
             && let Some(code) = too_long(op, self.model.config())
         {
-            return Stage::Owed(Err(refusal(code)), at);
+            return Stage::Owed(Err(Refusal::of(code)), at);
         }
         let admitted = is_charged.and_then(|()| {
             if is_break {
@@ -309,7 +308,7 @@ impl Auditor {
     /// Whether calls from the address are let in. // 13.1 (1)
     fn is_welcome(&self, from: u64) -> Result<(), Refusal> {
         if self.model.is_banned(from) {
-            return Err(refusal("blocked"));
+            return Err(Refusal::of("blocked"));
         }
         Ok(())
     }
@@ -317,7 +316,7 @@ impl Auditor {
     /// Whether the server accepts new calls. // 13.1 (4)
     fn takes_new(&self) -> Result<(), Refusal> {
         if self.pipeline.is_stopping() {
-            return Err(refusal("shutting_down"));
+            return Err(Refusal::of("shutting_down"));
         }
         Ok(())
     }

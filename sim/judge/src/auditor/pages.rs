@@ -7,7 +7,7 @@ use sim_model::protocol::{Answer, CHECK_MAX, Notice, Outcome, PUSH_MAX, Refusal,
 use sim_model::server::{Page, Ticket};
 
 use super::border::{Call, Stage};
-use super::{Auditor, refusal, unknown_handle};
+use super::{Auditor, unknown_handle};
 use crate::compared::Compared;
 use crate::difference::{Channel, Difference, InboxPlace, Unasked};
 use crate::model::{Event, Inbox, Most};
@@ -61,7 +61,7 @@ impl Auditor {
     pub(super) fn is_in_inbox(&self, user: User, after: Option<u64>) -> Result<(), Refusal> {
         let end = self.model.inbox_end(user);
         if after.is_some_and(|after| after > end) {
-            return Err(refusal("invalid_cursor"));
+            return Err(Refusal::of("invalid_cursor"));
         }
         Ok(())
     }

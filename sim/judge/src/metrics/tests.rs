@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use super::*;
-use sim_model::protocol::{Earlier, Presence, Refusal, Room};
+use sim_model::protocol::{Presence, Refusal, Room};
 
 const ANN: Agent = Agent(0);
 const BOB: Agent = Agent(1);
@@ -201,9 +201,8 @@ fn a_refusal_after_an_attempt_without_an_answer_is_no_refusal() {
             ANN,
             &send,
             &Err(Refusal {
-                code,
                 retry_after,
-                earlier: Earlier::Unsaid,
+                ..Refusal::of(code)
             }),
         );
         let counted: u64 = metrics.refusals().values().sum();

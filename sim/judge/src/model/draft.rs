@@ -19,6 +19,10 @@ pub(super) struct Draft {
 }
 
 impl Draft {
+    pub(super) const fn length(&self) -> u32 {
+        self.length
+    }
+
     /// The last characters. // 7.7
     fn suffix(&self) -> Arc<str> {
         let text = self.text();

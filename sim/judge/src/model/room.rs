@@ -156,7 +156,7 @@ impl Model {
             return match person.live.as_slice() {
                 [only] => Ok(*only),
                 [] if !person.ended.is_empty() => Err(refuse("chat_ended")),
-                [..] => Err(refuse("room_ambiguous")),
+                live => Err(ambiguous(live)),
             };
         };
         let Some(place) = self.rooms.get(room.0) else {
@@ -248,7 +248,7 @@ impl Model {
             None => match self.person(caller).live.as_slice() {
                 [] => return Ok(Answer::LeftChat),
                 [only] => *only,
-                [..] => return Err(refuse("room_ambiguous")),
+                live => return Err(ambiguous(live)),
             },
             Some(room) if !self.rooms.was_given(room.0) => return Err(refuse("room_not_found")),
             Some(room) if !self.is_member(caller, room) => return Ok(Answer::LeftChat),
@@ -323,5 +323,13 @@ impl Model {
                 self.rooms.remove(room.0);
             }
         }
+    }
+}
+
+/// Without a room, in none or in several. // 4.5
+fn ambiguous(live: &[Room]) -> Refusal {
+    Refusal {
+        rooms: u32::try_from(live.len()).ok(),
+        ..refuse("room_ambiguous")
     }
 }

@@ -45,6 +45,11 @@ impl Model {
                 Kind::Named { stick, .. } => stick.claims(),
                 Kind::Pair { .. } | Kind::Ended { .. } => 0,
             }),
+            "history" => each_room(|room| room.history.len()),
+            "draft" => each_room(|room| {
+                let drafts = room.members.values().map(|member| member.draft.length());
+                drafts.max().unwrap_or_default() as usize
+            }),
             "reports" => self.reports.len(),
             "reports_per_address" => {
                 let mut from: BTreeMap<u64, usize> = BTreeMap::new();

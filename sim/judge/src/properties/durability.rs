@@ -12,7 +12,9 @@ pub(super) const RULE: Rule = Rule {
     breaks: |difference, _| {
         matches!(
             difference,
-            Difference::Uncommitted { said: Ok(_), .. } | Difference::Position { .. }
+            Difference::Uncommitted { said: Ok(_), .. }
+                | Difference::Position { .. }
+                | Difference::Redecided { .. }
         ) || matches!(
             difference,
             Difference::Answer { owed: Err(owed), said: Ok(_), .. }

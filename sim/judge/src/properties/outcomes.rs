@@ -1,8 +1,11 @@
 //! `outcomes`: each call has the prescribed answer or refusal, unless another property has the
 //! rule.
 
-use super::{Rule, refuses};
+use sim_model::protocol::{Answer, Outcome};
+
+use super::{Rule, decision, refuses};
 use crate::compared::Compared;
+use crate::difference::Difference;
 use crate::findings::Property;
 
 pub(super) const RULE: Rule = Rule {
@@ -21,8 +24,20 @@ pub(super) const RULE: Rule = Rule {
 pub(super) const ARGUMENTS: Rule = Rule {
     property: Property::Outcomes,
     counts: &[],
-    breaks: |difference, _| CODES.iter().any(|code| refuses(difference, code)),
+    breaks: |difference, _| {
+        CODES.iter().any(|code| refuses(difference, code)) || names_differ(difference)
+    },
 };
+
+/// Whether two decisions make the same match, but show the partner differently.
+fn names_differ(difference: &Difference) -> bool {
+    let pair = |outcome: &Outcome| match outcome {
+        Ok(Answer::Matched { room, partner, .. }) => Some((*room, *partner)),
+        Ok(_) | Err(_) => None,
+    };
+    decision(difference)
+        .is_some_and(|of| pair(&of.owed).is_some() && pair(&of.owed) == pair(&of.said))
+}
 
 /// The refusals because of arguments.
 const CODES: [&str; 7] = [

@@ -68,6 +68,14 @@ impl Tell for Difference {
             Self::Position { owed, seen } => {
                 tell!(to; "the journal's next position should be ", owed, "; it is ", seen);
             }
+            Self::Redecided {
+                position,
+                before,
+                after,
+            } => {
+                tell!(to; "entry ", position, " of the journal was ", before);
+                tell!(to; "; the replay after the crash was ", after);
+            }
             Self::Witnessed(facts) => tell!(to; facts[0], ", but ", facts[1]),
         }
     }

@@ -17,6 +17,7 @@ impl Tell for Refusal {
     fn tell(&self, to: &mut Sentence) {
         tell!(to; "refused with ", self.code);
         With(", to be tried again after ", self.retry_after).tell(to);
+        With(", rooms of the caller: ", self.rooms).tell(to);
         match self.earlier {
             Earlier::Unsaid => {}
             Earlier::None => tell!(to; ", without an earlier attempt"),

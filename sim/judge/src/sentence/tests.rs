@@ -37,6 +37,7 @@ fn refused(code: &'static str) -> Outcome {
     Err(Refusal {
         code,
         retry_after: None,
+        rooms: None,
         earlier: Earlier::Unsaid,
     })
 }
@@ -257,6 +258,14 @@ fn what_is_late_and_what_does_not_fit() {
             size: 2,
         },
         Difference::Position { owed: 5, seen: 7 },
+        Difference::Redecided {
+            position: 6,
+            before: refused("muted"),
+            after: Err(Refusal {
+                rooms: Some(2),
+                ..Refusal::of("room_ambiguous")
+            }),
+        },
     ]);
     insta::assert_snapshot!(told(&differences));
 }

@@ -4,7 +4,7 @@ pub(crate) mod story;
 
 use chat_types::{Span, Time};
 use sim_model::protocol::{
-    Answer, Earlier, EndReason, LostRange, Op, Presence, Refusal, Saw, StickChange, User,
+    Answer, EndReason, LostRange, Op, Presence, Refusal, Saw, StickChange, User,
 };
 
 use story::*;
@@ -189,11 +189,7 @@ fn a_message_that_no_call_says_is_a_phantom() {
 fn a_message_that_was_refused_is_a_phantom_unless_an_attempt_may_have_passed() {
     let told = |code| {
         let mut story = Story::of_a_pair();
-        let refusal = Refusal {
-            code,
-            retry_after: None,
-            earlier: Earlier::Unsaid,
-        };
+        let refusal = Refusal::of(code);
         story.asks(ANN, &send(PAIR, "one"), Err(refusal));
         story.sees(BEN, message(PAIR, 2, ANN, "one"));
         story

@@ -175,6 +175,8 @@ pub struct Refusal {
     pub retry_after: Option<Span>,
     /// What the server knows of earlier attempts with the call's request key.
     pub earlier: Earlier,
+    /// With `room_ambiguous`: the number of the caller's rooms.
+    pub rooms: Option<u32>,
 }
 
 /// What a refusal that can be retried says of earlier attempts.
@@ -190,6 +192,17 @@ pub enum Earlier {
 }
 
 impl Refusal {
+    /// The refusal that consists of its code alone.
+    #[must_use]
+    pub const fn of(code: &'static str) -> Self {
+        Self {
+            code,
+            retry_after: None,
+            earlier: Earlier::Unsaid,
+            rooms: None,
+        }
+    }
+
     /// Whether the call can be repeated and is then decided anew (`rate_limited`, `overloaded`,
     /// `storage_unavailable`, `shutting_down`).
     #[must_use]

@@ -6,7 +6,7 @@ use super::*;
 use sim_model::history::{Path, Retry};
 use sim_model::plan::Outage;
 use sim_model::protocol::Op;
-use sim_model::protocol::{Answer, Earlier, LostRange, Outcome, Refusal, Saw, Shown, StickChange};
+use sim_model::protocol::{Answer, LostRange, Outcome, Refusal, Saw, Shown, StickChange};
 
 const START: Time = Time(1_000_000_000);
 
@@ -29,11 +29,7 @@ fn play(observer: &mut dyn Observer) {
         user: User(7),
         room: Room(3),
     });
-    let refused = Err(Refusal {
-        code: "stick_required",
-        retry_after: None,
-        earlier: Earlier::Unsaid,
-    });
+    let refused = Err(Refusal::of("stick_required"));
     let mut ann = |ms, user: Option<u32>, what| tell(observer, ms, 0, user, what);
     ann(0, None, called(0, &login));
     ann(20, Some(7), answered(0, &login, &logged_in));

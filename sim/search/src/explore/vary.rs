@@ -65,8 +65,10 @@ pub fn vary(plan: &Plan, seed: u64, mix: Mix) -> Varied {
         everyday::draw(&mut plan, &mut dice);
         let arrivals = people::arrivals_end(&plan);
         plan.duration = arrivals + Span::secs(u64::from(dice.pick(&[4_u32, 10, 30])));
-        if dice.one_in(3) {
+        // A theme with faults of its own is mostly about them.
+        if dice.one_in(if plan.faults.is_empty() { 2 } else { 8 }) {
             plan.faults.clear();
+            dice.say("no faults");
         } else {
             faults::draw(&mut plan, &mut dice);
         }
@@ -84,7 +86,12 @@ pub fn vary(plan: &Plan, seed: u64, mix: Mix) -> Varied {
         surroundings::draw(&mut plan, &mut dice);
         let arrivals = people::arrivals_end(&plan);
         plan.duration = arrivals + Span::secs(u64::from(dice.pick(&[2_u32, 4, 8])));
-        faults::draw(&mut plan, &mut dice);
+        if dice.one_in(3) {
+            plan.faults.clear();
+            dice.say("no faults");
+        } else {
+            faults::draw(&mut plan, &mut dice);
+        }
         plan.liveness = plan.liveness.max(Span::secs(120));
     }
     Varied {

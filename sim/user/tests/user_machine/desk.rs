@@ -7,8 +7,8 @@ use sim_model::draw::{Quantiles, Ratio, Shape};
 use sim_model::history::{Observer, Path, Record, What, WorldRecord};
 use sim_model::plan::{Argument, Client, Habits, Manner, Persona, Step, Text, Verb};
 use sim_model::protocol::{
-    Agent, Answer, CallId, Earlier, EndReason, Op, Outcome, ReadBy, Refusal, Room, Saw, Shown,
-    StickChange, User,
+    Agent, Answer, CallId, EndReason, Op, Outcome, ReadBy, Refusal, Room, Saw, Shown, StickChange,
+    User,
 };
 use sim_user::{Action, Credential, Script, VirtualUser};
 
@@ -126,11 +126,7 @@ pub(crate) fn read(cursor: u64) -> Outcome {
 }
 
 pub(crate) fn refused(code: &'static str) -> Outcome {
-    Err(Refusal {
-        code,
-        retry_after: None,
-        earlier: Earlier::Unsaid,
-    })
+    Err(Refusal::of(code))
 }
 
 pub(crate) fn found(room: u32) -> Saw<'static> {
@@ -275,11 +271,7 @@ impl Desk {
     }
 
     pub(crate) fn closed(&mut self, stream: u32, code: Option<&'static str>) {
-        let refusal = code.map(|code| Refusal {
-            code,
-            retry_after: None,
-            earlier: Earlier::Unsaid,
-        });
+        let refusal = code.map(Refusal::of);
         self.input(|user, now, log| user.handle_stream_closed(now, stream, refusal, log));
     }
 

@@ -7,8 +7,7 @@ use proptest::prelude::*;
 use sim_model::draw::{Quantiles, Ratio, Shape};
 use sim_model::plan::{Choice, Grant, Habits, Persona, Step, Text, Verb};
 use sim_model::protocol::{
-    Answer, Earlier, EndReason, Outcome, Plain, Presence, Refusal, Room, Saw, Shown, StickChange,
-    User,
+    Answer, EndReason, Outcome, Plain, Presence, Refusal, Room, Saw, Shown, StickChange, User,
 };
 use sim_user::{Action, Script};
 
@@ -96,9 +95,8 @@ fn persona(habits: [u8; 5], stream: bool) -> Persona {
 fn outcome(how: u8, room: u32) -> Outcome {
     let refusal = |code, retry_after_ms: Option<u64>| {
         Err(Refusal {
-            code,
             retry_after: retry_after_ms.map(Span::millis),
-            earlier: Earlier::Unsaid,
+            ..Refusal::of(code)
         })
     };
     match how {

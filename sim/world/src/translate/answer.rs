@@ -204,5 +204,10 @@ pub(super) fn refusal(reject: &Reject) -> Refusal {
             chat_core::Earlier::None => Earlier::None,
             chat_core::Earlier::Unknown => Earlier::Unknown,
         },
+        rooms: if let Reject::RoomAmbiguous { rooms } = reject {
+            Some(*rooms)
+        } else {
+            None
+        },
     }
 }

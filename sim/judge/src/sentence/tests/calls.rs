@@ -42,6 +42,7 @@ fn calls_that_are_decided_otherwise() {
     let overloaded = Err(Refusal {
         code: "overloaded",
         retry_after: Some(Span::millis(250)),
+        rooms: None,
         earlier: Earlier::Unknown,
     });
     insta::assert_snapshot!(told(&[

@@ -16,8 +16,8 @@ use super::{faults, flows, limits, people, surroundings};
 use sim_model::draw::Ratio;
 use sim_model::names::PROPERTIES;
 use sim_model::plan::{
-    Arrivals, Habits, Manner, Naming, Persona, Phase, Plan, Reads, Schedule, USUAL_CLIENT,
-    Workload, usual_capacity, usual_network,
+    Arrivals, Habits, Manner, Naming, OperatorVerb, Persona, Phase, Plan, Reads, Schedule,
+    USUAL_CLIENT, Workload, usual_capacity, usual_network,
 };
 use sim_model::protocol::ReadBy;
 use sim_model::recipe::Recipe;
@@ -64,6 +64,8 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
     let users = match theme {
         Theme::Anything | Theme::Rest => dice.pick(&[2, 2, 2, 3, 3, 4, 5, 6, 8]),
         Theme::Line(_) | Theme::Absent(_) | Theme::Grudges(_) => dice.between(3, 8),
+        // So few that acts of several kinds meet one of them.
+        Theme::Barred(_) => dice.pick(&[2, 2, 3, 3, 4]),
     };
     if dice.one_in(3) {
         dice.say("default server");
@@ -72,7 +74,7 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
         limits::tighten(&mut plan.server, users, dice);
     }
     match theme {
-        Theme::Anything => {}
+        Theme::Anything | Theme::Barred(_) => {}
         Theme::Line(_) | Theme::Grudges(_) => limits::line(&mut plan.server, dice),
         Theme::Absent(_) => limits::absent(&mut plan.server, dice),
         Theme::Rest => {
@@ -82,15 +84,7 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
     }
     let within = dice.pick(&[Span::millis(1), Span::millis(300), Span::secs(1)]);
     dice.say(format!("{users} users in {within}"));
-    if matches!(theme, Theme::Line(_) | Theme::Absent(_) | Theme::Grudges(_)) && dice.coin() {
-        dice.say("restarts");
-        plan.faults.extend(faults::of_restarts());
-    }
-    if dice.one_in(6) {
-        dice.say("busy operators");
-        plan.faults.extend(faults::of_operators(dice));
-        limits::of_inboxes(&mut plan.server, dice);
-    }
+    troubles(theme, plan, dice);
     let phases = vec![Phase {
         name: "all".to_owned(),
         duration: within,
@@ -127,6 +121,30 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
     }
 }
 
+/// What goes wrong beside what may in any run: restarts, and operators who act again and again.
+fn troubles(theme: Theme, plan: &mut Plan, dice: &mut Dice) {
+    let is_barred = matches!(theme, Theme::Barred(_));
+    let restarts = match theme {
+        Theme::Anything | Theme::Rest => false,
+        Theme::Line(_) | Theme::Absent(_) | Theme::Grudges(_) => dice.coin(),
+        Theme::Barred(_) => true,
+    };
+    if restarts {
+        dice.say("restarts");
+        plan.faults.extend(faults::of_restarts());
+    }
+    if is_barred || dice.one_in(6) {
+        dice.say("busy operators");
+        let verbs: &[OperatorVerb] = if is_barred {
+            &faults::BARRING
+        } else {
+            OperatorVerb::ALL
+        };
+        plan.faults.extend(faults::of_operators(verbs, dice));
+        limits::of_inboxes(&mut plan.server, dice);
+    }
+}
+
 fn persona(kind: u32, theme: Theme, server: &Config, dice: &mut Dice) -> Persona {
     let mut persona = Persona {
         name: format!("person{kind}"),
@@ -139,9 +157,21 @@ fn persona(kind: u32, theme: Theme, server: &Config, dice: &mut Dice) -> Persona
     if dice.one_in(3) {
         people::habits(&mut persona, dice);
     }
-    if dice.one_in(6) {
+    // A client with stray calls comes back under its old handle, too, after it was put out.
+    let strays = if matches!(theme, Theme::Barred(_)) {
+        2
+    } else {
+        6
+    };
+    if dice.one_in(strays) {
         persona.habits.stray = dice.pick(&[ratio(1, 4), ratio(1, 1)]);
         dice.say(format!("{}: stray {}", persona.name, persona.habits.stray));
+    }
+    if theme == Theme::Rest && dice.coin() {
+        // A client with parallel calls goes on while an answer to a break is held back.
+        persona.habits.parallel = dice.pick(&[ratio(1, 2), ratio(1, 1)]);
+        let parallel = persona.habits.parallel;
+        dice.say(format!("{}: parallel {parallel}", persona.name));
     }
     if theme == Theme::Anything && dice.one_in(12) {
         dice.say(format!("{}: types while it waits", persona.name));

@@ -1,5 +1,6 @@
 //! Draws the faults and their times.
 
+use chat_types::config::Matching;
 use chat_types::{Config, Span};
 
 use sim_model::names::{STICK_MOVES, TIMERS};
@@ -15,10 +16,6 @@ use sim_model::plan::{
 /// end within the plan's duration.
 pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
     let own = std::mem::take(&mut plan.faults);
-    if dice.one_in(3) {
-        dice.say("no faults");
-        return;
-    }
     let end = plan.duration;
     for kind in kinds(own, &plan.server, end, dice) {
         // Most events happen early.
@@ -26,7 +23,8 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
         // In whole milliseconds, so that at least one is left.
         let at = Span::millis(dice.before(within).as_millis());
         let kind = within_time(kind, Span(end.0 - at.0));
-        let milestone = dice.one_in(4).then(|| milestone(dice));
+        let is_config = matches!(kind, FaultKind::Configure(_));
+        let milestone = (!is_config && dice.one_in(4)).then(|| milestone(dice));
         let (at, kind) = match (milestone, kind) {
             // Faults lose answers at milestones only: at random times the network loses them.
             (Some(milestone), kind) => {
@@ -50,6 +48,7 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
             need: Need::Required,
         });
     }
+    configure_in_time(&mut plan.faults, dice);
     plan.faults.sort_by_key(|fault| fault.at);
     // A registration must last longer than a packet, or a late copy has a second effect. A clock
     // jump shortens it.
@@ -70,6 +69,21 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
     *forget_after = (*forget_after).max(ahead + Span::secs(5));
 }
 
+/// Moves each change of configuration before the last outage: it takes effect at the next start.
+fn configure_in_time(faults: &mut [Fault], dice: &mut Dice) {
+    let downs = faults
+        .iter()
+        .filter(|fault| matches!(fault.kind, FaultKind::Down { .. }));
+    let Some(last) = downs.map(|fault| fault.at).max() else {
+        return;
+    };
+    for fault in faults {
+        if matches!(fault.kind, FaultKind::Configure(_)) && fault.at >= last {
+            fault.at = Span::millis(dice.before(last.max(Span::millis(1))).as_millis());
+        }
+    }
+}
+
 /// Faults that matter to users on breaks: restarts of the server, and a journal that cannot be
 /// written.
 pub(super) fn of_breaks() -> Vec<Fault> {
@@ -82,7 +96,8 @@ pub(super) fn of_breaks() -> Vec<Fault> {
         duration,
         unknown: false,
     };
-    [down(Outage::Stop), down(Outage::Crash), disk]
+    let (stop, crash) = (down(Outage::Stop), down(Outage::Crash));
+    [stop.clone(), crash.clone(), stop, crash, disk]
         .map(at_any_time)
         .into()
 }
@@ -107,11 +122,24 @@ pub(super) fn of_journal() -> Vec<Fault> {
     vec![at_any_time(kind); 6]
 }
 
-/// Repeated operators' acts, of which a third is kept. Some acts are undone.
-pub(super) fn of_operators(dice: &mut Dice) -> Vec<Fault> {
+/// Operators' acts that ban and mute, and those that undo them.
+pub(super) const BARRING: [OperatorVerb; 8] = [
+    OperatorVerb::Ban,
+    OperatorVerb::Ban,
+    OperatorVerb::Mute,
+    OperatorVerb::Mute,
+    OperatorVerb::MuteAddress,
+    OperatorVerb::MuteAddress,
+    OperatorVerb::Unban,
+    OperatorVerb::Unmute,
+];
+
+/// Repeated operators' acts of these kinds, of which a third is kept. Some acts are undone.
+pub(super) fn of_operators(verbs: &[OperatorVerb], dice: &mut Dice) -> Vec<Fault> {
     let mut acts = Vec::new();
     for _ in 0..12 {
-        let kind = FaultKind::Operator(act(dice));
+        let verb = dice.pick(verbs);
+        let kind = FaultKind::Operator(OperatorAct { verb, user: None });
         acts.extend(undone(&kind).filter(|_| dice.coin()));
         acts.push(kind);
     }
@@ -185,8 +213,10 @@ fn reconfigured(server: &Config, dice: &mut Dice) -> Config {
     let mut config = server.clone();
     limits::draw(&mut config, dice);
     limits::bosses(&mut config, dice);
-    if dice.coin() {
-        // Waiters keep their preferences, and are matched by the new rules.
+    // Waiters keep their preferences, and are matched by the new rules.
+    if server.matching == Matching::Interests && dice.coin() {
+        limits::no_longer_by_interests(&mut config, dice);
+    } else if dice.coin() {
         limits::line(&mut config, dice);
     }
     // A registration that ends before a late packet arrives would be repeated.

@@ -89,6 +89,18 @@ pub(super) fn line(server: &mut Config, dice: &mut Dice) {
     ));
 }
 
+/// Draws another rule of matching for a restart of a server that matched by interests.
+pub(super) fn no_longer_by_interests(server: &mut Config, dice: &mut Dice) {
+    let ms = Span::millis;
+    server.matching = dice.pick(&[Matching::Fifo, Matching::Random, Matching::Random]);
+    server.interest_patience = dice.pick(&[ms(300), ms(1_000), ms(3_000)]);
+    let matching = format!("{:?}", server.matching).to_lowercase();
+    dice.say(format!(
+        "then {matching} matching, patience {}",
+        server.interest_patience
+    ));
+}
+
 /// Draws the size of inboxes where operators act: half of them so small that acts fall into gaps.
 pub(super) fn of_inboxes(server: &mut Config, dice: &mut Dice) {
     if dice.coin() {
@@ -118,9 +130,11 @@ pub(super) fn rest(server: &mut Config, dice: &mut Dice) {
         "max_held {}, max_pending {}",
         server.max_held, server.max_pending
     ));
-    // A boss that notices every break, and calms down between breaks.
+    // A boss that notices every break, and calms down between breaks, or is still alert after a
+    // restart.
     server.boss_alertness = 100;
-    server.boss_alertness_cooldown = dice.pick(&[Span::secs(1), Span::secs(3)]);
+    let secs = Span::secs;
+    server.boss_alertness_cooldown = dice.pick(&[secs(1), secs(3), secs(15), secs(60)]);
 }
 
 /// Draws the behaviour of bosses, sometimes noticing every break, or none.

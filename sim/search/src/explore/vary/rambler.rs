@@ -69,7 +69,7 @@ fn queue(server: &Config, dice: &mut Dice) -> Step {
     Step::Call(Verb::EnterQueue {
         name: said::name(4, dice),
         user_id: said::public_id(4, dice),
-        interests: said::interests(&said::INTERESTS, server.max_interests, dice),
+        interests: said::interests(&said::INTERESTS, 4, server.max_interests, dice),
     })
 }
 

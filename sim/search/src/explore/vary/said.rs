@@ -40,8 +40,10 @@ pub(super) const INTERESTS: [&str; 14] = [
 ];
 
 /// Lists of interests, of which all users of a run choose from one.
-pub(super) const CIRCLES: [&[&str]; 4] = [
+pub(super) const CIRCLES: [&[&str]; 5] = [
     &["go", "tea", "rust"],
+    // Enough interests for a long line.
+    &["go", "tea", "rust", "bees", "jazz", "maps"],
     &["café", "CAFÉ", "Café", "tea"],
     &["chess", "Chess", "ch\u{435}ss", "go"],
     &["ΣΊΣΥΦΟΣ", "σίσυφος", "σίσυφοσ", "Straße", "STRASSE"],
@@ -103,6 +105,14 @@ const NAMES: [&str; 32] = [
     "",
 ];
 
+/// Lists of names that look alike.
+pub(super) const LOOK_ALIKES: [&[&str]; 4] = [
+    &["Alice", "AIice", "ALlCE", "a1ice"],
+    &["bob", "b0b", "ВОВ", "BOB"],
+    &["Bill", "BiII", "BIll", "b1ll"],
+    &["Zoë", "Zoe\u{308}", "ZOË", "zoë"],
+];
+
 /// Public ids, the last of which are invalid.
 const IDS: [&str; 14] = [
     "ann",
@@ -147,13 +157,18 @@ fn letters(length: Shape, dice: &mut Dice) -> Text {
     }
 }
 
-/// No interests, a few, or one more than allowed.
-pub(super) fn interests(those: &[&'static str], most: u32, dice: &mut Dice) -> Arc<[Arc<str>]> {
+/// No interests in `none` of eight draws; else a few, or one more than allowed.
+pub(super) fn interests(
+    those: &[&'static str],
+    none: u32,
+    most: u32,
+    dice: &mut Dice,
+) -> Arc<[Arc<str>]> {
     let some = match dice.between(0, 7) {
-        0..=3 => 0,
-        4 | 5 => 1,
+        times if times < none => 0,
+        7 => most.min(16) + 1,
         6 => dice.between(2, 3),
-        _ => most.min(16) + 1,
+        _ => 1,
     };
     (0..some).map(|_| dice.pick(those).into()).collect()
 }

@@ -34,11 +34,13 @@ pub(super) enum Theme {
     Grudges(&'static [&'static str]),
     /// Mostly breaks.
     Rest,
+    /// Rooms, under these names, which look alike, and under operators who mute and ban.
+    Barred(&'static [&'static str]),
 }
 
 impl Theme {
     pub(super) fn draw(dice: &mut Dice) -> Self {
-        match dice.between(0, 7) {
+        match dice.between(0, 9) {
             0 => {
                 dice.say("all at the line");
                 Self::Line(dice.pick(&said::CIRCLES))
@@ -55,6 +57,10 @@ impl Theme {
                 dice.say("all at the line, with grudges");
                 Self::Grudges(dice.pick(&said::CIRCLES))
             }
+            4 | 5 => {
+                dice.say("all alike, and barred");
+                Self::Barred(dice.pick(&said::LOOK_ALIKES))
+            }
             _ => Self::Anything,
         }
     }
@@ -66,21 +72,27 @@ pub(super) fn some(theme: Theme, server: &Config, dice: &mut Dice) -> Vec<Step> 
     let visits = match theme {
         Theme::Anything => dice.pick(&[1, 1, 2, 2, 3, 4]),
         Theme::Line(_) | Theme::Absent(_) | Theme::Grudges(_) => dice.between(2, 16),
-        Theme::Rest => dice.between(2, 7),
+        Theme::Rest | Theme::Barred(_) => dice.between(2, 7),
+    };
+    // A participant that unregisters comes back under another number, and perhaps another name.
+    let leaves = match theme {
+        Theme::Anything | Theme::Line(_) | Theme::Absent(_) | Theme::Grudges(_) => 12,
+        Theme::Rest | Theme::Barred(_) => 2,
     };
     for nth in 0..visits {
         let kind = match theme {
             Theme::Anything => dice.between(0, 11),
             Theme::Line(_) | Theme::Absent(_) | Theme::Grudges(_) => dice.between(5, 9),
             Theme::Rest => dice.pick(&[0, 5, 10, 10, 10]),
+            Theme::Barred(_) => dice.pick(&[0, 0, 0, 0, 5]),
         };
         match kind {
-            0..=4 => room(server, nth, dice, &mut flow),
+            0..=4 => room(theme, server, nth, dice, &mut flow),
             5..=8 => partner(theme, server, nth, dice, &mut flow),
             9 => line(theme, server, nth, dice, &mut flow),
             _ => rest(server, dice, &mut flow),
         }
-        if dice.one_in(12) {
+        if dice.one_in(leaves) {
             flow.push(Step::Call(Verb::Plain(Plain::Unregister)));
         }
     }
@@ -94,6 +106,15 @@ pub(super) fn some(theme: Theme, server: &Config, dice: &mut Dice) -> Vec<Step> 
 /// later choices only matter after a registration ended.
 fn chooses(nth: u32) -> u64 {
     if nth == 0 { 4 } else { 10 }
+}
+
+/// A chosen name, or none.
+fn name(theme: Theme, nth: u32, dice: &mut Dice) -> Option<Arc<str>> {
+    match theme {
+        Theme::Anything | Theme::Rest => said::name(chooses(nth), dice),
+        Theme::Line(_) | Theme::Absent(_) | Theme::Grudges(_) => said::name(8, dice),
+        Theme::Barred(names) => (!dice.one_in(4)).then(|| dice.pick(names).into()),
+    }
 }
 
 /// A visit whose user types while its own check waits. The check waits longer than ten seconds, so
@@ -121,14 +142,14 @@ pub(super) fn typing_while_waiting(server: &Config, dice: &mut Dice) -> Vec<Step
 }
 
 /// A visit to a named room, sometimes followed at once by another visit to it, or to another room.
-fn room(server: &Config, nth: u32, dice: &mut Dice, steps: &mut Vec<Step>) {
+fn room(theme: Theme, server: &Config, nth: u32, dice: &mut Dice, steps: &mut Vec<Step>) {
     let room = said::room(dice);
     let rooms = dice.pick(&[1, 1, 1, 1, 1, 1, 2]);
     for again in 0..dice.pick(&[1, 1, 2]) {
         steps.push(Step::Call(Verb::Login {
             room: Arc::clone(&room),
             rooms,
-            name: said::name(chooses(nth + again), dice),
+            name: name(theme, nth + again, dice),
         }));
         if dice.one_in(8) {
             steps.push(Step::Call(Verb::Login {
@@ -148,19 +169,32 @@ fn room(server: &Config, nth: u32, dice: &mut Dice, steps: &mut Vec<Step>) {
             pause(steps, dice);
         }
         maybe_read(steps, server, dice);
-        maybe_end(steps, dice);
+        maybe_end(theme, steps, dice);
     }
 }
 
 /// Mostly leaves the room; sometimes blocks or reports the last sender first.
-fn maybe_end(steps: &mut Vec<Step>, dice: &mut Dice) {
-    match dice.between(0, 15) {
+fn maybe_end(theme: Theme, steps: &mut Vec<Step>, dice: &mut Dice) {
+    let ends = if matches!(theme, Theme::Barred(_)) {
+        5
+    } else {
+        15
+    };
+    match dice.between(0, ends) {
         0 => {
             steps.push(Step::Call(Verb::Plain(Plain::Block)));
             if dice.coin() {
                 steps.extend([think(dice), Step::Call(Verb::Plain(Plain::Unblock))]);
                 return;
             }
+            // The history is read on and on, while the blocked one may be forgotten.
+            let (before, limit) = (None, 50);
+            let past = Step::Call(Verb::History { before, limit });
+            let round = [think(dice), past];
+            steps.push(Step::Loop {
+                count: dice.between(2, 8),
+                steps: round.into(),
+            });
         }
         1 => steps.push(report(dice)),
         2 | 3 => return,
@@ -224,7 +258,7 @@ fn grant(one_in: u64, dice: &mut Dice) -> Grant {
 fn partner(theme: Theme, server: &Config, nth: u32, dice: &mut Dice, steps: &mut Vec<Step>) {
     steps.push(enter(theme, server, nth, dice));
     let is_absent = match theme {
-        Theme::Anything | Theme::Rest => false,
+        Theme::Anything | Theme::Rest | Theme::Barred(_) => false,
         Theme::Line(_) => dice.one_in(4),
         Theme::Grudges(_) => dice.one_in(8),
         Theme::Absent(_) => true,
@@ -251,7 +285,7 @@ fn partner(theme: Theme, server: &Config, nth: u32, dice: &mut Dice, steps: &mut
         }));
     }
     let words = match theme {
-        Theme::Anything | Theme::Rest => dice.between(0, 4),
+        Theme::Anything | Theme::Rest | Theme::Barred(_) => dice.between(0, 4),
         Theme::Line(_) | Theme::Absent(_) | Theme::Grudges(_) => dice.between(0, 1),
     };
     for _ in 0..words {
@@ -313,6 +347,23 @@ fn line(theme: Theme, server: &Config, nth: u32, dice: &mut Dice, steps: &mut Ve
 
 /// Breaks: a few, or so many that the boss reaches its highest alert level.
 fn rest(server: &Config, dice: &mut Dice, steps: &mut Vec<Step>) {
+    if dice.one_in(4) {
+        // A client that does not wait for the last answers can disconnect before they are sent.
+        let rest = Verb::Break {
+            kind: None,
+            excuse: None,
+        };
+        let (count, steps_of_round) = (dice.between(5, BREAKS), [Step::Call(rest)].into());
+        let (wait, by) = (Span::secs(5).min(server.max_wait), ReadBy::Handle);
+        steps.extend([
+            Step::Loop {
+                count,
+                steps: steps_of_round,
+            },
+            Step::Call(Verb::Check { wait, by }),
+        ]);
+        return;
+    }
     for _ in 0..dice.pick(&[1, 1, 2, 3]) {
         let kind = dice.coin().then(|| dice.pick(BreakKind::ALL));
         let excuse = said::excuse(server.max_excuse, dice);
@@ -340,14 +391,16 @@ fn rest(server: &Config, dice: &mut Dice, steps: &mut Vec<Step>) {
 }
 
 fn enter(theme: Theme, server: &Config, nth: u32, dice: &mut Dice) -> Step {
-    let (one_in, circle) = match theme {
-        Theme::Anything | Theme::Rest => (chooses(nth), said::INTERESTS.as_slice()),
-        Theme::Line(circle) | Theme::Absent(circle) | Theme::Grudges(circle) => (8, circle),
+    let (one_in, circle, none) = match theme {
+        Theme::Anything | Theme::Rest | Theme::Barred(_) => {
+            (chooses(nth), said::INTERESTS.as_slice(), 4)
+        }
+        Theme::Line(circle) | Theme::Absent(circle) | Theme::Grudges(circle) => (8, circle, 2),
     };
     Step::Call(Verb::EnterQueue {
-        name: said::name(one_in, dice),
+        name: name(theme, nth, dice),
         user_id: said::public_id(one_in, dice),
-        interests: said::interests(circle, server.max_interests, dice),
+        interests: said::interests(circle, none, server.max_interests, dice),
     })
 }
 

@@ -1,9 +1,15 @@
 //! Where the node's batches go before anything comes of them.
 
+mod database;
+mod durable;
+mod folder;
 mod memory;
 
-use chat_core::{Entry, Position, Time};
+use chat_core::{Entry, Hub, Position, Time};
 
+pub use database::{DatabaseError, Durability};
+pub use durable::{DurableJournal, OpenError, Opened, Options, ReadError, open};
+pub use folder::FolderError;
 pub use memory::MemoryJournal;
 
 /// What became of a batch.
@@ -57,6 +63,7 @@ pub trait Journal: Send {
     /// Appends all of these, or none. `now` is the instant at which it was asked.
     fn append(&mut self, now: Time, entries: &[Entry]) -> Append;
 
-    /// Nothing comes any more: what is buffered is written, and files are closed.
-    fn close(&mut self);
+    /// Nothing comes any more: what is buffered is written, and files are closed. `hub` is the state
+    /// behind the last batch whose fate was told.
+    fn close(&mut self, hub: &Hub);
 }

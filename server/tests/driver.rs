@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use chat_core::config::RateLimit;
 use chat_core::{
-    Address, Call, Caller, Command, Config, Earlier, Entry, Load, Node, Position, Read, Reader,
+    Address, Call, Caller, Command, Config, Earlier, Entry, Hub, Load, Node, Position, Read, Reader,
     Reject, Reply, Response, SecretHash, Span, Time,
 };
 use server::clock::Clock;
@@ -43,7 +43,7 @@ impl Journal for Reins {
         Append::Pending
     }
 
-    fn close(&mut self) {}
+    fn close(&mut self, _: &Hub) {}
 }
 
 impl Reins {

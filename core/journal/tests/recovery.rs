@@ -104,7 +104,7 @@ impl Written {
     fn acknowledge(&mut self) {
         let (offset, slot) = Mark::at(&self.chain).slot(self.marks);
         self.marks += 1;
-        let offset = usize::try_from(offset).unwrap();
+        let offset = usize::try_from(offset).expect("a file of two slots");
         let length = self.disk.marks.len().max(offset + SLOT_BYTES);
         self.disk.marks.resize(length, 0);
         self.disk.marks[offset..offset + SLOT_BYTES].copy_from_slice(&slot);
@@ -179,7 +179,8 @@ fn recovered(disk: &Disk, loss: Loss) -> Result<Recovered, RecoveryError<Infalli
 }
 
 fn refusal(disk: &Disk) -> String {
-    recovered(disk, Loss::Refused).unwrap_err().to_string()
+    let refused = recovered(disk, Loss::Refused).expect_err("a refusal");
+    refused.to_string()
 }
 
 const VISITS: [u8; 14] = [12, 13, 18, 6, 7, 19, 24, 14, 18, 0, 8, 25, 19, 18];
@@ -403,7 +404,8 @@ impl Disk {
     fn suffer(&mut self, damage: &Damage) {
         let key = |disk: &Self, which: usize| {
             let count = disk.records.len();
-            (count > 0).then(|| *disk.records.keys().nth(which % count).unwrap())
+            let keys = disk.records.keys();
+            keys.copied().nth(which % count.max(1))
         };
         let flip = |bytes: &mut Vec<u8>, bit: usize| {
             if !bytes.is_empty() {
@@ -415,13 +417,15 @@ impl Disk {
         let count = self.snapshots.len();
         match *damage {
             Damage::FlipRecord { which, bit } => {
-                if let Some(key) = key(self, which) {
-                    flip(self.records.get_mut(&key).unwrap(), bit);
+                let key = key(self, which);
+                if let Some(bytes) = key.and_then(|key| self.records.get_mut(&key)) {
+                    flip(bytes, bit);
                 }
             }
             Damage::CutRecord { which, length } => {
-                if let Some(key) = key(self, which) {
-                    cut(self.records.get_mut(&key).unwrap(), length);
+                let key = key(self, which);
+                if let Some(bytes) = key.and_then(|key| self.records.get_mut(&key)) {
+                    cut(bytes, length);
                 }
             }
             Damage::LoseRecord { which } => {

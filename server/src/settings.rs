@@ -143,14 +143,18 @@ impl Settings {
             },
             grace: args.grace.or(file.grace).unwrap_or(Span::secs(10)),
             memory_limit: args.memory_limit.or(file.memory_limit).unwrap_or_default(),
-            journal: args.data.clone().or(file.data).map(|folder| journal::Options {
-                folder,
-                durability: args.durability.or(file.durability).unwrap_or_default(),
-                loss: match args.accept_loss {
-                    true => Loss::Accepted,
-                    false => Loss::Refused,
-                },
-            }),
+            journal: args
+                .data
+                .clone()
+                .or(file.data)
+                .map(|folder| journal::Options {
+                    folder,
+                    durability: args.durability.or(file.durability).unwrap_or_default(),
+                    loss: match args.accept_loss {
+                        true => Loss::Accepted,
+                        false => Loss::Refused,
+                    },
+                }),
             limits: bossed(limits(file.limits, &args.limits, &malformed)?, args),
             log: args.log.or(file.log).unwrap_or_default(),
             log_level: args

@@ -237,12 +237,14 @@ impl Journal for DurableJournal {
         };
         let (jobs, queue) = channel();
         let (end, ended) = channel();
-        let spawned = thread::Builder::new().name("journal".into()).spawn(move || {
-            let mut writer = writer;
-            writer.run(&queue, &later);
-            // A stop that has given up waits no more.
-            let _ = end.send(writer);
-        });
+        let spawned = thread::Builder::new()
+            .name("journal".into())
+            .spawn(move || {
+                let mut writer = writer;
+                writer.run(&queue, &later);
+                // A stop that has given up waits no more.
+                let _ = end.send(writer);
+            });
         match spawned {
             Ok(_) => self.0 = State::Running { jobs, ended },
             Err(error) => tracing::error!(%error, "the journal has no thread: nothing is accepted"),
@@ -379,7 +381,12 @@ impl Writer {
         if let Err(error) = self.marks.sync() {
             tracing::error!(%error, "the mark of the journal cannot be made durable");
         }
-        if self.unchecked > 0 && matches!(self.database.as_ref().map(Database::truncate), Some(Ok(true))) {
+        if self.unchecked > 0
+            && matches!(
+                self.database.as_ref().map(Database::truncate),
+                Some(Ok(true))
+            )
+        {
             self.unchecked = 0;
         }
         self.snapshot_beside();
@@ -404,14 +411,16 @@ impl Writer {
         let (done, snapping) = channel();
         let (folder, path) = (self.folder.path().to_owned(), self.folder.database());
         let (identity, config) = (self.identity.clone(), self.config.clone());
-        let spawned = thread::Builder::new().name("snapshot".into()).spawn(move || {
-            let made = snapshot_of(&folder, &path, &identity, &config);
-            let position = made
-                .inspect_err(|error| tracing::error!(%error, "a snapshot could not be made"))
-                .ok();
-            // A writer that has ended needs no snapshot.
-            let _ = done.send(position);
-        });
+        let spawned = thread::Builder::new()
+            .name("snapshot".into())
+            .spawn(move || {
+                let made = snapshot_of(&folder, &path, &identity, &config);
+                let position = made
+                    .inspect_err(|error| tracing::error!(%error, "a snapshot could not be made"))
+                    .ok();
+                // A writer that has ended needs no snapshot.
+                let _ = done.send(position);
+            });
         match spawned {
             Ok(_) => self.snapping = Some(snapping),
             Err(error) => tracing::error!(%error, "a snapshot has no thread"),

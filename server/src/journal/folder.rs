@@ -128,9 +128,7 @@ impl MarkFile {
     pub(super) fn open(folder: &Path) -> io::Result<Self> {
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true);
-        let file = options
-            .mode(PRIVATE_FILE)
-            .open(folder.join("marks"))?;
+        let file = options.mode(PRIVATE_FILE).open(folder.join("marks"))?;
         if file.metadata()?.len() < 2 * SLOT_BYTES as u64 {
             file.set_len(2 * SLOT_BYTES as u64)?;
         }

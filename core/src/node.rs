@@ -109,6 +109,8 @@ pub struct Load {
     pub held: usize,
     /// Open event streams.
     pub streams: usize,
+    /// Addresses whose calls or registrations are counted against a rate.
+    pub addresses: usize,
 }
 
 /// A Hub behind its journal.
@@ -371,6 +373,7 @@ impl Node {
             parked: self.parked.len(),
             held: self.held.len(),
             streams: self.streams.len(),
+            addresses: self.gate.addresses(),
         }
     }
 

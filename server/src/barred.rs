@@ -1,7 +1,7 @@
 //! Addresses that operators banned while the server runs: what they have open ends.
 //!
 //! The core refuses their calls. A stream that was opened before is a call no more, so the core lets it
-//! go on, and one that waits was admitted: the door ends both.
+//! go on, and one that waits was admitted: the guard ends both.
 
 use std::collections::BTreeSet;
 

@@ -42,24 +42,30 @@ pub struct Limits {
     pub texts: Option<Speed>,
     /// Bytes of answers to one source, if they have a rate.
     pub answered: Option<Speed>,
+    /// Answers of one source's checks that waited, if they have a rate.
+    pub woken: Option<Speed>,
 }
 
-/// How many parts of a pool one source may not have.
-const PARTS: u64 = 4;
+/// How many connections, sessions or streams one source may have where there are few.
+const LEAST: u64 = 128;
+
+/// How many bytes of requests or of answers it may have where there are few.
+const LEAST_BYTES: u64 = 2 << 20;
 
 impl Default for Limits {
     fn default() -> Self {
         Self {
             memory: None,
-            connections: Share::of(20_000, PARTS),
-            sessions: Share::of(10_000, PARTS),
-            streams: Share::of(20_000, PARTS),
-            bodies: Share::of(64 << 20, PARTS),
-            answers: Share::of(256 << 20, PARTS),
+            connections: Share::of(20_000, LEAST),
+            sessions: Share::of(10_000, LEAST),
+            streams: Share::of(20_000, LEAST),
+            bodies: Share::of(64 << 20, LEAST_BYTES),
+            answers: Share::of(256 << 20, LEAST_BYTES),
             requests: None,
             large: Some(LARGE),
             texts: None,
             answered: None,
+            woken: None,
         }
     }
 }
@@ -76,17 +82,19 @@ impl Limits {
             RateLimit::Bucket(bucket) => Some(u64::from(bucket.per_second)),
             RateLimit::None => None,
         };
+        let requests = rated.map(|calls| (participants * calls).max(LEAST_REQUESTS));
         Self {
             connections: self.connections.at_least(participants),
             sessions: self.sessions.at_least(participants),
             streams: self.streams.at_least(participants),
             large: self.large.map(|speed| speed.for_participants(participants)),
-            requests: rated.map(|calls| {
-                let per_second = (participants * calls).max(LEAST_REQUESTS);
-                Speed {
-                    per_second,
-                    burst: per_second / 4,
-                }
+            requests: requests.map(|per_second| Speed {
+                per_second,
+                burst: per_second / 4,
+            }),
+            woken: requests.map(|per_second| Speed {
+                per_second,
+                burst: WOKEN,
             }),
             answered: rated.map(|_| ANSWERED.for_participants(participants)),
             texts: rated.map(|_| Speed {
@@ -98,20 +106,20 @@ impl Limits {
     }
 
     /// These limits, lowered to fit `memory`: each pool may occupy at most an eighth of that limit.
-    /// One source has a quarter of each pool, so it cannot use up the memory alone.
+    /// One source has at most a quarter of each pool, so it cannot use up the memory alone.
     #[must_use]
     pub fn within_memory(self) -> Self {
         let Some(limit) = self.memory else {
             return self;
         };
         let part = limit / 8;
-        let fitting = |share: Share, cost: u64| share.within((part / cost).max(1), PARTS);
+        let fitting = |share: Share, cost: u64| share.within((part / cost).max(1), LEAST);
         Self {
             connections: fitting(self.connections, CONNECTION),
             sessions: fitting(self.sessions, SESSION),
             streams: fitting(self.streams, STREAM),
-            bodies: fitting(self.bodies, 1),
-            answers: fitting(self.answers, 1),
+            bodies: self.bodies.within(part, LEAST_BYTES),
+            answers: self.answers.within(part, LEAST_BYTES),
             ..self
         }
     }
@@ -128,7 +136,7 @@ impl Limits {
             );
         }
         Self {
-            connections: self.connections.within(room, PARTS),
+            connections: self.connections.within(room, LEAST),
             ..self
         }
     }
@@ -156,7 +164,7 @@ pub const PART: u64 = 512;
 pub const CONNECTING: u64 = 4;
 
 /// How many participants one source may have by itself.
-const USUAL: u64 = 200;
+const USUAL: u64 = 64;
 
 impl Speed {
     /// This speed of a source that has as many participants as usual, for one that may have so many.
@@ -172,6 +180,12 @@ impl Speed {
 /// What a new session counts as, in bytes of requests and their values: with the memory that it takes,
 /// which the system has to find first, it takes the processor about as long.
 pub const OPENING: u64 = 128 * 1_024;
+
+/// How many checks of one source that wait are answered at once when something happens; the others
+/// follow at the rate of its requests. Each wakes a connection of the source, whose client sends the next
+/// check immediately: were all members of a large room answered at once, others would wait for all of
+/// them.
+const WOKEN: u64 = 8;
 
 /// How many requests a second one source may make, however few calls its participants may.
 const LEAST_REQUESTS: u64 = 1_000;
@@ -224,6 +238,8 @@ pub struct Capacity {
     pub texts: Rate,
     /// Bytes of answers.
     pub answered: Rate,
+    /// Answers of checks that waited.
+    pub woken: Rate,
 }
 
 impl Capacity {
@@ -241,6 +257,7 @@ impl Capacity {
             large: Rate::new(Work::LargeRequests, limits.large),
             texts: Rate::new(Work::Texts, limits.texts),
             answered: Rate::new(Work::Answers, limits.answered),
+            woken: Rate::new(Work::WokenChecks, limits.woken),
         }
     }
 
@@ -258,8 +275,14 @@ impl Capacity {
 
     /// All rates.
     #[must_use]
-    pub const fn rates(&self) -> [&Rate; 4] {
-        [&self.requests, &self.large, &self.texts, &self.answered]
+    pub const fn rates(&self) -> [&Rate; 5] {
+        [
+            &self.requests,
+            &self.large,
+            &self.texts,
+            &self.answered,
+            &self.woken,
+        ]
     }
 }
 
@@ -281,7 +304,7 @@ mod tests {
             connections(1_024),
             Share {
                 all: 960,
-                each: 240
+                each: LEAST
             }
         );
         assert_eq!(connections(1), Share { all: 1, each: 1 });
@@ -300,7 +323,7 @@ mod tests {
     #[test]
     fn a_source_that_may_bring_many_participants_has_a_larger_share() {
         let of = |participants| limits_of(participants).sessions.each;
-        assert_eq!([of(200), of(5_000), of(1_000_000)], [2_500, 5_000, 10_000]);
+        assert_eq!([of(64), of(5_000), of(1_000_000)], [625, 5_000, 10_000]);
     }
 
     #[test]
@@ -316,31 +339,31 @@ mod tests {
             (limits.requests, limits.texts)
         };
         let usual = Config::default().rate_limit;
-        let (requests, texts) = of(200, usual);
+        let (requests, texts) = of(64, usual);
         let expected = Speed {
-            per_second: 4_000,
-            burst: 1_000,
+            per_second: 1_280,
+            burst: 320,
         };
         assert_eq!(requests, Some(expected));
         let expected = Speed {
-            per_second: 51_200,
-            burst: 12_800 * 1_024,
+            per_second: 16 << 10,
+            burst: 4 << 20,
         };
         assert_eq!(texts, Some(expected));
         assert_eq!(of(1, usual).0.map(|speed| speed.per_second), Some(1_000));
-        assert_eq!(of(200, RateLimit::None), (None, None));
+        assert_eq!(of(64, RateLimit::None), (None, None));
     }
 
     #[test]
     fn large_requests_are_faster_where_there_may_be_more_participants_than_usual() {
         let of = |participants| limits_of(participants).large;
         assert_eq!(u64::from(Config::default().max_per_address), USUAL);
-        assert_eq!([of(1), of(200)], [Some(LARGE); 2]);
+        assert_eq!([of(1), of(64)], [Some(LARGE); 2]);
         let tenfold = Speed {
             per_second: 40 << 20,
             burst: 160 << 20,
         };
-        assert_eq!(of(2_000), Some(tenfold));
+        assert_eq!(of(640), Some(tenfold));
     }
 
     #[test]

@@ -11,8 +11,8 @@ use std::time::Duration;
 use chat_core::Address;
 use serde_json::{Map, Value, json};
 
-use crate::seat::Seat;
-use crate::service::{Origin, Service};
+use crate::scope::CallerScope;
+use crate::service::{RequestOrigin, Service};
 use crate::tools::Tool;
 
 /// What is said in the lobby, in turns.
@@ -41,7 +41,7 @@ const MAX_NAMES: u32 = 20;
 #[expect(missing_docs, reason = "the message says what the fields are")]
 pub enum DemoError {
     #[error("{who} could not {tool}: {message}")]
-    Refused {
+    HttpError {
         who: String,
         tool: Tool,
         code: &'static str,
@@ -55,7 +55,7 @@ pub enum DemoError {
 struct Agent {
     name: String,
     service: Service,
-    origin: Origin,
+    origin: RequestOrigin,
     /// Everything up to here was read.
     cursor: u64,
 }
@@ -65,9 +65,9 @@ impl Agent {
         Self {
             name: name.into(),
             service: service.clone(),
-            origin: Origin {
+            origin: RequestOrigin {
                 address: Address(0),
-                seat: Some(Arc::new(Seat::default())),
+                scope: Some(Arc::new(CallerScope::default())),
                 handle: None,
             },
             cursor: 0,
@@ -83,10 +83,10 @@ impl Agent {
             | Value::String(_)
             | Value::Array(_) => Map::new(),
         };
-        let performed = self.service.perform(tool, arguments, &self.origin).await;
-        match &performed.outcome {
-            Ok(_) => Ok(performed.json()),
-            Err(refusal) => Err(DemoError::Refused {
+        let outcome = self.service.perform(tool, arguments, &self.origin).await;
+        match &outcome.result {
+            Ok(_) => Ok(outcome.json()),
+            Err(refusal) => Err(DemoError::HttpError {
                 who: self.name.clone(),
                 tool,
                 code: refusal.code,
@@ -104,7 +104,7 @@ impl Agent {
             let mut ask = Map::new();
             ask.insert(argument.into(), self.name.as_str().into());
             match self.call(tool, Value::Object(ask)).await {
-                Err(DemoError::Refused {
+                Err(DemoError::HttpError {
                     code: "name_taken", ..
                 }) if number < MAX_NAMES => {
                     number += 1;
@@ -256,8 +256,8 @@ impl<'a, W: Write> Demo<'a, W> {
 
     /// The names are free again for the next time.
     async fn goodbye(&self, agent: &Agent) {
-        let seat = agent.origin.seat.iter().flat_map(|seat| seat.handles());
-        for handle in seat {
+        let scope = agent.origin.scope.iter().flat_map(|scope| scope.handles());
+        for handle in scope {
             self.service.unregister(&handle, &agent.origin).await;
         }
     }

@@ -13,9 +13,9 @@
 //!     └── answers, pages of streams ─┘ └──── fates ──────┘
 //! ```
 
+mod caller_context;
 mod client;
-mod facts;
-mod outlet;
+mod stream_slot;
 mod turn;
 
 use std::sync::Arc;
@@ -30,11 +30,11 @@ use crate::clock::Clock;
 use crate::journal::{Fate, Journal, Later};
 use crate::metrics::Metrics;
 
+pub use caller_context::{CallerContext, Me, More, RoomKind, RoomLabel};
 pub use client::{EventStream, NodeClient};
-pub use facts::{Facts, Me, More, RoomKind, RoomLabel};
-pub use outlet::{Delivery, Ending};
+pub use stream_slot::{Delivery, Ending};
 
-use outlet::Outlet;
+use stream_slot::StreamSlot;
 use turn::Turn;
 
 /// How many calls may lie in the channel; beyond it they are refused as `overloaded`.
@@ -46,7 +46,7 @@ pub struct Answered {
     /// What was decided.
     pub outcome: Result<Response, Reject>,
     /// Who and where the caller is now.
-    pub facts: Facts,
+    pub context: CallerContext,
 }
 
 /// A call whose participant concerned is named by its public id, which the node alone can read.
@@ -76,7 +76,7 @@ enum Input {
         ticket: Ticket,
         from: chat_core::Address,
         call: Call,
-        outlet: Arc<Outlet>,
+        slot: Arc<StreamSlot>,
         reply: oneshot::Sender<Answered>,
     },
     Look(Look),

@@ -1,6 +1,6 @@
 //! Plain HTTP: every tool as a POST, the inbox as a stream of events, and views of who is here.
 //!
-//! All of it goes through the door first, see [`crate::door`]. Answers are JSON; refusals are
+//! All of it goes through the guard first, see [`crate::guard`]. Answers are JSON; refusals are
 //! `{"error": {code, message, retry_after_ms?}}` with the status that fits. The handle travels in
 //! the header `Chat-Handle`, or as the argument `handle`; never in an address, which logs keep.
 
@@ -21,9 +21,8 @@ use axum::Router;
 use axum::routing::{get, post};
 use tokio_util::sync::CancellationToken;
 
-use crate::door::{not_found, other_method};
+use crate::guard::{not_found, other_method};
 use crate::service::Service;
-use crate::settings::Usernames;
 
 pub use openapi::{TITLE, document};
 
@@ -35,7 +34,7 @@ pub const HANDLE_HEADER: &str = "chat-handle";
 
 /// What plain HTTP serves besides the tools.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct HttpOptions {
     /// Whether names alone are believed, as the older client has it.
     pub usernames: Usernames,
     /// Whether there are operators.
@@ -46,7 +45,7 @@ pub struct Options {
     pub closing: CancellationToken,
 }
 
-impl Default for Options {
+impl Default for HttpOptions {
     fn default() -> Self {
         Self {
             usernames: Usernames::NotTrusted,
@@ -57,13 +56,22 @@ impl Default for Options {
     }
 }
 
+/// Whether a username is as good as a handle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Usernames {
+    /// It is: for older clients, on loopback.
+    Trusted,
+    /// It is not.
+    NotTrusted,
+}
+
 /// Whether the operators' routes exist.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Admin {
     /// There is nothing under `/admin`.
     #[default]
     Absent,
-    /// They exist, for callers whom the door knows as operators.
+    /// They exist, for callers whom the guard knows as operators.
     Served,
 }
 
@@ -81,8 +89,8 @@ struct Shared {
 type Http = Arc<Shared>;
 
 /// The routes of plain HTTP, and the answer where there is no route. To be wrapped by
-/// [`crate::door::guard`] with whatever else the server serves.
-pub fn router(service: Service, options: &Options) -> Router {
+/// [`crate::guard::guard`] with whatever else the server serves.
+pub fn router(service: Service, options: &HttpOptions) -> Router {
     let shared = Shared {
         service,
         keep_alive: options.keep_alive,

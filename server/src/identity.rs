@@ -131,7 +131,7 @@ pub enum MintSource {
     /// An address.
     Address(Address),
     /// A bearer token, a session, or the process on stdio, by its id.
-    Seat(Arc<str>),
+    Scope(Arc<str>),
 }
 
 /// The server's own secret, from which all others follow.
@@ -173,7 +173,7 @@ impl Secrets {
     pub fn handle_for_key(&self, key: &str, source: &MintSource) -> Handle {
         let (kind, source) = match source {
             MintSource::Address(address) => ("address", address.0.to_le_bytes().to_vec()),
-            MintSource::Seat(id) => ("seat", id.as_bytes().to_vec()),
+            MintSource::Scope(id) => ("scope", id.as_bytes().to_vec()),
         };
         let key = self.code(kind, key.as_bytes());
         let of = [&key[..], &source[..]].concat();
@@ -231,8 +231,8 @@ impl Secrets {
 
     /// What the core knows a place by whose calls come with a bearer token.
     #[must_use]
-    pub fn address_of_seat(&self, id: &str) -> Address {
-        let [a, b, c, d, e, f, g, h, ..] = self.code("seat-address", id.as_bytes());
+    pub fn address_of_scope(&self, id: &str) -> Address {
+        let [a, b, c, d, e, f, g, h, ..] = self.code("scope-address", id.as_bytes());
         Address(u64::from_le_bytes([a, b, c, d, e, f, g, h]))
     }
 
@@ -283,10 +283,10 @@ mod tests {
             |source: &MintSource| secrets().handle_for_key("kJ3v9QmX2hTz7pLw8RbYcA", source);
         let address = MintSource::Address(Address(7));
         assert_ne!(handle(&address), handle(&MintSource::Address(Address(8))));
-        let seat = |id: &str| MintSource::Seat(id.into());
-        assert_ne!(handle(&seat("a")), handle(&seat("b")));
+        let scope = |id: &str| MintSource::Scope(id.into());
+        assert_ne!(handle(&scope("a")), handle(&scope("b")));
         let same_bytes = MintSource::Address(Address(u64::from_le_bytes(*b"abcdefgh")));
-        assert_ne!(handle(&seat("abcdefgh")), handle(&same_bytes));
+        assert_ne!(handle(&scope("abcdefgh")), handle(&same_bytes));
     }
 
     #[test]

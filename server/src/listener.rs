@@ -25,8 +25,8 @@ use tokio_util::task::TaskTracker;
 use tower::ServiceExt as _;
 
 use crate::capacity::{CONNECTING, Full, MAX_WAIT};
+use crate::refusal::Refusal;
 use crate::service::Service;
-use crate::wire::Refusal;
 
 use pace::Paced;
 
@@ -34,14 +34,14 @@ pub use pace::Pace;
 
 /// What connections may do.
 #[derive(Clone, Copy, Debug)]
-pub struct Limits {
+pub struct ConnectionLimits {
     /// How long a request's head may take to arrive.
     pub head: Duration,
     /// How fast a peer has to take what it is sent.
     pub pace: Pace,
 }
 
-impl Default for Limits {
+impl Default for ConnectionLimits {
     fn default() -> Self {
         Self {
             head: Duration::from_secs(30),
@@ -95,7 +95,7 @@ fn overloaded(full: Full) -> String {
 pub async fn serve(
     listener: TcpListener,
     app: Router,
-    (service, limits): (Service, Limits),
+    (service, limits): (Service, ConnectionLimits),
     stop: CancellationToken,
 ) {
     let places = service.capacity().connections.clone();
@@ -179,7 +179,7 @@ async fn connection(
     stream: TcpStream,
     peer: SocketAddr,
     app: Router,
-    limits: Limits,
+    limits: ConnectionLimits,
     stop: CancellationToken,
 ) {
     let (stream, waits) = Paced::new(stream, limits.pace);

@@ -36,11 +36,11 @@ use chat_core::Config;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio_util::sync::CancellationToken;
 
-use crate::door::max_body;
+use crate::guard::max_body;
 use crate::service::Service;
 use crate::tools::{Toolset, of_toolsets};
 
-pub use crate::door::Caller;
+pub use crate::guard::Caller;
 pub use fixtures::{Fixtures, Present};
 pub use handler::Chat;
 
@@ -51,7 +51,7 @@ pub type CallerOf = Arc<dyn Fn(&Parts) -> Caller + Send + Sync>;
 
 /// How MCP is served.
 #[derive(Clone)]
-pub struct Options {
+pub struct McpOptions {
     /// The toolsets that `/mcp` offers; each of them has a path of its own, too.
     pub toolsets: Vec<Toolset>,
     /// Says who calls.
@@ -73,7 +73,7 @@ pub struct Options {
     pub fixtures: Fixtures,
 }
 
-impl Options {
+impl McpOptions {
     /// What is usual, for callers that are told apart like this.
     #[must_use]
     pub fn new(caller: CallerOf, closing: CancellationToken) -> Self {
@@ -91,9 +91,9 @@ impl Options {
     }
 }
 
-impl std::fmt::Debug for Options {
+impl std::fmt::Debug for McpOptions {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Options")
+        f.debug_struct("McpOptions")
             .field("toolsets", &self.toolsets)
             .field("session_idle", &self.session_idle)
             .finish_non_exhaustive()
@@ -102,9 +102,9 @@ impl std::fmt::Debug for Options {
 
 /// The routes of MCP: `/mcp`, and a path below it for each toolset.
 ///
-/// Host and Origin are not looked at here: that is the business of the door in front. It has to be
+/// Host and Origin are not looked at here: that is the business of the guard in front. It has to be
 /// called on a runtime, where it starts what ends forgotten sessions.
-pub fn router(service: &Service, options: &Options) -> Router {
+pub fn router(service: &Service, options: &McpOptions) -> Router {
     let sessions = Arc::new(Sessions::new(service.clone(), options));
     sessions::expire(&sessions, options);
     let path = |path: &str, router: Router, sets: &[Toolset]| {
@@ -125,7 +125,7 @@ pub fn router(service: &Service, options: &Options) -> Router {
 
 /// How the library is set up: it checks no hosts, and offers no ids to resume by on streams of
 /// its own, since what those carry cannot be repeated.
-fn config(options: &Options) -> StreamableHttpServerConfig {
+fn config(options: &McpOptions) -> StreamableHttpServerConfig {
     StreamableHttpServerConfig::default()
         .disable_allowed_hosts()
         .disable_allowed_origins()

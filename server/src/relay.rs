@@ -26,7 +26,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::identity::{Handle, ReaderId};
 use crate::mcp::{inbox, listing};
-use crate::seat::Seat;
+use crate::scope::CallerScope;
 use crate::tools::{Mint, Tool};
 
 pub use pushes::Pushes;
@@ -47,7 +47,7 @@ pub struct Relay {
 struct Inner {
     upstream: Upstream,
     tools: Vec<Tool>,
-    seat: Seat,
+    scope: CallerScope,
     /// How each participant was registered, to do so again.
     registered: Mutex<Vec<Registration>>,
     /// Held while somebody is registered: calls that come together mean one participant.
@@ -74,7 +74,7 @@ impl Relay {
                 pushes: Pushes::new(upstream.clone(), gone.clone()),
                 upstream,
                 tools,
-                seat: Seat::default(),
+                scope: CallerScope::default(),
                 registered: Mutex::default(),
                 minting: tokio::sync::Mutex::default(),
                 gone,
@@ -90,7 +90,7 @@ impl Relay {
     /// The client is gone: its participants leave, and its streams end.
     pub async fn clean_up(&self) {
         self.inner.gone.cancel();
-        for handle in self.inner.seat.handles() {
+        for handle in self.inner.scope.handles() {
             if let Err(error) = self.inner.upstream.unregister(&handle).await {
                 tracing::debug!(%error, "could not leave; the server will notice");
             }
@@ -109,12 +109,12 @@ impl Inner {
     /// The handle of a call that passes none, as a server would know it on the spot.
     fn implicit(&self, tool: Tool, arguments: &Map<String, Value>) -> Option<Handle> {
         if !tool.mints() {
-            return self.seat.only();
+            return self.scope.only();
         }
         let wanted = arguments.get("username").or(arguments.get("display_name"));
         let wanted = wanted.and_then(Value::as_str);
         let mint = wanted.map_or(Mint::Unnamed, |name| Mint::Named(name.into()));
-        self.seat.implicit_for(&mint)
+        self.scope.implicit_for(&mint)
     }
 
     /// Calls a tool; a server that was restarted meanwhile is registered with again, once.
@@ -195,7 +195,7 @@ impl Inner {
     }
 
     fn forget(&self, handle: &Handle) {
-        self.seat.forget(handle);
+        self.scope.forget(handle);
         self.registered().retain(|one| one.handle != *handle);
     }
 
@@ -213,7 +213,7 @@ impl Inner {
         let said = &result["structuredContent"];
         let handle = Handle::given(said["handle"].as_str()?);
         let name = said["display_name"].as_str().unwrap_or_default();
-        self.seat.minted(&handle, name);
+        self.scope.minted(&handle, name);
         if let Some((reader, _)) = said["inbox_uri"]
             .as_str()
             .and_then(|uri| ReaderId::from_inbox_uri(uri).ok())
@@ -287,7 +287,7 @@ fn rpc_error(error: UpstreamError) -> ErrorData {
         ),
         UpstreamError::Address { .. }
         | UpstreamError::Unreachable { .. }
-        | UpstreamError::Refused { .. }
+        | UpstreamError::HttpError { .. }
         | UpstreamError::Strange { .. } => ErrorData::internal_error(error.to_string(), None),
     }
 }

@@ -18,8 +18,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::capacity::{self, Capacity, Memory};
 use crate::clock::Clock;
-use crate::door::{self, AllowedHosts, HostError, TokenFile, TokensError};
 use crate::driver::{self, Died, Running};
+use crate::guard::{self, AllowedHosts, HostError, TokenFile, TokensError};
 use crate::http;
 use crate::identity::Secrets;
 use crate::journal::{self, Journal, MemoryJournal};
@@ -135,7 +135,7 @@ impl Server {
         let Core { service, running } = Core::start(settings)?;
         let closing = CancellationToken::new();
         let (app, tokens) = app(settings, &service, &closing)?;
-        let limits = (service.clone(), listener::Limits::default());
+        let limits = (service.clone(), listener::ConnectionLimits::default());
         let connections = listener::serve(socket, app, limits, closing.clone());
         Ok(Self {
             address,
@@ -185,7 +185,7 @@ impl Server {
     }
 }
 
-/// Every route and the door before them, and the door's files of tokens.
+/// Every route and the guard before them, and the guard's files of tokens.
 fn app(
     settings: &Settings,
     service: &Service,
@@ -198,21 +198,21 @@ fn app(
     let operators = read(&settings.operator_tokens)?;
     let tokens = read(&settings.auth_tokens)?;
     let files = tokens.iter().chain(&operators).cloned().collect();
-    let http = http::Options {
+    let http = http::HttpOptions {
         usernames: settings.usernames,
         admin: match operators {
             Some(_) => http::Admin::Served,
             None => http::Admin::Absent,
         },
         closing: closing.clone(),
-        ..http::Options::default()
+        ..http::HttpOptions::default()
     };
-    let door = door::Options {
+    let options = guard::GuardOptions {
         hosts: AllowedHosts::new(&settings.allow_hosts)?,
         tokens,
         operators,
-        max_body: door::max_body(&settings.limits),
-        ..door::Options::default()
+        max_body: guard::max_body(&settings.limits),
+        ..guard::GuardOptions::default()
     };
     let watched = Router::new()
         .route("/metrics", get(metrics))
@@ -222,20 +222,20 @@ fn app(
         .merge(watched)
         .merge(mcp)
         .merge(web::router());
-    Ok((door::guard(app, service.clone(), door), files))
+    Ok((guard::wrap(app, service.clone(), options), files))
 }
 
-fn mcp_options(settings: &Settings, closing: &CancellationToken) -> mcp::Options {
-    // The door has been passed, and has said who calls.
+fn mcp_options(settings: &Settings, closing: &CancellationToken) -> mcp::McpOptions {
+    // The guard has been passed, and has said who calls.
     let caller = |head: &axum::http::request::Parts| {
-        let caller = head.extensions.get::<door::Caller>().cloned();
+        let caller = head.extensions.get::<guard::Caller>().cloned();
         caller.unwrap_or_default()
     };
-    mcp::Options {
+    mcp::McpOptions {
         toolsets: settings.toolsets.clone(),
         fixtures: settings.fixtures.clone(),
-        max_body_bytes: door::max_body(&settings.limits),
-        ..mcp::Options::new(Arc::new(caller), closing.clone())
+        max_body_bytes: guard::max_body(&settings.limits),
+        ..mcp::McpOptions::new(Arc::new(caller), closing.clone())
     }
 }
 

@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 
 use crate::capacity::MemoryLimit;
 use crate::cli::{LogForm, ServeArgs};
+use crate::http::Usernames;
 use crate::journal::{self, Durability};
 use crate::mcp::{Fixtures, Present};
 use crate::tools::Toolset;
@@ -48,15 +49,6 @@ pub struct Settings {
     pub log_level: tracing::Level,
     /// Whether the official conformance suite is served.
     pub fixtures: Fixtures,
-}
-
-/// Whether a username is as good as a handle.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Usernames {
-    /// It is: for older clients, on loopback.
-    Trusted,
-    /// It is not.
-    NotTrusted,
 }
 
 /// Settings that cannot be.

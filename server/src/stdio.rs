@@ -102,13 +102,13 @@ async fn alone(settings: &Settings) -> Result<(), StdioError> {
          clients on stdio join it"
     );
     let Core { service, running } = Core::start(settings)?;
-    let options = mcp::Options::new(
+    let options = mcp::McpOptions::new(
         std::sync::Arc::new(|_| mcp::Caller::default()),
         CancellationToken::new(),
     );
     let caller = mcp::Caller {
         address: Address(0),
-        seat: Some(std::sync::Arc::default()),
+        scope: Some(std::sync::Arc::default()),
     };
     let tools = of_toolsets(&settings.toolsets);
     let chat = mcp::Chat::over_stdio(service.clone(), tools, &options, caller);

@@ -7,7 +7,7 @@ mod catalog;
 mod describe;
 
 pub use arguments::Arguments;
-pub use ask::{Ask, Asked, Mint, parse, parse_check_event, parse_send};
+pub use ask::{Ask, Mint, ParsedCall, parse, parse_check_event, parse_send};
 pub use catalog::Tool;
 pub use describe::{Description, describe};
 

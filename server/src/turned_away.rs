@@ -14,7 +14,7 @@ use std::time::Duration;
 use chat_core::Address;
 use tokio::time::Instant;
 
-/// What the log's lines about the door are filed under.
+/// What the log's lines about the guard are filed under.
 pub const LOG: &str = "talking_stick::door";
 
 /// How long a source's refusals are told together.
@@ -168,7 +168,7 @@ impl Lines {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// It is refused for what it did.
-    Refused,
+    HttpError,
     /// It sent too many: it is to come again after so long.
     TooMany(Duration),
 }
@@ -199,7 +199,7 @@ impl Table {
             if kind == Kind::WrongToken && *count > MAX_WRONG_TOKENS {
                 return Verdict::TooMany(WINDOW.saturating_sub(now.duration_since(window.began)));
             }
-            return Verdict::Refused;
+            return Verdict::HttpError;
         }
         if self.order.len() >= MAX_SOURCES {
             self.end_oldest(now);
@@ -218,7 +218,7 @@ impl Table {
         if kind != Kind::NoToken && self.lines.take(now) {
             tracing::warn!(target: LOG, %source, why = kind.name(), "turned away at the door");
         }
-        Verdict::Refused
+        Verdict::HttpError
     }
 
     fn end_windows(&mut self, now: Instant) {
@@ -267,14 +267,14 @@ mod tests {
         let turned = TurnedAway::default();
         let wrong = |n| turned.note(source(n), Kind::WrongToken);
         for _ in 0..MAX_WRONG_TOKENS {
-            assert_eq!(wrong(1), Verdict::Refused);
+            assert_eq!(wrong(1), Verdict::HttpError);
         }
         tokio::time::advance(Duration::from_secs(20)).await;
         assert_eq!(wrong(1), Verdict::TooMany(Duration::from_secs(40)));
-        assert_eq!(wrong(2), Verdict::Refused);
-        assert_eq!(turned.note(source(1), Kind::Host), Verdict::Refused);
+        assert_eq!(wrong(2), Verdict::HttpError);
+        assert_eq!(turned.note(source(1), Kind::Host), Verdict::HttpError);
         tokio::time::advance(Duration::from_secs(40)).await;
-        assert_eq!(wrong(1), Verdict::Refused);
+        assert_eq!(wrong(1), Verdict::HttpError);
     }
 
     #[tokio::test(start_paused = true)]

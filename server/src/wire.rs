@@ -1,16 +1,16 @@
-//! The only JSON that clients see: results, events and refusals, made by hand from the core's
+//! The only JSON that clients see: results and events, made by hand from the core's
 //! types. Ids are strings, cursors and seqs integers, instants RFC 3339 in UTC.
 
+mod break_words;
 mod event;
-mod refusal;
 mod result;
 
 use chat_core::{Time, Who};
 use chrono::{DateTime, SecondsFormat};
 use serde::Serialize;
 
+pub use break_words::{Spoken, spoken};
 pub use event::{Event, Lost, Notice, Payload, events, notice, notices};
-pub use refusal::Refusal;
 pub use result::{Asker, Credentials, Done, Member, Newcomer, PastMessage, Said, presence, result};
 
 /// A participant as others see it.

@@ -22,6 +22,7 @@ mod schema;
 mod server;
 mod steps;
 mod tidy;
+mod unit;
 mod words;
 
 use std::io;

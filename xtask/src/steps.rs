@@ -4,7 +4,7 @@ use crate::cargo::Cargo;
 use crate::outcome::Outcome;
 use crate::{
     bench, book, browser, clients, deny, determinism, exhaust, live, mutants, scenarios, schema,
-    tidy,
+    tidy, unit,
 };
 
 /// One thing that is checked.
@@ -16,6 +16,7 @@ pub(crate) enum Step {
     Doc,
     Deny,
     Advisories,
+    Unit,
     Tidy,
     Book,
     Schema,
@@ -32,13 +33,14 @@ pub(crate) enum Step {
 
 impl Step {
     /// Every step, in order.
-    pub(crate) const ALL: [Self; 18] = [
+    pub(crate) const ALL: [Self; 19] = [
         Self::Fmt,
         Self::Clippy,
         Self::Test,
         Self::Doc,
         Self::Deny,
         Self::Advisories,
+        Self::Unit,
         Self::Tidy,
         Self::Book,
         Self::Schema,
@@ -63,6 +65,7 @@ impl Step {
             Self::Doc => "doc",
             Self::Deny => "deny",
             Self::Advisories => "advisories",
+            Self::Unit => "unit",
             Self::Book => "book",
             Self::Schema => "schema",
             Self::Scenarios => "scenarios",
@@ -87,6 +90,7 @@ impl Step {
             Self::Doc => "rustdoc without warnings",
             Self::Deny => "licences, duplicates and sources of the dependencies (cargo-deny)",
             Self::Advisories => "no dependency has a known weakness (cargo-deny, RUSTSEC)",
+            Self::Unit => "systemd knows all of the unit, which confines the server",
             Self::Book => "the book builds, its links lead somewhere, and its examples work",
             Self::Schema => "schema.json is what `sim schema` prints",
             Self::Scenarios => "every shipped scenario passes over fixed seeds",
@@ -139,6 +143,7 @@ impl Step {
             ),
             Self::Deny => deny::check(cargo),
             Self::Advisories => deny::advisories(cargo),
+            Self::Unit => unit::check(cargo),
             Self::Book => book::check(cargo),
             Self::Schema => schema::check(cargo),
             Self::Scenarios => scenarios::check(cargo),

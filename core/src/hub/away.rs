@@ -17,6 +17,9 @@ type Absent = (Time, UserId);
 pub(super) struct Away {
     all: BTreeSet<Absent>,
     by_address: BTreeMap<Address, Registered>,
+    /// How many addresses have one participant, two, and so on to the most that one has: so that this is
+    /// known without a walk.
+    sizes: Vec<usize>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -30,7 +33,10 @@ impl Away {
     pub(super) fn add(&mut self, user: UserId, participant: &Participant) {
         let address = participant.address;
         let registered = self.by_address.entry(address).or_default();
+        let before = registered.participants.len();
         registered.participants.insert(user);
+        let after = registered.participants.len();
+        self.resized(before, after);
         if let Presence::Away { until } = participant.presence {
             self.leave(address, (until, user));
         }
@@ -43,10 +49,30 @@ impl Away {
             self.come_back(address, (until, user));
         }
         if let Some(registered) = self.by_address.get_mut(&address) {
+            let before = registered.participants.len();
             registered.participants.remove(&user);
-            if registered.participants.is_empty() {
+            let after = registered.participants.len();
+            if after == 0 {
                 self.by_address.remove(&address);
             }
+            self.resized(before, after);
+        }
+    }
+
+    /// An address has another number of participants.
+    fn resized(&mut self, before: usize, after: usize) {
+        if self.sizes.len() < after {
+            self.sizes.resize(after, 0);
+        }
+        // None has no participants.
+        if let Some(addresses) = after.checked_sub(1).and_then(|at| self.sizes.get_mut(at)) {
+            *addresses += 1;
+        }
+        if let Some(addresses) = before.checked_sub(1).and_then(|at| self.sizes.get_mut(at)) {
+            *addresses -= 1;
+        }
+        while self.sizes.last() == Some(&0) {
+            self.sizes.pop();
         }
     }
 
@@ -79,9 +105,7 @@ impl Away {
 
     /// The most participants that are registered from one address.
     pub(super) fn most_from_one(&self) -> usize {
-        let registered = self.by_address.values();
-        let participants = registered.map(|registered| registered.participants.len());
-        participants.max().unwrap_or_default()
+        self.sizes.len()
     }
 
     /// Who has been away longest of those from the address.
@@ -93,5 +117,30 @@ impl Away {
     /// Who has been away longest of all.
     pub(super) fn longest(&self) -> Option<UserId> {
         self.all.first().map(|(_, user)| *user)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_most_of_one_address_is_known_as_they_come_and_go() {
+        let mut away = Away::default();
+        let resized = |away: &mut Away, before, after| {
+            away.resized(before, after);
+            away.most_from_one()
+        };
+        assert_eq!(resized(&mut away, 0, 1), 1);
+        assert_eq!(resized(&mut away, 1, 2), 2);
+        assert_eq!(resized(&mut away, 0, 1), 2);
+        assert_eq!(resized(&mut away, 1, 2), 2);
+        assert_eq!(resized(&mut away, 2, 3), 3);
+        assert_eq!(resized(&mut away, 3, 2), 2);
+        assert_eq!(resized(&mut away, 2, 1), 2);
+        assert_eq!(resized(&mut away, 1, 1), 2);
+        assert_eq!(resized(&mut away, 1, 0), 2);
+        assert_eq!(resized(&mut away, 2, 1), 1);
+        assert_eq!(resized(&mut away, 1, 0), 0);
     }
 }

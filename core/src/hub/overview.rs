@@ -18,6 +18,8 @@ use crate::name::fold;
 pub struct Counts {
     /// Registered participants.
     pub participants: usize,
+    /// The most of them that were registered from one address.
+    pub of_one_address: usize,
     /// Rooms, ended ones that are still remembered among them.
     pub rooms: usize,
     /// Those who wait for a partner.
@@ -84,6 +86,7 @@ impl Hub {
     pub fn counts(&self) -> Counts {
         Counts {
             participants: self.users.len(),
+            of_one_address: self.index.away.most_from_one(),
             rooms: self.rooms.len(),
             waiting: self.queue.len(),
             first_waits_since: self.queue.waiters().next().map(|waiter| waiter.since),

@@ -163,7 +163,7 @@ impl Default for Config {
             stick_lease: Span::secs(120),
             turn_limit: Limit::At(200),
             max_participants: 1_000_000,
-            max_per_address: 200,
+            max_per_address: 64,
             max_rooms: 2_000_000,
             max_queue: 100_000,
             max_members: 256,

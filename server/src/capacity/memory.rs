@@ -13,7 +13,7 @@ use std::time::Duration;
 use tokio::time::MissedTickBehavior;
 
 use super::Capacity;
-use crate::wire::Refusal;
+use crate::refusal::Refusal;
 
 /// How often the process is measured.
 const SAMPLED_EVERY: Duration = Duration::from_millis(100);

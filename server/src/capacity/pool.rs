@@ -5,7 +5,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use chat_core::Address;
 
-use crate::wire::Refusal;
+use crate::refusal::Refusal;
+
+/// How many sources it takes to use up a pool.
+const PARTS: u64 = 16;
+
+/// How many sources it takes at least, where a part would be too little for one.
+const FEW: u64 = 4;
 
 /// When a client should come again that found a pool used up, in milliseconds.
 const RETRY_MS: u64 = 1_000;
@@ -60,10 +66,13 @@ pub struct Share {
 }
 
 impl Share {
-    /// So much for all, and one of so many parts for each.
+    /// So much for all, and a sixteenth of it for each. Where that is less than `least`, each has `least`,
+    /// or a quarter of all if that is less.
     #[must_use]
-    pub const fn of(all: u64, parts: u64) -> Self {
-        let each = all / parts;
+    pub const fn of(all: u64, least: u64) -> Self {
+        let (part, quarter) = (all / PARTS, all / FEW);
+        let least = if least < quarter { least } else { quarter };
+        let each = if part < least { least } else { part };
         let each = if each == 0 { 1 } else { each };
         Self { all, each }
     }
@@ -77,15 +86,21 @@ impl Share {
         }
     }
 
-    /// The same with at most so much for all. The share of each keeps its ratio, or its size where
-    /// it is the larger part.
+    /// So much for all, of which one source may have all.
     #[must_use]
-    pub fn within(self, all: u64, parts: u64) -> Self {
+    pub const fn whole(all: u64) -> Self {
+        Self { all, each: all }
+    }
+
+    /// This share with at most so much for all. What one source has becomes less as well, unless it was
+    /// raised.
+    #[must_use]
+    pub fn within(self, all: u64, least: u64) -> Self {
         if all >= self.all {
             return self;
         }
-        let each = match self.each <= self.all / parts {
-            true => Self::of(all, parts).each,
+        let each = match self.each <= Self::of(self.all, least).each {
+            true => Self::of(all, least).each,
             false => self.each.min(all),
         };
         Self { all, each }
@@ -403,12 +418,24 @@ mod tests {
     }
 
     #[test]
-    fn a_share_keeps_its_ratio_within_less() {
-        let share = Share::of(100, 4);
-        assert_eq!(share.within(40, 4), Share { all: 40, each: 10 });
-        assert_eq!(share.within(200, 4), share);
-        let raised = share.at_least(60);
-        assert_eq!(raised.within(40, 4), Share { all: 40, each: 40 });
-        assert_eq!(share.at_least(1_000).each, 100);
+    fn a_share_is_a_sixteenth_and_no_less_than_a_source_needs() {
+        let each = |all, least| Share::of(all, least).each;
+        assert_eq!(
+            [each(1_600, 64), each(800, 64), each(100, 64)],
+            [100, 64, 25]
+        );
+        assert_eq!(each(1, 64), 1);
+        let share = Share::of(1_600, 64);
+        assert_eq!(share.within(800, 64), Share { all: 800, each: 64 });
+        assert_eq!(share.within(2_000, 64), share);
+        let raised = share.at_least(600);
+        assert_eq!(
+            raised.within(400, 64),
+            Share {
+                all: 400,
+                each: 400
+            }
+        );
+        assert_eq!(share.at_least(10_000).each, 1_600);
     }
 }

@@ -13,7 +13,7 @@ use std::time::Duration;
 use chat_core::Address;
 use tokio::time::Instant;
 
-use crate::wire::Refusal;
+use crate::refusal::Refusal;
 
 /// How many sources are told apart. At the limit the one that has spent least is forgotten.
 const MAX_SOURCES: usize = 4_096;
@@ -32,6 +32,8 @@ pub enum Work {
     Texts,
     /// Bytes of answers, and their parts.
     Answers,
+    /// Answers of checks that waited, one by one.
+    WokenChecks,
 }
 
 impl Work {
@@ -43,6 +45,7 @@ impl Work {
             Self::LargeRequests => "large_requests",
             Self::Texts => "texts",
             Self::Answers => "answers",
+            Self::WokenChecks => "woken_checks",
         }
     }
 
@@ -53,6 +56,7 @@ impl Work {
             Self::LargeRequests => "bytes of large requests and new sessions",
             Self::Texts => "bytes of messages and other texts",
             Self::Answers => "bytes of answers",
+            Self::WokenChecks => "answers of checks that waited",
         }
     }
 }

@@ -7,8 +7,8 @@ use std::time::Instant;
 use chat_core::{Address, Call, Earlier, Node, Reader, Reject, Seq, Span, Ticket, Time};
 use tokio::sync::{mpsc, oneshot};
 
-use super::facts::{Facts, More};
-use super::outlet::{Delivery, Outlet};
+use super::caller_context::{CallerContext, More};
+use super::stream_slot::{Delivery, StreamSlot};
 use super::{Answered, Input, MAX_QUEUED, Request, Shared};
 use crate::metrics::Metrics;
 
@@ -75,15 +75,15 @@ impl NodeClient {
         from: Address,
         reader: Reader,
         after: Option<Seq>,
-    ) -> Result<(EventStream, Facts), Answered> {
+    ) -> Result<(EventStream, CallerContext), Answered> {
         let ticket = self.ticket();
         let (reply, answer) = oneshot::channel();
-        let outlet = Arc::new(Outlet::default());
+        let slot = Arc::new(StreamSlot::default());
         let input = Input::Open {
             ticket,
             from,
             call: Call::OpenStream { reader, after },
-            outlet: Arc::clone(&outlet),
+            slot: Arc::clone(&slot),
             reply,
         };
         let answered = self.ask(ticket, input, (answer, Earlier::Unasked)).await;
@@ -92,11 +92,11 @@ impl NodeClient {
         }
         let stream = EventStream {
             ticket,
-            outlet,
+            slot,
             driver: self.clone(),
             holds_page: false,
         };
-        Ok((stream, answered.facts))
+        Ok((stream, answered.context))
     }
 
     /// Looks at the node's committed state while everybody else waits: be brief. None when the driver is
@@ -166,7 +166,7 @@ impl NodeClient {
     fn refusal(&self, reject: Reject) -> Answered {
         Answered {
             outcome: Err(reject),
-            facts: Facts {
+            context: CallerContext {
                 at: self.now(),
                 me: None,
                 more: More::Nothing,
@@ -198,7 +198,7 @@ impl Drop for Waiting<'_> {
 #[derive(Debug)]
 pub struct EventStream {
     ticket: Ticket,
-    outlet: Arc<Outlet>,
+    slot: Arc<StreamSlot>,
     driver: NodeClient,
     /// The last page may still be on its way to the reader.
     holds_page: bool,
@@ -211,7 +211,7 @@ impl EventStream {
             // A driver that has stopped has ended the stream.
             let _ = self.driver.inputs.send(Input::Ready(self.ticket));
         }
-        let delivery = self.outlet.take().await;
+        let delivery = self.slot.take().await;
         if let Delivery::Page { page, .. } = &delivery {
             self.holds_page = true;
             let now = self.driver.now();

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use chat_core::{Node, Output, Reject, Response, Ticket, UserId};
 use tokio::sync::{mpsc, oneshot};
 
-use super::facts::{self, Asker};
-use super::outlet::{Ending, Outlet, PAGE};
+use super::caller_context::{self, CallerSecret};
+use super::stream_slot::{Ending, PAGE, StreamSlot};
 use super::{Answered, Input, Request, Shared};
 use crate::journal::{Append, Fate, Journal};
 
@@ -27,15 +27,15 @@ const NOBODY: UserId = UserId(0);
 
 /// One who waits for an answer.
 struct Waiter {
-    asker: Asker,
+    secret: CallerSecret,
     reply: oneshot::Sender<Answered>,
     /// Where a stream's events go, when the call opens one.
-    outlet: Option<Arc<Outlet>>,
+    slot: Option<Arc<StreamSlot>>,
 }
 
 /// An open stream.
 struct Open {
-    outlet: Arc<Outlet>,
+    slot: Arc<StreamSlot>,
     /// The node has events for it.
     ready: bool,
     /// The reader has taken the last page.
@@ -141,9 +141,9 @@ impl Turn {
                     }
                 };
                 let waiter = Waiter {
-                    asker: Asker::of(&call),
+                    secret: CallerSecret::of(&call),
                     reply,
-                    outlet: None,
+                    slot: None,
                 };
                 self.waiting.insert(ticket, waiter);
                 self.node.submit(now, ticket, from, call);
@@ -152,14 +152,14 @@ impl Turn {
                 ticket,
                 from,
                 call,
-                outlet,
+                slot,
                 reply,
             } => {
                 self.shared.queued.fetch_sub(1, Ordering::Relaxed);
                 let waiter = Waiter {
-                    asker: Asker::of(&call),
+                    secret: CallerSecret::of(&call),
                     reply,
-                    outlet: Some(outlet),
+                    slot: Some(slot),
                 };
                 self.waiting.insert(ticket, waiter);
                 self.node.submit(now, ticket, from, call);
@@ -242,7 +242,7 @@ impl Turn {
         }
         if matches!(self.phase, Phase::Stopped) {
             for open in self.streams.values() {
-                open.outlet.end(Ending::Closing);
+                open.slot.end(Ending::Closing);
             }
         }
     }
@@ -259,7 +259,7 @@ impl Turn {
                 }
                 Output::StreamClosed(stream) => {
                     if let Some(open) = self.streams.remove(&stream) {
-                        open.outlet.end(match self.phase {
+                        open.slot.end(match self.phase {
                             Phase::Serving => Ending::Forgotten,
                             Phase::Stopping { .. } | Phase::Stopped => Ending::Closing,
                         });
@@ -271,7 +271,7 @@ impl Turn {
                     notice,
                 } => {
                     if let Some(open) = self.streams.get(&stream) {
-                        open.outlet.put_notice(room, notice);
+                        open.slot.put_notice(room, notice);
                     }
                 }
             }
@@ -282,18 +282,18 @@ impl Turn {
         let Some(waiter) = self.waiting.remove(&ticket) else {
             return;
         };
-        let asker = (ticket, waiter.asker);
-        let facts = facts::gather(&self.node, self.shared.clock.now(), asker, &outcome);
-        if let (Some(outlet), Ok(Response::Streaming)) = (waiter.outlet, &outcome) {
+        let secret = (ticket, waiter.secret);
+        let context = caller_context::gather(&self.node, self.shared.clock.now(), secret, &outcome);
+        if let (Some(slot), Ok(Response::Streaming)) = (waiter.slot, &outcome) {
             let open = Open {
-                outlet,
+                slot,
                 ready: false,
                 has_room: true,
             };
             self.streams.insert(ticket, open);
         }
         // Who asked may be gone; then a cancellation is on its way.
-        let _ = waiter.reply.send(Answered { outcome, facts });
+        let _ = waiter.reply.send(Answered { outcome, context });
     }
 
     /// Gives the stream's reader the next page, if there is one and it can take it.
@@ -315,7 +315,7 @@ impl Turn {
             return;
         }
         open.has_room = false;
-        open.outlet.put_page(user, page);
+        open.slot.put_page(user, page);
     }
 
     fn close(&mut self, stream: Ticket) {

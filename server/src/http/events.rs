@@ -1,7 +1,7 @@
 //! `GET /events`: the inbox as a stream of server-sent events.
 //!
 //! A stream holds one page that its reader has not taken, and no more: the next is read from the
-//! inbox when the connection has room for it. A reader that stands still is cut by the door.
+//! inbox when the connection has room for it. A reader that stands still is cut by the guard.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -19,11 +19,11 @@ use super::call::origin;
 use super::older::{self, Older};
 use super::{Http, frames};
 use crate::capacity::Held;
-use crate::door::Refused;
-use crate::driver::{Delivery, EventStream, Facts, More};
+use crate::driver::{CallerContext, Delivery, EventStream, More};
+use crate::guard::HttpError;
 use crate::identity::{Handle, ReaderId};
-use crate::service::Origin;
-use crate::wire::Refusal;
+use crate::refusal::Refusal;
+use crate::service::RequestOrigin;
 
 /// The header by which a reader that comes back says what it has.
 const LAST_EVENT_ID: &str = "last-event-id";
@@ -44,7 +44,7 @@ pub(super) async fn events(State(http): State<Http>, request: Request) -> Respon
     open(&http, request).await.into_response()
 }
 
-async fn open(http: &Http, request: Request) -> Result<Response, Refused> {
+async fn open(http: &Http, request: Request) -> Result<Response, HttpError> {
     let (head, _) = request.into_parts();
     let origin = origin(&head)?;
     let query = query(head.uri.query().unwrap_or_default())?;
@@ -78,7 +78,7 @@ async fn open(http: &Http, request: Request) -> Result<Response, Refused> {
         Whose::Handle(handle) => service.stream_of(handle, from, after).await?,
         Whose::Reader(reader) => service.stream_for(reader, from, after).await?,
     };
-    let (stream, Facts { more, .. }) = opened;
+    let (stream, CallerContext { more, .. }) = opened;
     let begins = match more {
         More::Begins(seq) => Some(seq),
         More::Nothing | More::Queue(_) | More::Members(_) | More::Holder(_) => None,
@@ -96,7 +96,7 @@ enum Whose {
 }
 
 /// By the reader id, by the handle, or the one of the participant that is alone in its place.
-fn whose(origin: &Origin, reader: Option<String>) -> Result<Whose, Refused> {
+fn whose(origin: &RequestOrigin, reader: Option<String>) -> Result<Whose, HttpError> {
     if let Some(reader) = reader {
         return Ok(Whose::Reader(ReaderId::given(&reader)));
     }
@@ -116,7 +116,7 @@ fn asks_for_events(headers: &HeaderMap) -> bool {
         .any(|kind| kind.eq_ignore_ascii_case("text/event-stream"))
 }
 
-fn last_id(headers: &HeaderMap) -> Result<Option<Seq>, Refused> {
+fn last_id(headers: &HeaderMap) -> Result<Option<Seq>, HttpError> {
     match headers.get(LAST_EVENT_ID).map(HeaderValue::to_str) {
         // A browser that has seen no id sends an empty one.
         None | Some(Ok("")) => Ok(None),
@@ -125,14 +125,14 @@ fn last_id(headers: &HeaderMap) -> Result<Option<Seq>, Refused> {
     }
 }
 
-fn cursor(name: &str, text: &str) -> Result<Seq, Refused> {
+fn cursor(name: &str, text: &str) -> Result<Seq, HttpError> {
     let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let seq = text.parse().ok().filter(|_| digits);
     seq.map(Seq)
         .ok_or_else(|| Refusal::invalid(format!("{name} must be the id of an event")).into())
 }
 
-fn query(text: &str) -> Result<Query, Refused> {
+fn query(text: &str) -> Result<Query, HttpError> {
     if text.len() > MAX_QUERY {
         return Err(Refusal::invalid("the query is too long".into()).into());
     }

@@ -11,7 +11,7 @@ use tokio::time::timeout;
 use super::Http;
 use super::chat::ok;
 use super::views::{look, shown};
-use crate::door::{Fault, Refused};
+use crate::guard::{Fault, HttpError};
 
 /// How long the node may take to answer before the server is not ready.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -27,7 +27,7 @@ pub(super) async fn healthz() -> Response {
 /// `GET /readyz`: the node answers, and the server does not stop.
 pub(super) async fn readyz(State(http): State<Http>) -> Response {
     if http.closing.is_cancelled() {
-        return Refused::from(Fault::ShuttingDown).into_response();
+        return HttpError::from(Fault::ShuttingDown).into_response();
     }
     let asked = async {
         let answer = look(&http, |_| json!({ "status": "ready" }));

@@ -24,12 +24,13 @@ use serde_json::{Map, Value, json};
 use super::Http;
 use super::call::Posted;
 use super::chat::{answer, command, ok, registered, waits};
-use crate::door::Refused;
 use crate::driver::{EventStream, More};
+use crate::guard::HttpError;
 use crate::identity::Handle;
-use crate::service::{Origin, Performed};
-use crate::tools::{Arguments, Ask, Asked, Tool};
-use crate::wire::{Refusal, Said};
+use crate::refusal::Refusal;
+use crate::service::{CallOutcome, RequestOrigin};
+use crate::tools::{Arguments, Ask, ParsedCall, Tool};
+use crate::wire::Said;
 
 pub(super) use words::Older;
 
@@ -103,7 +104,7 @@ impl OlderClients {
 pub(super) struct OlderCall<'a> {
     http: &'a Http,
     all: &'a OlderClients,
-    origin: Origin,
+    origin: RequestOrigin,
     name: Arc<str>,
     arguments: Map<String, Value>,
 }
@@ -133,10 +134,10 @@ pub(super) fn named<'a>(
     http: &'a Http,
     all: &'a OlderClients,
     name: &str,
-    mut origin: Origin,
+    mut origin: RequestOrigin,
 ) -> OlderCall<'a> {
     // Its name alone says who it is, wherever it calls from.
-    origin.seat = None;
+    origin.scope = None;
     origin.handle = None;
     OlderCall {
         http,
@@ -151,8 +152,8 @@ impl OlderCall<'_> {
     /// `/register` and `/reconnect`: there, as often as it is asked.
     pub(super) async fn register(&self) -> Response {
         match self.enter().await {
-            Ok((performed, _)) => registered(self.http, &performed).into_response(),
-            Err(refusal) => Refused::from(refusal).into_response(),
+            Ok((outcome, _)) => registered(self.http, &outcome).into_response(),
+            Err(refusal) => HttpError::from(refusal).into_response(),
         }
     }
 
@@ -162,7 +163,7 @@ impl OlderCall<'_> {
             let answered = self.http.service.unregister(&known.handle, &self.origin);
             match answered.await.outcome {
                 Ok(_) | Err(Reject::UnknownHandle) => self.all.forget(&self.name),
-                Err(reject) => return Refused::from(Refusal::from(reject)).into_response(),
+                Err(reject) => return HttpError::from(Refusal::from(reject)).into_response(),
             }
         }
         ok(&json!({ "success": true }))
@@ -173,7 +174,7 @@ impl OlderCall<'_> {
         let mut arguments = Arguments::new(Tool::SendMessage, self.arguments.clone());
         let text = match arguments.needed_text("message") {
             Ok(text) => text,
-            Err(refusal) => return Refused::from(refusal).into_response(),
+            Err(refusal) => return HttpError::from(refusal).into_response(),
         };
         let send = |handle| {
             let text = Arc::clone(&text);
@@ -186,11 +187,11 @@ impl OlderCall<'_> {
                 },
             )
         };
-        let performed = self.perform(Tool::SendMessage, send).await;
-        if performed.outcome.is_ok() {
+        let outcome = self.perform(Tool::SendMessage, send).await;
+        if outcome.result.is_ok() {
             self.release().await;
         }
-        answer(&performed)
+        answer(&outcome)
     }
 
     /// `/talking_stick`: granted, or somebody else's.
@@ -204,17 +205,17 @@ impl OlderCall<'_> {
                 },
             )
         };
-        let performed = self.perform(Tool::TalkingStick, claim).await;
-        if !waits(&performed) {
-            let mut said = performed.json();
-            if let (Ok(_), Some(fields)) = (&performed.outcome, said.as_object_mut()) {
+        let outcome = self.perform(Tool::TalkingStick, claim).await;
+        if !waits(&outcome) {
+            let mut said = outcome.json();
+            if let (Ok(_), Some(fields)) = (&outcome.result, said.as_object_mut()) {
                 fields.insert("success".into(), true.into());
                 return ok(&said);
             }
-            return answer(&performed);
+            return answer(&outcome);
         }
         self.release().await;
-        held(&performed).into_response()
+        held(&outcome).into_response()
     }
 
     /// Gives the stick back, or the place in its line. That there is neither is no harm.
@@ -235,7 +236,7 @@ impl OlderCall<'_> {
     pub(super) async fn check_event(&self) -> Response {
         let known = match self.known().await {
             Ok(known) => known,
-            Err(refusal) => return Refused::from(refusal).into_response(),
+            Err(refusal) => return HttpError::from(refusal).into_response(),
         };
         if known.checks.swap(true, Ordering::Relaxed) {
             // Its check waits already, and counts the seconds from where it began.
@@ -243,7 +244,7 @@ impl OlderCall<'_> {
         }
         let (service, origin) = (self.http.service.clone(), self.origin.clone());
         tokio::spawn(async move {
-            let asked = Asked {
+            let asked = ParsedCall {
                 handle: Some(known.handle.clone()),
                 key: None,
                 ask: Ask::Read(Read::Check {
@@ -259,7 +260,7 @@ impl OlderCall<'_> {
     }
 
     /// `GET /events`: what it has not had yet, in its own words.
-    pub(super) async fn events(&self) -> Result<(EventStream, Older), Refused> {
+    pub(super) async fn events(&self) -> Result<(EventStream, Older), HttpError> {
         let known = self.known().await?;
         let opened = match self.stream(&known).await {
             Err(refusal) if refusal.code == "unknown_handle" => {
@@ -289,16 +290,16 @@ impl OlderCall<'_> {
     }
 
     /// Asks, and registers first whoever is not known, or no longer.
-    async fn perform(&self, tool: Tool, asked: impl Fn(Handle) -> Asked) -> Performed {
+    async fn perform(&self, tool: Tool, asked: impl Fn(Handle) -> ParsedCall) -> CallOutcome {
         let known = match self.known().await {
             Ok(known) => known,
-            Err(refusal) => return Performed::refused(tool, refusal),
+            Err(refusal) => return CallOutcome::refused(tool, refusal),
         };
         let service = &self.http.service;
         let first = service
             .ask(tool, asked(known.handle.clone()), &self.origin)
             .await;
-        if !matches!(&first.outcome, Err(refusal) if refusal.code == "unknown_handle") {
+        if !matches!(&first.result, Err(refusal) if refusal.code == "unknown_handle") {
             return first;
         }
         self.all.forget(&self.name);
@@ -308,12 +309,12 @@ impl OlderCall<'_> {
                     .ask(tool, asked(known.handle.clone()), &self.origin)
                     .await
             }
-            Err(refusal) => Performed::refused(tool, refusal),
+            Err(refusal) => CallOutcome::refused(tool, refusal),
         }
     }
 
     /// Registers the name. The key follows from it, so that to do so again is no second one.
-    async fn enter(&self) -> Result<(Performed, Arc<Known>), Refusal> {
+    async fn enter(&self) -> Result<(CallOutcome, Arc<Known>), Refusal> {
         let service = &self.http.service;
         let key = service.secrets().handle_for_key(
             &format!("older client {}", self.name),
@@ -322,28 +323,31 @@ impl OlderCall<'_> {
         let mut login = Map::new();
         login.insert("username".into(), (*self.name).into());
         login.insert("request_key".into(), key.expose().into());
-        let performed = service.perform(Tool::Login, login, &self.origin).await;
-        let done = performed.outcome.as_ref().map_err(Clone::clone)?;
+        let outcome = service.perform(Tool::Login, login, &self.origin).await;
+        let done = outcome.result.as_ref().map_err(Clone::clone)?;
         let Said::LoggedIn { me, .. } = &done.said else {
             return Err(Reject::ServerFull.into());
         };
-        let marks = inbox_marks(&performed);
+        let marks = inbox_marks(&outcome);
         let known = self
             .all
             .keep(&self.name, Handle::given(&me.handle), marks)?;
-        Ok((performed, known))
+        Ok((outcome, known))
     }
 }
 
 /// Where the caller's inbox goes on, and where it ends.
-fn inbox_marks(performed: &Performed) -> (u64, u64) {
-    let me = performed.facts.as_ref().and_then(|facts| facts.me.as_ref());
+fn inbox_marks(outcome: &CallOutcome) -> (u64, u64) {
+    let me = outcome
+        .context
+        .as_ref()
+        .and_then(|context| context.me.as_ref());
     me.map_or((0, 0), |me| (me.cursor.0, me.cursor.0 + me.unread))
 }
 
 /// 409 `stick_held`.
-fn held(performed: &Performed) -> Refused {
-    let holder = match performed.facts.as_ref().map(|facts| &facts.more) {
+fn held(outcome: &CallOutcome) -> HttpError {
+    let holder = match outcome.context.as_ref().map(|context| &context.more) {
         Some(More::Holder(Some(holder))) => words::called(holder),
         Some(_) | None => "somebody".into(),
     };
@@ -353,5 +357,5 @@ fn held(performed: &Performed) -> Refused {
         retry_after_ms: None,
         earlier_attempt: None,
     };
-    Refused::with(StatusCode::CONFLICT, refusal)
+    HttpError::with(StatusCode::CONFLICT, refusal)
 }

@@ -11,7 +11,7 @@ use axum::response::Response;
 use serde_json::{Map, Value, json};
 
 use super::{Admin, Http};
-use crate::door::written;
+use crate::guard::written;
 use crate::tools::{Tool, describe};
 
 use components::components;

@@ -17,8 +17,9 @@ use tokio::sync::Mutex;
 use tokio::time::Instant;
 
 use super::Http;
-use crate::door::{Fault, Refused, written};
-use crate::wire::{Refusal, User, presence, timestamp};
+use crate::guard::{Fault, HttpError, written};
+use crate::refusal::Refusal;
+use crate::wire::{User, presence, timestamp};
 
 /// How many names one answer of `/users` has.
 const NAMES: usize = 1_000;
@@ -71,8 +72,8 @@ impl Kept {
 pub(super) fn shown(http: &Http, view: Option<Bytes>) -> Response {
     match view {
         Some(bytes) => written(StatusCode::OK, bytes.into()),
-        None if http.closing.is_cancelled() => Refused::from(Fault::ShuttingDown).into_response(),
-        None => Refused::from(Fault::Overloaded).into_response(),
+        None if http.closing.is_cancelled() => HttpError::from(Fault::ShuttingDown).into_response(),
+        None => HttpError::from(Fault::Overloaded).into_response(),
     }
 }
 
@@ -95,7 +96,7 @@ pub(super) struct Part {
 }
 
 /// The part that a query names.
-pub(super) fn part(query: Option<&str>, most: usize) -> Result<Part, Refused> {
+pub(super) fn part(query: Option<&str>, most: usize) -> Result<Part, HttpError> {
     let mut part = Part {
         after: None,
         limit: most,

@@ -6,9 +6,10 @@ use rmcp::model::{ReadResourceResult, Resource, ResourceContents};
 use serde_json::json;
 
 use crate::identity::{Handle, ReaderId};
+use crate::refusal::Refusal;
+use crate::render_text;
 use crate::service::Service;
-use crate::voice;
-use crate::wire::{self, Refusal};
+use crate::wire;
 
 /// What an inbox is written in.
 pub(super) const JSON: &str = "application/json";
@@ -31,7 +32,7 @@ pub(super) async fn read(
     address: Address,
 ) -> Result<ReadResourceResult, ErrorData> {
     let (reader, after) = at(uri)?;
-    let (response, facts) = service
+    let (response, context) = service
         .read_inbox(&reader, address, after)
         .await
         .map_err(|refusal| refused(uri, &refusal))?;
@@ -43,8 +44,8 @@ pub(super) async fn read(
         newcomer: wire::Newcomer::No,
         excuse: None,
     };
-    let done = wire::result(&response, &facts, asker);
-    let text = voice::data(&done).to_string();
+    let done = wire::result(&response, &context, asker);
+    let text = render_text::data(&done).to_string();
     let contents = ResourceContents::text(text, uri).with_mime_type(JSON);
     Ok(ReadResourceResult::new(vec![contents]))
 }

@@ -7,11 +7,18 @@
 use axum::body::Bytes;
 use serde_json::{Map, Value};
 
+use crate::guard::{SMALL_BODY, cost};
+
 /// A request with at most so many bytes costs little, whatever it says, and stays as it is.
 const SMALL: usize = 2 * 1_024;
 
-/// The most bytes of what opens a session, which the session keeps.
-pub(super) const MAX_OPENING: usize = 16 * 1_024;
+/// What a session or a stream may keep of the request that opened it, in bytes, with what each of its
+/// values takes once it is parsed. It counts as a part of the session or the stream: held for as long as
+/// these last, the pool of request bytes would be used up by a few sources.
+pub(super) const MAX_OPENING: usize = 48 * 1_024;
+
+/// The methods that open something which lasts.
+const OPENING: [&str; 2] = ["initialize", "subscriptions/listen"];
 
 /// The members of `_meta` that the protocol's revisions know.
 const KNOWN: [&str; 9] = [
@@ -58,16 +65,36 @@ fn forget_experiments(capabilities: Option<&mut Value>) {
     }
 }
 
-/// Whether a request without a session is larger than what may open one.
-pub(super) fn is_too_large_to_open(body: &Bytes) -> bool {
+/// How long what is kept of a request is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Lasts {
+    /// As long as the request is in work.
+    Request,
+    /// As long as the session or the stream that it opens.
+    Opened,
+    /// It opens a session or a stream, and is larger than what may be kept of it.
+    TooLarge,
+}
+
+/// How long what is kept of this request is there.
+pub(super) fn lasts(body: &[u8]) -> Lasts {
     #[derive(serde::Deserialize)]
     struct Named<'a> {
         method: std::borrow::Cow<'a, str>,
     }
-    let opens = |body: &[u8]| {
-        serde_json::from_slice::<Named<'_>>(body).is_ok_and(|it| it.method == "initialize")
-    };
-    body.len() > MAX_OPENING && opens(body)
+    let cost = cost(body);
+    // What is small is not paid for, whatever it opens.
+    if cost.as_ref().is_ok_and(|cost| *cost <= SMALL_BODY) {
+        return Lasts::Request;
+    }
+    let named = serde_json::from_slice::<Named<'_>>(body);
+    if !named.is_ok_and(|it| OPENING.contains(&&*it.method)) {
+        return Lasts::Request;
+    }
+    match cost {
+        Ok(cost) if cost <= MAX_OPENING => Lasts::Opened,
+        Ok(_) | Err(_) => Lasts::TooLarge,
+    }
 }
 
 #[cfg(test)]
@@ -118,13 +145,22 @@ mod tests {
     }
 
     #[test]
-    fn only_what_opens_a_session_has_to_be_small() {
-        let of = |method: &str, size: usize| {
-            let body = json!({ "method": method, "params": "x".repeat(size) });
-            is_too_large_to_open(&Bytes::from(body.to_string()))
+    fn only_what_opens_a_session_or_a_stream_has_to_be_small() {
+        let of = |method: &str, params: Value| {
+            lasts(
+                json!({ "method": method, "params": params })
+                    .to_string()
+                    .as_bytes(),
+            )
         };
-        assert!(of("initialize", MAX_OPENING));
-        assert!(!of("initialize", 100));
-        assert!(!of("tools/call", MAX_OPENING));
+        let values = || json!(vec![0; 200]);
+        let few = || json!(vec![0; 80]);
+        for method in OPENING {
+            assert_eq!(of(method, "x".repeat(MAX_OPENING).into()), Lasts::TooLarge);
+            assert_eq!(of(method, values()), Lasts::TooLarge);
+            assert_eq!(of(method, few()), Lasts::Opened);
+            assert_eq!(of(method, json!({})), Lasts::Request, "it is small");
+        }
+        assert_eq!(of("tools/call", values()), Lasts::Request);
     }
 }

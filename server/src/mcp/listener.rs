@@ -25,9 +25,10 @@ use super::follows::{Follow, Follows, Participant};
 use super::marks::Marks;
 use crate::driver::{Delivery, Ending, EventStream};
 use crate::identity::ReaderId;
+use crate::refusal::Refusal;
+use crate::render_text;
 use crate::service::Service;
-use crate::voice;
-use crate::wire::{self, Refusal};
+use crate::wire;
 
 /// The events that are pushed as they are. Of the others a client hears that its inbox grew.
 const PUSHED: [&str; 4] = [
@@ -74,7 +75,7 @@ pub(super) enum Outcome {
     /// The server stops, and all that was owed is given.
     Closed,
     /// The last inbox that it followed cannot be read.
-    Refused {
+    HttpError {
         /// Which one.
         uri: String,
         /// Why.
@@ -87,7 +88,7 @@ enum Ended {
     Forgotten,
     Closing,
     Stalled,
-    Refused(Refusal),
+    HttpError(Refusal),
 }
 
 /// By which secret an inbox is read.
@@ -136,11 +137,11 @@ impl Listener {
                     Ok((_, Ended::Stalled)) => return Outcome::Stalled,
                     Ok((_, Ended::Closing)) => {}
                     Ok((reader, Ended::Forgotten)) => self.follows.forget(&reader),
-                    Ok((reader, Ended::Refused(refusal))) => {
+                    Ok((reader, Ended::HttpError(refusal))) => {
                         tracing::debug!(code = refusal.code, "an inbox cannot be followed");
                         self.follows.forget(&reader);
                         if self.is_subscription() && self.follows.all().is_empty() {
-                            return Outcome::Refused { uri: reader.inbox_uri(), refusal };
+                            return Outcome::HttpError { uri: reader.inbox_uri(), refusal };
                         }
                     }
                     Err(error) if error.is_cancelled() => {}
@@ -185,7 +186,7 @@ impl Listener {
         let ended = match self.open(&follow).await {
             Ok(stream) => self.pump(stream, &follow.reader).await,
             Err(_) if self.closing.is_cancelled() => Ended::Closing,
-            Err(refusal) => Ended::Refused(refusal),
+            Err(refusal) => Ended::HttpError(refusal),
         };
         (follow.reader, ended)
     }
@@ -260,7 +261,8 @@ impl Listener {
             let seq = Seq(event.seq);
             match follow.participant {
                 Participant::Here if PUSHED.contains(&event.kind) => {
-                    let pushed = CustomNotification::new(event.kind, Some(voice::data(&event)));
+                    let pushed =
+                        CustomNotification::new(event.kind, Some(render_text::data(&event)));
                     let pushed = ServerNotification::CustomNotification(pushed);
                     self.send(pushed, user, seq).await?;
                 }

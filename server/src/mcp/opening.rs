@@ -5,14 +5,12 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use axum::http::request::Parts;
 use axum::response::Response;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::task_local;
 
 use super::Caller;
-use crate::door::Paid;
-use crate::wire::Refusal;
+use crate::refusal::Refusal;
 
 task_local! {
     static OPENING: Arc<Opening>;
@@ -22,8 +20,6 @@ task_local! {
 #[derive(Debug, Default)]
 pub(super) struct Opening {
     pub(super) caller: Caller,
-    /// What the request paid with, which the session keeps.
-    pub(super) paid: Option<Paid>,
     /// Its turn to open one, until it is answered.
     turn: Mutex<Option<OwnedSemaphorePermit>>,
     refused: Mutex<Option<Refusal>>,
@@ -31,10 +27,9 @@ pub(super) struct Opening {
 
 impl Opening {
     /// That of a request.
-    pub(super) fn of(head: &Parts, caller: Caller) -> Arc<Self> {
+    pub(super) fn of(caller: Caller) -> Arc<Self> {
         Arc::new(Self {
             caller,
-            paid: head.extensions.get().cloned(),
             turn: Mutex::default(),
             refused: Mutex::default(),
         })

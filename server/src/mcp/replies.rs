@@ -9,11 +9,11 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 
-use super::kept::{MAX_OPENING, is_too_large_to_open, kept};
+use super::kept::{Lasts, MAX_OPENING, kept, lasts};
 use super::opening::Opening;
 use super::sessions::Sessions;
-use crate::door::Paid;
-use crate::wire::Refusal;
+use crate::guard::Paid;
+use crate::refusal::Refusal;
 
 /// Answers what is no JSON-RPC as JSON-RPC asks for, and says of a full server that it is full. A
 /// session that was opened with another bearer token is not there. Of a large request only what is
@@ -32,18 +32,19 @@ pub(super) async fn in_words(
     {
         return error(StatusCode::NOT_FOUND, -32_001, "there is no such session");
     }
-    let opens = session.is_none();
     let body = match to_bytes(body, sessions.max_body()).await {
         Ok(body) => kept(body),
         Err(_) => return too_large(sessions.max_body()),
     };
-    if opens && is_too_large_to_open(&body) {
-        return too_large(MAX_OPENING);
-    }
+    let kept = match lasts(&body) {
+        Lasts::Request => &body[..],
+        Lasts::Opened => &[],
+        Lasts::TooLarge => return too_large(MAX_OPENING),
+    };
     if let Some(paid) = head.extensions.get::<Paid>() {
-        paid.keep(&body);
+        paid.keep(kept);
     }
-    let opening = Opening::of(&head, sessions.caller(&head));
+    let opening = Opening::of(sessions.caller(&head));
     let request = Request::from_parts(head, body.into());
     let response = opening.serve(next.run(request)).await;
     if let Some(refusal) = opening.refused() {
@@ -63,7 +64,8 @@ pub(super) async fn in_words(
 }
 
 fn too_large(limit: usize) -> Response {
-    let told = format!("such a request has at most {limit} bytes here");
+    let told =
+        format!("such a request has at most {limit} bytes here, and counts more for each value");
     error(StatusCode::PAYLOAD_TOO_LARGE, -32_600, &told)
 }
 

@@ -11,13 +11,13 @@ use tokio_util::sync::CancellationToken;
 
 use super::follows::Follows;
 use crate::capacity::Held;
-use crate::seat::Seat;
+use crate::scope::CallerScope;
 
 /// A session; on stdio the process is one.
 #[derive(Debug)]
 pub(super) struct Session {
     /// Where participants are minted that may leave their handles out.
-    pub(super) seat: Arc<Seat>,
+    pub(super) scope: Arc<CallerScope>,
     /// What its stream carries.
     pub(super) follows: Arc<Follows>,
     /// Cancelled when the session is over.
@@ -34,9 +34,9 @@ pub(super) struct Session {
 
 impl Session {
     /// A new session, with its participants in this place.
-    pub(super) fn at(seat: Arc<Seat>) -> Arc<Self> {
+    pub(super) fn at(scope: Arc<CallerScope>) -> Arc<Self> {
         Arc::new(Self {
-            seat,
+            scope,
             follows: Arc::default(),
             ended: CancellationToken::new(),
             stream: Mutex::default(),

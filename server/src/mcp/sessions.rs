@@ -38,12 +38,11 @@ use super::marks::Marks;
 use super::opening::Opening;
 use super::placed::Placed;
 use super::session::{Busy, Connection, Place, Session};
-use super::{Caller, CallerOf, Options};
+use super::{Caller, CallerOf, McpOptions};
 use crate::capacity::{Full, Held, MAX_WAIT, OPENING};
-use crate::door::Paid;
-use crate::seat::Seat;
+use crate::refusal::Refusal;
+use crate::scope::CallerScope;
 use crate::service::Service;
-use crate::wire::Refusal;
 
 /// How many sessions may begin at a time: they leave half of the processors to others.
 fn openings() -> usize {
@@ -76,13 +75,11 @@ pub(super) struct Sessions {
 struct Known {
     session: Arc<Session>,
     /// Where the owner of the bearer token mints, if there was a token.
-    owner: Option<Arc<Seat>>,
+    owner: Option<Arc<CallerScope>>,
     /// From where it was opened.
     source: Address,
     /// From where it was last used.
     address: Address,
-    /// What the request that opened it paid with, of which the session keeps a part.
-    _paid: Option<Paid>,
 }
 
 /// Why a session cannot be used.
@@ -100,7 +97,7 @@ pub(super) enum SessionError {
 }
 
 impl Sessions {
-    pub(super) fn new(service: Service, options: &Options) -> Self {
+    pub(super) fn new(service: Service, options: &McpOptions) -> Self {
         let mut inner = LocalSessionManager::default();
         inner.session_config.keep_alive = None;
         inner.session_config.sse_retry = None;
@@ -198,7 +195,7 @@ impl Sessions {
             // The library says what becomes of those that are not there.
             None => return false,
         };
-        match (owner, (self.caller)(request).seat) {
+        match (owner, (self.caller)(request).scope) {
             (Some(owner), Some(caller)) => !Arc::ptr_eq(&owner, &caller),
             (owner, caller) => owner.is_some() != caller.is_some(),
         }
@@ -207,7 +204,7 @@ impl Sessions {
     /// The sessions that nobody has used for so long, and those whose token was revoked.
     fn over(&self, limit: Duration) -> Vec<SessionId> {
         let is_over = |one: &Known| {
-            let revoked = one.owner.as_ref().is_some_and(|seat| !seat.is_open());
+            let revoked = one.owner.as_ref().is_some_and(|scope| !scope.is_open());
             revoked || one.session.idle() >= limit
         };
         let known = self.known();
@@ -283,7 +280,7 @@ const ENDING: Duration = Duration::from_secs(1);
 const LOOK: Duration = Duration::from_secs(1);
 
 /// Ends sessions that nobody has used for long, or whose token was revoked, until the server stops.
-pub(super) fn expire(sessions: &Arc<Sessions>, options: &Options) {
+pub(super) fn expire(sessions: &Arc<Sessions>, options: &McpOptions) {
     let sessions = Arc::downgrade(sessions);
     let (limit, closing) = (options.session_idle, options.closing.clone());
     tokio::spawn(async move {
@@ -309,7 +306,7 @@ impl SessionManager for Sessions {
 
     async fn create_session(&self) -> Result<(SessionId, Self::Transport), SessionError> {
         let opening = Opening::current();
-        let Caller { address, seat } = opening.caller.clone();
+        let Caller { address, scope } = opening.caller.clone();
         let place = match self.place(address).await {
             Ok(place) => place,
             Err(refusal) => {
@@ -322,14 +319,13 @@ impl SessionManager for Sessions {
             opening.has_turn(turn);
         }
         let (id, transport) = self.inner.create_session().await?;
-        let session = Session::at(Arc::new(Seat::with_id(&format!("session {id}"))));
+        let session = Session::at(Arc::new(CallerScope::with_id(&format!("session {id}"))));
         let transport = Placed::new(transport, Place::of(&session, place));
         let known = Known {
             session,
-            owner: seat,
+            owner: scope,
             source: address,
             address,
-            _paid: opening.paid.clone(),
         };
         self.known().insert(Arc::clone(&id), known);
         Ok((id, transport))

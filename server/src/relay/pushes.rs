@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::upstream::{self, Upstream, UpstreamError};
 use crate::identity::{Handle, ReaderId};
-use crate::voice;
+use crate::render_text;
 
 /// How many inboxes one client follows.
 pub(super) const MAX_FOLLOWED: usize = 64;
@@ -178,7 +178,7 @@ impl Pushes {
                     }
                 }
                 // It is forgotten, or the cursor is another server's.
-                Err(UpstreamError::Refused { status, .. }) if status.is_client_error() => return,
+                Err(UpstreamError::HttpError { status, .. }) if status.is_client_error() => return,
                 Err(error) => tracing::debug!(%error, "an event stream did not open"),
             }
             tokio::time::sleep(pause).await;
@@ -209,7 +209,9 @@ impl Pushes {
                 };
                 if PUSHED.contains(&kind) {
                     let params = event.data.as_deref().map(serde_json::from_str::<Value>);
-                    let params = params.and_then(Result::ok).map(|told| voice::data(&told));
+                    let params = params
+                        .and_then(Result::ok)
+                        .map(|told| render_text::data(&told));
                     let pushed = CustomNotification::new(kind.to_owned(), params);
                     let pushed = ServerNotification::CustomNotification(pushed);
                     peer.send_notification(pushed).await.map_err(|_| Over)?;

@@ -55,7 +55,7 @@ pub enum UpstreamError {
     #[error("the server at {base} does not answer: {why}")]
     Unreachable { base: String, why: String },
     #[error("the server at {base} answers {status}: {text}")]
-    Refused {
+    HttpError {
         base: String,
         status: StatusCode,
         text: String,
@@ -257,7 +257,7 @@ impl Upstream {
             Ok(message) if message.get("jsonrpc").is_some() => Ok(message),
             Ok(_) | Err(_) => {
                 let text = String::from_utf8_lossy(&bytes);
-                Err(UpstreamError::Refused {
+                Err(UpstreamError::HttpError {
                     base: self.base.clone(),
                     status,
                     text: text.chars().take(200).collect(),
@@ -297,7 +297,7 @@ impl Upstream {
                 MAX_ANSWER_BYTES,
             )));
         }
-        Err(UpstreamError::Refused {
+        Err(UpstreamError::HttpError {
             base: self.base.clone(),
             status,
             text: "no event stream".into(),

@@ -6,7 +6,7 @@ use chat_core::{Epoch, Reject, RoomId, Seq};
 use serde_json::{Map, Value, json};
 
 use super::Tool;
-use crate::wire::Refusal;
+use crate::refusal::Refusal;
 
 /// Cursors and seqs stay below this: the largest integer that every JSON reader keeps exact.
 const MAX_INTEGER: u64 = (1 << 53) - 1;

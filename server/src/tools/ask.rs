@@ -7,7 +7,7 @@ use chat_core::{BreakKind, Command, EnterQueue, Read, Seq, Span, UserId};
 use super::arguments::{AFTER, EPOCH, MAX, MAX_PAGE, MESSAGE, ROOM, WAIT};
 use super::{Arguments, Tool};
 use crate::identity::{Handle, MAX_KEY_CHARS};
-use crate::wire::Refusal;
+use crate::refusal::Refusal;
 
 /// How long a `check` waits when it does not say.
 const DEFAULT_WAIT: Span = Span::secs(20);
@@ -20,7 +20,7 @@ pub(super) const DEFAULT_HISTORY: u64 = 50;
 
 /// A call, read and checked.
 #[derive(Clone, Debug)]
-pub struct Asked {
+pub struct ParsedCall {
     /// Who calls, if it said so.
     pub handle: Option<Handle>,
     /// The request key, if there is one.
@@ -101,7 +101,7 @@ pub enum Mint {
 ///
 /// # Errors
 /// The first argument that is missing, wrong, or none of the tool's.
-pub fn parse(tool: Tool, arguments: Arguments) -> Result<Asked, Refusal> {
+pub fn parse(tool: Tool, arguments: Arguments) -> Result<ParsedCall, Refusal> {
     parse_with(tool, arguments, |arguments| tool.ask(arguments))
 }
 
@@ -109,7 +109,7 @@ pub fn parse(tool: Tool, arguments: Arguments) -> Result<Asked, Refusal> {
 ///
 /// # Errors
 /// As for the tool.
-pub fn parse_send(arguments: Arguments) -> Result<Asked, Refusal> {
+pub fn parse_send(arguments: Arguments) -> Result<ParsedCall, Refusal> {
     parse_with(Tool::SendMessage, arguments, |arguments| {
         Ok(Ask::Command(Command::SendMessage {
             room: ROOM.read(arguments)?,
@@ -123,7 +123,7 @@ pub fn parse_send(arguments: Arguments) -> Result<Asked, Refusal> {
 ///
 /// # Errors
 /// As for the tool.
-pub fn parse_check_event(arguments: Arguments) -> Result<Asked, Refusal> {
+pub fn parse_check_event(arguments: Arguments) -> Result<ParsedCall, Refusal> {
     parse_with(Tool::Check, arguments, |arguments| {
         let after = AFTER.read(arguments)?;
         let wait = WAIT.named("delay").read(arguments)?;
@@ -135,7 +135,7 @@ fn parse_with(
     tool: Tool,
     mut arguments: Arguments,
     read: impl FnOnce(&mut Arguments) -> Result<Ask, Refusal>,
-) -> Result<Asked, Refusal> {
+) -> Result<ParsedCall, Refusal> {
     let ask = read(&mut arguments)?;
     let handle = arguments.text("handle")?;
     let key = match tool.is_read_only() {
@@ -150,7 +150,7 @@ fn parse_with(
         )));
     }
     arguments.finish()?;
-    Ok(Asked {
+    Ok(ParsedCall {
         handle: handle.as_deref().map(Handle::given),
         key,
         ask,
@@ -211,7 +211,7 @@ mod tests {
 
     use super::*;
 
-    fn asked(tool: Tool, values: Value) -> Result<Asked, String> {
+    fn asked(tool: Tool, values: Value) -> Result<ParsedCall, String> {
         let Value::Object(values) = values else {
             panic!("arguments are an object")
         };

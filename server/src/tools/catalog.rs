@@ -15,7 +15,7 @@ use super::ask::{self, Ask};
 use super::describe::Shape::{
     self, Flag, OneOf, Peer, PeerOrNull, Peers, Text, Whole, WholeOrNull,
 };
-use crate::wire::Refusal;
+use crate::refusal::Refusal;
 
 /// What a result says of its own: the names of its fields, and what they hold.
 type Gives = &'static [(&'static str, Shape)];

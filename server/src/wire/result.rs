@@ -5,11 +5,11 @@ use chat_core::{
 };
 use serde::Serialize;
 
+use super::break_words::{Spoken, spoken};
 use super::event::{Event, Notice, Payload, events, notices, payload};
 use super::{User, public_id, timestamp};
-use crate::driver::{Facts, More};
+use crate::driver::{CallerContext, More};
 use crate::identity::{Handle, Secrets};
-use crate::voice::{self, Spoken};
 
 /// An accepted call's result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -191,28 +191,28 @@ pub enum Newcomer {
 
 /// The result of an accepted call.
 #[must_use]
-pub fn result(response: &Response, facts: &Facts, asker: Asker<'_>) -> Done {
-    let (mut unread, me) = match &facts.me {
+pub fn result(response: &Response, context: &CallerContext, asker: Asker<'_>) -> Done {
+    let (mut unread, me) = match &context.me {
         Some(me) => (me.unread, me.who.id),
         None => (0, UserId(0)),
     };
     let said = match response {
-        Response::Done(reply) => done(reply, facts, asker),
+        Response::Done(reply) => done(reply, context, asker),
         Response::Read(answer) => {
             if let Answer::Page { page, .. } = answer {
                 // The mark has moved past this very answer, or stands before it when the caller
                 // named an older place: what follows the answer is what counts.
                 unread = page.unread;
             }
-            read(answer, me, minted(facts, asker))
+            read(answer, me, minted(context, asker))
         }
         Response::Streaming => Said::Success { success: true },
     };
     Done { said, unread }
 }
 
-fn credentials(facts: &Facts, asker: Asker<'_>) -> Credentials {
-    let who = facts.me.as_ref().map(|me| &*me.who);
+fn credentials(context: &CallerContext, asker: Asker<'_>) -> Credentials {
+    let who = context.me.as_ref().map(|me| &*me.who);
     Credentials {
         handle: asker.handle.expose().into(),
         user_id: who.map(public_id).unwrap_or_default(),
@@ -222,12 +222,12 @@ fn credentials(facts: &Facts, asker: Asker<'_>) -> Credentials {
 }
 
 /// Who a caller without a handle was registered as.
-fn minted(facts: &Facts, asker: Asker<'_>) -> Option<Credentials> {
-    (asker.newcomer == Newcomer::Yes).then(|| credentials(facts, asker))
+fn minted(context: &CallerContext, asker: Asker<'_>) -> Option<Credentials> {
+    (asker.newcomer == Newcomer::Yes).then(|| credentials(context, asker))
 }
 
-fn done(reply: &Reply, facts: &Facts, asker: Asker<'_>) -> Said {
-    let me = || credentials(facts, asker);
+fn done(reply: &Reply, context: &CallerContext, asker: Asker<'_>) -> Said {
+    let me = || credentials(context, asker);
     match reply {
         Reply::Waiting {
             position,
@@ -237,7 +237,7 @@ fn done(reply: &Reply, facts: &Facts, asker: Asker<'_>) -> Said {
             status: "waiting",
             me: me(),
             position: *position,
-            queue_length: queue_length(&facts.more),
+            queue_length: queue_length(&context.more),
             estimated_wait_seconds: estimated_wait.map(|wait| wait.as_secs_ceil()),
         },
         Reply::Matched { room, partner, .. } => Said::Matched {
@@ -252,7 +252,7 @@ fn done(reply: &Reply, facts: &Facts, asker: Asker<'_>) -> Said {
         Reply::LoggedIn { room, .. } => Said::LoggedIn {
             me: me(),
             room_id: room.to_string(),
-            users: members(&facts.more),
+            users: members(&context.more),
         },
         Reply::Sent {
             room,
@@ -273,7 +273,7 @@ fn done(reply: &Reply, facts: &Facts, asker: Asker<'_>) -> Said {
             epoch,
             lease_until,
             ..
-        } => stick(facts, *room, *place, epoch.0, *lease_until),
+        } => stick(context, *room, *place, epoch.0, *lease_until),
         Reply::Draft {
             length,
             cut,
@@ -290,8 +290,8 @@ fn done(reply: &Reply, facts: &Facts, asker: Asker<'_>) -> Said {
             flavour,
             ..
         } => {
-            let spoken = voice::spoken(*kind, *flavour, asker.excuse);
-            on_break(spoken, (*stress, *boss_alert), minted(facts, asker))
+            let words = spoken(*kind, *flavour, asker.excuse);
+            on_break(words, (*stress, *boss_alert), minted(context, asker))
         }
         Reply::LeftChat | Reply::Arrived { .. } | Reply::Done => Said::Success { success: true },
     }
@@ -321,8 +321,8 @@ fn queue_length(more: &More) -> usize {
     }
 }
 
-fn stick(facts: &Facts, room: RoomId, place: u32, epoch: u64, lease_until: Time) -> Said {
-    let holder = match &facts.more {
+fn stick(context: &CallerContext, room: RoomId, place: u32, epoch: u64, lease_until: Time) -> Said {
+    let holder = match &context.more {
         More::Holder(holder) => holder.as_deref().map(User::from),
         More::Nothing | More::Members(_) | More::Queue(_) | More::Begins(_) => None,
     };
@@ -332,7 +332,7 @@ fn stick(facts: &Facts, room: RoomId, place: u32, epoch: u64, lease_until: Time)
         place,
         epoch,
         holder,
-        lease_expires_in_seconds: lease_until.since(facts.at).as_secs_ceil(),
+        lease_expires_in_seconds: lease_until.since(context.at).as_secs_ceil(),
     }
 }
 

@@ -224,7 +224,12 @@ impl Connection {
 
     /// Opens a session of MCP.
     pub(crate) fn initialize(&mut self) -> Answer {
-        let answer = self.mcp(&[], &hello(&json!({})));
+        self.initialize_with(&json!({}))
+    }
+
+    /// Opens a session of MCP, for a client that says it has these capabilities.
+    pub(crate) fn initialize_with(&mut self, capabilities: &Value) -> Answer {
+        let answer = self.mcp(&[], &hello(capabilities));
         if answer.status == 200 && answer.body.is_empty() {
             self.end_of_stream();
         }

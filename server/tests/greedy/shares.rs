@@ -74,3 +74,19 @@ fn sessions_of_a_few_tokens_shut_out_no_other() {
     let there = server.connect_with("modest").mcp(&session, &list);
     assert_eq!(there.status, 200);
 }
+
+#[test]
+fn sessions_hold_nothing_of_what_large_requests_share() {
+    let server = Server::start(&[]);
+    let mut client = server.connect();
+    let capabilities = |values: usize| json!({ "sampling": { "tools": { "x": vec![0; values] } } });
+    for _ in 0..50 {
+        let opened = client.initialize_with(&capabilities(100));
+        assert_eq!(opened.status, 200, "{}", opened.body);
+    }
+    let held = |resource: &str| server.figure(&format!("held{{resource=\"{resource}\"}}"));
+    assert_eq!((held("sessions"), held("request_bytes")), (50, 0));
+    let refused = client.initialize_with(&capabilities(300));
+    assert_eq!(refused.status, 413, "{}", refused.body);
+    assert!(refused.body.contains("49152"), "{}", refused.body);
+}

@@ -7,14 +7,14 @@ use server::http::Admin;
 use server::identity::Secrets;
 
 use crate::client::Answer;
-use crate::doors::tokens;
+use crate::tokens::tokens;
 use crate::world::{Registered, Setup, World};
 
 const BOSS: (&str, &str) = ("Authorization", "Bearer boss");
 
 pub(crate) async fn operated() -> World {
     let mut setup = Setup::free();
-    setup.door.operators = Some(tokens(&["boss"]));
+    setup.guard.operators = Some(tokens(&["boss"]));
     setup.http.admin = Admin::Served;
     World::start(setup).await
 }
@@ -191,7 +191,7 @@ async fn a_mute_and_a_ban_outlive_another_registration() {
 #[tokio::test(flavor = "multi_thread")]
 async fn false_reports_push_out_no_true_one() {
     let mut setup = Setup::free();
-    setup.door.operators = Some(tokens(&["boss"]));
+    setup.guard.operators = Some(tokens(&["boss"]));
     setup.http.admin = Admin::Served;
     setup.config.max_reports = 10;
     setup.config.max_reports_per_address = 5;
@@ -422,8 +422,8 @@ async fn nobody_else_is_let_in() {
 #[tokio::test(flavor = "multi_thread")]
 async fn who_has_another_token_is_no_operator_and_leaves_a_trace() {
     let mut setup = Setup::free();
-    setup.door.tokens = Some(tokens(&["sesame"]));
-    setup.door.operators = Some(tokens(&["boss"]));
+    setup.guard.tokens = Some(tokens(&["sesame"]));
+    setup.guard.operators = Some(tokens(&["boss"]));
     setup.http.admin = Admin::Served;
     let world = World::start(setup).await;
     let token = [("Authorization", "Bearer sesame")];

@@ -218,9 +218,9 @@ async fn http_alone(world: &World) -> u16 {
     use axum::body::Body;
     use axum::http::Request;
     use tower::ServiceExt as _;
-    let options = server::http::Options {
+    let options = server::http::HttpOptions {
         closing: world.closing.clone(),
-        ..server::http::Options::default()
+        ..server::http::HttpOptions::default()
     };
     let app = server::http::router(world.service.clone(), &options);
     let request = Request::get("/readyz")

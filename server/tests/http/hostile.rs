@@ -109,7 +109,7 @@ async fn arguments_of_wrong_types_are_named() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_too_large_is_413() {
     let mut setup = Setup::free();
-    setup.door.max_body = 10_000;
+    setup.guard.max_body = 10_000;
     let world = World::start(setup).await;
     let mut ann = world.register("Ann").await;
     let long = ann
@@ -163,7 +163,7 @@ async fn a_list_goes_on_behind_no_text_that_is_longer_than_a_name() {
 #[tokio::test(flavor = "multi_thread")]
 async fn bodies_that_come_byte_by_byte_or_not_at_all_are_given_up() {
     let mut setup = Setup::default();
-    setup.door.body_within = Duration::from_millis(200);
+    setup.guard.body_within = Duration::from_millis(200);
     let world = World::start(setup).await;
     let mut slow = world.client().await;
     let head = slow.head("POST", "/register", &[JSON], Some(100));
@@ -403,9 +403,9 @@ async fn thousands_of_half_open_connections_hold_up_nobody_and_end() {
         "the machine allows {files} open files"
     );
     let mut setup = Setup::free();
-    setup.capacity.connections = Share::of(HALF_OPEN as u64 + 100, 1);
+    setup.capacity.connections = Share::whole(HALF_OPEN as u64 + 100);
     setup.limits.head = Duration::from_secs(5);
-    setup.door.body_within = Duration::from_secs(5);
+    setup.guard.body_within = Duration::from_secs(5);
     let world = World::start(setup).await;
     let mut ann = world.register("Ann").await;
     let mut ben = world.register("Ben").await;

@@ -4,7 +4,7 @@
 mod admin;
 mod calls;
 mod client;
-mod doors;
+mod guard;
 mod hostile;
 mod older;
 mod openapi;
@@ -16,4 +16,5 @@ mod stalled;
 mod stream;
 #[cfg(target_os = "linux")]
 mod takeover;
+mod tokens;
 mod world;

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use server::settings::Usernames;
+use server::http::Usernames;
 
 use crate::client::{Answer, Events};
 use crate::world::{Setup, World, within};

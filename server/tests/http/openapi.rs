@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 use server::http::{Admin, document};
 
-use crate::doors::tokens;
+use crate::tokens::tokens;
 use crate::world::{Setup, World};
 
 #[test]
@@ -78,7 +78,7 @@ fn without_operators_there_is_nothing_of_theirs() {
 #[tokio::test(flavor = "multi_thread")]
 async fn every_route_of_it_answers() {
     let mut setup = Setup::free();
-    setup.door.operators = Some(tokens(&["boss"]));
+    setup.guard.operators = Some(tokens(&["boss"]));
     setup.http.admin = Admin::Served;
     let world = World::start(setup).await;
     let document = world.client().await.get("/openapi.json").await;

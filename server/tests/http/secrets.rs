@@ -4,10 +4,10 @@ use std::io::Write;
 use std::sync::{Arc, Mutex};
 
 use serde_json::json;
-use server::http::{Admin, Options};
+use server::http::{Admin, HttpOptions};
 use tracing_subscriber::fmt::MakeWriter;
 
-use crate::doors::tokens;
+use crate::tokens::tokens;
 use crate::world::{Setup, World};
 
 /// Where the log goes.
@@ -44,11 +44,11 @@ async fn no_secret_is_ever_logged() {
         .finish();
     tracing::subscriber::set_global_default(subscriber).expect("the first one here");
     let mut setup = Setup::free();
-    setup.door.tokens = Some(tokens(&["token-of-a-user"]));
-    setup.door.operators = Some(tokens(&["token-of-the-boss"]));
-    setup.http = Options {
+    setup.guard.tokens = Some(tokens(&["token-of-a-user"]));
+    setup.guard.operators = Some(tokens(&["token-of-the-boss"]));
+    setup.http = HttpOptions {
         admin: Admin::Served,
-        ..Options::default()
+        ..HttpOptions::default()
     };
     let world = World::start(setup).await;
     let mut client = world.client().await;

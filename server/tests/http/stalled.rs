@@ -141,7 +141,7 @@ async fn a_source_whose_answers_nobody_reads_makes_no_more_requests() {
     let mut setup = Setup::free();
     setup.limits.pace.window = Duration::from_secs(3_600);
     setup.config.max_answer_bytes = 1 << 20;
-    setup.capacity.answers = Share::of(1 << 20, 4);
+    setup.capacity.answers = Share::of(1 << 20, 1 << 18);
     let world = World::start(setup).await;
     let mut ann = world.register("Ann").await;
     let mut unread = world.client().await;

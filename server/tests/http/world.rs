@@ -14,7 +14,7 @@ use server::driver::{self, Running};
 use server::identity::Secrets;
 use server::journal::MemoryJournal;
 use server::service::Service;
-use server::{door, http, listener, web};
+use server::{guard, http, listener, web};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -28,9 +28,9 @@ const GUARD: Duration = Duration::from_secs(60);
 #[derive(Debug, Default)]
 pub(crate) struct Setup {
     pub(crate) config: Config,
-    pub(crate) http: http::Options,
-    pub(crate) door: door::Options,
-    pub(crate) limits: listener::Limits,
+    pub(crate) http: http::HttpOptions,
+    pub(crate) guard: guard::GuardOptions,
+    pub(crate) limits: listener::ConnectionLimits,
     pub(crate) capacity: capacity::Limits,
 }
 
@@ -68,7 +68,7 @@ impl World {
         let capacity = Arc::new(Capacity::new(&setup.capacity));
         let service = Service::new(node, Secrets::new(&[1; 32])).within(capacity);
         let app = http::router(service.clone(), &setup.http).merge(web::router());
-        let app = door::guard(app, service.clone(), setup.door);
+        let app = guard::wrap(app, service.clone(), setup.guard);
         let socket = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = socket.local_addr().expect("it is bound");
         let closing = setup.http.closing.clone();

@@ -6,7 +6,7 @@ use axum::http::request::Parts;
 use chat_core::Address;
 use serde_json::json;
 use server::mcp::Caller;
-use server::seat::Seat;
+use server::scope::CallerScope;
 
 use crate::http::request;
 use crate::world::{Session, World, text};
@@ -121,8 +121,8 @@ async fn sessions_that_are_not_there_are_not_found() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_session_is_there_for_the_token_that_opened_it_alone() {
-    // The door says whose token came; here a header does.
-    let seats = [Arc::<Seat>::default(), Arc::default()];
+    // The guard says whose token came; here a header does.
+    let scopes = [Arc::<CallerScope>::default(), Arc::default()];
     let caller = move |head: &Parts| {
         let token = head
             .headers
@@ -130,7 +130,7 @@ async fn a_session_is_there_for_the_token_that_opened_it_alone() {
             .and_then(|name| name.to_str().ok());
         Caller {
             address: Address(1),
-            seat: token.map(|name| Arc::clone(&seats[usize::from(name == "ben")])),
+            scope: token.map(|name| Arc::clone(&scopes[usize::from(name == "ben")])),
         }
     };
     let world = World::with(|options| options.caller = Arc::new(caller)).await;

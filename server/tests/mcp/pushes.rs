@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 use server::identity::Handle;
-use server::service::{Origin, Service};
+use server::service::{RequestOrigin, Service};
 use server::tools::Tool;
 
 use crate::world::{Session, World};
@@ -27,16 +27,16 @@ pub(crate) async fn burst_of(
         let handle = Handle::given(handle);
         senders.spawn(async move {
             for n in (sender..messages).step_by(AT_ONCE) {
-                let origin = Origin {
+                let origin = RequestOrigin {
                     address: chat_core::Address(2),
-                    seat: None,
+                    scope: None,
                     handle: Some(handle.clone()),
                 };
                 let mut arguments = Map::new();
                 arguments.insert("room_id".into(), room.clone());
                 arguments.insert("message".into(), format!("{n}{more}").into());
                 let said = service.perform(Tool::SendMessage, arguments, &origin).await;
-                assert!(said.outcome.is_ok(), "{}", said.json());
+                assert!(said.result.is_ok(), "{}", said.json());
             }
         });
     }

@@ -226,12 +226,12 @@ async fn parked(world: &World) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_session_ends_with_the_token_that_opened_it() {
-    let seat = std::sync::Arc::new(server::seat::Seat::default());
-    let owner = std::sync::Arc::clone(&seat);
+    let scope = std::sync::Arc::new(server::scope::CallerScope::default());
+    let owner = std::sync::Arc::clone(&scope);
     let world = World::with(move |options| {
         options.caller = std::sync::Arc::new(move |_| server::mcp::Caller {
             address: chat_core::Address(1),
-            seat: Some(std::sync::Arc::clone(&owner)),
+            scope: Some(std::sync::Arc::clone(&owner)),
         });
     })
     .await;
@@ -239,7 +239,7 @@ async fn a_session_ends_with_the_token_that_opened_it() {
     ann.login("Ann").await;
     let mut stream = ann.stream(None).await;
     world.until_streams(1).await;
-    seat.close();
+    scope.close();
     assert_eq!(stream.message().await, None);
     world.until_streams(0).await;
     assert_eq!(ann.begin("tools/list", json!({})).await.1.status, 404);

@@ -8,7 +8,7 @@ use axum::http::request::Parts;
 use chat_core::Address;
 use serde_json::json;
 use server::capacity::{Limits, OPENING, Share, Speed};
-use server::mcp::{Caller, Options};
+use server::mcp::{Caller, McpOptions};
 use tokio::runtime::Handle;
 
 use crate::http::GUARD;
@@ -22,14 +22,14 @@ const EACH: usize = 50;
 /// How many tasks a session is.
 const TASKS: usize = 3;
 
-/// A header says who calls, where the door would.
-fn by_header(options: &mut Options) {
+/// A header says who calls, where the guard would.
+fn by_header(options: &mut McpOptions) {
     options.caller = Arc::new(|head: &Parts| {
         let source = head.headers.get("x-source");
         let source = source.and_then(|text| text.to_str().ok()?.parse().ok());
         Caller {
             address: Address(source.unwrap_or(1)),
-            seat: None,
+            scope: None,
         }
     });
 }
@@ -76,7 +76,7 @@ async fn until_tasks(most: usize) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn sessions_that_gave_way_leave_nothing_behind() {
-    let share = Share::of(SESSIONS as u64, 1);
+    let share = Share::whole(SESSIONS as u64);
     let world = Arc::new(world(share).await);
     let before = Handle::current().metrics().num_alive_tasks();
     let kept = open(&world, "1").await.expect("a session");
@@ -146,7 +146,7 @@ async fn a_session_that_is_opened_spends_of_its_source_s_rate() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn whoever_ends_its_session_has_its_place_at_once() {
-    let world = world(Share::of(2, 1)).await;
+    let world = world(Share::whole(2)).await;
     let sessions = [Session::open(&world).await, Session::open(&world).await];
     let streams = (
         sessions[0].stream(None).await,

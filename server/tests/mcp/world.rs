@@ -15,7 +15,7 @@ use server::clock::Clock;
 use server::driver::{self, Running};
 use server::identity::Secrets;
 use server::journal::MemoryJournal;
-use server::mcp::{self, Caller, Options};
+use server::mcp::{self, Caller, McpOptions};
 use server::service::Service;
 use tokio_util::sync::CancellationToken;
 
@@ -31,12 +31,12 @@ pub(crate) struct World {
 
 impl World {
     /// A server as the options say, whose inboxes lose nothing, however slowly this machine reads.
-    pub(crate) async fn with(change: impl FnOnce(&mut Options)) -> Self {
+    pub(crate) async fn with(change: impl FnOnce(&mut McpOptions)) -> Self {
         Self::of(100_000, change).await
     }
 
     /// A server whose inboxes hold so many events.
-    pub(crate) async fn of(inbox_limit: u32, change: impl FnOnce(&mut Options)) -> Self {
+    pub(crate) async fn of(inbox_limit: u32, change: impl FnOnce(&mut McpOptions)) -> Self {
         Self::within(&capacity::Limits::default(), inbox_limit, change).await
     }
 
@@ -44,10 +44,11 @@ impl World {
     pub(crate) async fn within(
         limits: &capacity::Limits,
         inbox_limit: u32,
-        change: impl FnOnce(&mut Options),
+        change: impl FnOnce(&mut McpOptions),
     ) -> Self {
         let config = Config {
             inbox_limit,
+            max_per_address: 200,
             rate_limit: RateLimit::None,
             stick: StickRule::Optional,
             turn_limit: Limit::None,
@@ -65,9 +66,9 @@ impl World {
         let closing = CancellationToken::new();
         let caller = Arc::new(|_: &Parts| Caller {
             address: Address(1),
-            seat: None,
+            scope: None,
         });
-        let mut options = Options::new(caller, closing.clone());
+        let mut options = McpOptions::new(caller, closing.clone());
         change(&mut options);
         let router = mcp::router(&service, &options);
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();

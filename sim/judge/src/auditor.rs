@@ -23,9 +23,9 @@ use sim_model::protocol::{Answer, Earlier, Outcome, Refusal, User};
 use sim_model::server::{Ask, Batched, Decided, Entry, ServerRecord, Ticket};
 
 use crate::compared::{Compared, Tally};
-use crate::difference::{Difference, Due};
+use crate::difference::{Decision, Difference, Due, InboxPlace, Turn};
 use crate::findings::{Finding, Findings};
-use crate::model::{Deadline, Inbox, Model};
+use crate::model::{Deadline, Model};
 use crate::properties;
 
 use self::admission::Admission;
@@ -190,10 +190,9 @@ impl Auditor {
 
     /// The server stops: what waits leaves now, and streams end.
     fn finished(&mut self, at: Time) {
-        let owed = self.pipeline.unfinished();
-        if owed.is_some() {
-            let seen = None;
-            self.differ(at, Difference::Batch { owed, seen });
+        if let Some(owed) = self.pipeline.unfinished() {
+            let owed = Some(self.turn(&owed));
+            self.differ(at, Difference::Batch { owed, seen: None });
         }
         for check in self.waits.end_all() {
             self.border.end_wait(at, check);
@@ -216,14 +215,14 @@ impl Auditor {
                 continue;
             }
             let difference = self.taken(seen).unwrap_or_else(|| Difference::Batch {
-                owed: owed.cloned(),
-                seen: Some(seen.clone()),
+                owed: owed.map(|owed| self.turn(owed)),
+                seen: Some(self.turn(seen)),
             });
             self.differ(at, difference);
             return;
         }
         if let Some(left_out) = self.pipeline.in_flight(first + batch.len()) {
-            let owed = Some(left_out.clone());
+            let owed = Some(self.turn(left_out));
             self.differ(at, Difference::Batch { owed, seen: None });
         }
     }
@@ -237,11 +236,16 @@ impl Auditor {
         let Stage::Owed(Err(owed), _) = &call.stage else {
             return None;
         };
-        Some(Difference::Taken {
-            op: call.op().cloned(),
-            caller: call.user,
-            owed: *owed,
-        })
+        let (call, owed) = (call.asked(), *owed);
+        Some(Difference::Taken { call, owed })
+    }
+
+    /// An entry of a batch, as differences show it.
+    fn turn(&self, batched: &Batched) -> Turn {
+        match batched {
+            Batched::Call(ticket) => Turn::Call(self.border.call(*ticket).map(Call::asked)),
+            Batched::Own(entry) => Turn::Own(entry.clone()),
+        }
     }
 
     /// The run is over: what was due by now is late.
@@ -257,19 +261,23 @@ impl Auditor {
         self.looked_at = at;
         let is_past = |since: Time| since.max(self.jumped_at) < at;
         if let Some((since, due)) = self.border.overdue(at, self.jumped_at) {
-            let late = self.missing(due).unwrap_or(Difference::Late { due, since });
+            let late = self
+                .missing(&due)
+                .unwrap_or(Difference::Late { due, since });
             self.differ(at, late);
         } else if let Some((since, user)) = self.waits.next()
             && is_past(since)
         {
-            let after = self.model.inbox(user).map_or(0, Inbox::end);
+            let after = self.model.inbox_end(user);
             let due = Due::Check { user, after };
             self.differ(at, Difference::Late { due, since });
         } else if let Some((since, first)) = self.batch_due()
             && is_past(since)
         {
             let due = match first {
-                Some(Batched::Call(ticket)) => self.border.proposed(*ticket),
+                Some(Batched::Call(ticket)) => {
+                    Due::Commit(self.border.call(*ticket).map(Call::asked))
+                }
                 Some(Batched::Own(Entry::CloseStream { user })) => Due::Close(*user),
                 Some(Batched::Own(Entry::Seen { user, .. })) => Due::Seen(*user),
                 Some(Batched::Own(_)) => Due::Restart,
@@ -281,22 +289,22 @@ impl Auditor {
 
     /// The event that a page lacks, if no member of its room was shown it: then it is missing, and
     /// not late.
-    fn missing(&self, due: Due) -> Option<Difference> {
-        let (Due::Check { user, after } | Due::Push { user, after }) = due else {
+    fn missing(&self, due: &Due) -> Option<Difference> {
+        let (&Due::Check { user, after } | &Due::Push { user, after }) = due else {
             return None;
         };
         let owed = self.model.inbox(user)?.event(after + 1)?;
         if self.shown.get(owed.room.0) >= owed.room_seq {
             return None;
         }
-        Some(Difference::Event {
+        Some(Difference::Event(InboxPlace {
             reader: user,
             seq: after + 1,
             owed: Some(Arc::clone(owed)),
             seen: None,
             skipped: false,
             repeated: false,
-        })
+        }))
     }
 
     fn batch_due(&self) -> Option<(Time, Option<&Batched>)> {
@@ -336,18 +344,18 @@ impl Auditor {
         if has_outcome(entry) && owed.outcome != said.outcome {
             self.differ(
                 at,
-                Difference::Decision {
+                Difference::Decision(Decision {
                     position,
                     entry: entry.clone(),
                     caller: owed.caller,
                     repeated: owed.repeated,
                     owed: owed.outcome.clone(),
                     said: said.outcome.clone(),
-                },
+                }),
             );
         }
         if let (Entry::OpenStream { .. }, Some(ticket), Some(user)) = (entry, ticket, owed.caller) {
-            let end = self.model.inbox(user).map_or(0, Inbox::end);
+            let end = self.model.inbox_end(user);
             self.border.begins_behind(ticket, end);
         }
         if let Some(ticket) = ticket
@@ -396,17 +404,18 @@ impl Auditor {
             _ => false,
         };
         if !is_owed {
-            let seen = Some(match ticket {
+            let seen = match ticket {
                 Some(ticket) => Batched::Call(ticket),
                 None => Batched::Own(entry.clone()),
-            });
+            };
+            let (owed, seen) = (owed.map(|owed| self.turn(&owed)), Some(self.turn(&seen)));
             self.differ(at, Difference::Batch { owed, seen });
         }
         if let Some(call) = ticket.and_then(|ticket| self.border.call(ticket))
             && !asks_for(&call.ask, call.user, entry)
         {
-            let (ask, entry) = (Arc::clone(&call.ask), entry.clone());
-            self.differ(at, Difference::Entry { ask, entry });
+            let (call, entry) = (call.asked(), entry.clone());
+            self.differ(at, Difference::Entry { call, entry });
         }
     }
 
@@ -458,9 +467,7 @@ impl Auditor {
             user,
             stage,
             is_gone: false,
-            end: user
-                .and_then(|user| self.model.inbox(user))
-                .map_or(0, Inbox::end),
+            end: user.map_or(0, |user| self.model.inbox_end(user)),
         };
         self.border.ask(ticket, call);
     }

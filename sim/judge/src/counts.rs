@@ -17,51 +17,33 @@ pub(crate) struct Messages {
 impl Messages {
     /// Takes in what a client did or saw.
     pub(crate) fn record(&mut self, record: &Record<'_>) {
-        match record.what {
-            What::Called { op, .. } if speaks(op) => self.counts.attempted += 1,
-            What::Retried {
-                call,
-                why: Retry::Silence | Retry::Dropped,
-            } => {
-                self.retried.insert((record.agent, call));
+        if let What::Called { op, .. } = record.what {
+            self.counts.attempted += u64::from(speaks(op));
+        } else if let What::Retried {
+            call,
+            why: Retry::Silence | Retry::Dropped,
+        } = record.what
+        {
+            self.retried.insert((record.agent, call));
+        } else if let What::Answered {
+            call, op, outcome, ..
+        } = record.what
+        {
+            let is_retried = self.retried.remove(&(record.agent, call));
+            if speaks(op) {
+                self.answered(outcome, is_retried);
             }
-            What::Answered {
-                call, op, outcome, ..
-            } => {
-                let is_retried = self.retried.remove(&(record.agent, call));
-                if speaks(op) {
-                    self.answered(outcome, is_retried);
-                }
+        } else if let What::Abandoned { call, .. } = record.what {
+            self.retried.remove(&(record.agent, call));
+        } else if let What::Received {
+            saw, first: true, ..
+        } = record.what
+        {
+            if let Saw::Message { .. } = saw {
+                self.counts.delivered += 1;
+            } else if let Saw::Gap { rooms, .. } = saw {
+                self.counts.gapped += rooms.iter().map(|range| range.messages).sum::<u64>();
             }
-            What::Abandoned { call, .. } => {
-                self.retried.remove(&(record.agent, call));
-            }
-            What::Received {
-                saw, first: true, ..
-            } => match saw {
-                Saw::Message { .. } => self.counts.delivered += 1,
-                Saw::Gap { rooms, .. } => {
-                    self.counts.gapped += rooms.iter().map(|range| range.messages).sum::<u64>();
-                }
-                Saw::Found { .. }
-                | Saw::Ended { .. }
-                | Saw::PartnerAway { .. }
-                | Saw::PartnerBack { .. }
-                | Saw::Member { .. }
-                | Saw::Stick { .. }
-                | Saw::Moderation { .. } => {}
-            },
-            What::Called { .. }
-            | What::Retried { .. }
-            | What::Received { .. }
-            | What::AnsweredAgain { .. }
-            | What::StreamOpened
-            | What::StreamClosed
-            | What::Forgot
-            | What::Vanished
-            | What::Finished
-            | What::Drained
-            | What::Stuck { .. } => {}
         }
     }
 

@@ -1,11 +1,8 @@
 //! What a witness's finding cites.
 
-use std::fmt;
-
 use sim_model::protocol::{Outcome, Room, User};
 
 use crate::model::Event;
-use crate::outcome_text::OutcomeText;
 
 /// One fact from the clients' histories, or the rule that it breaks by itself. A finding cites two
 /// that exclude each other.
@@ -35,35 +32,6 @@ impl Fact {
             | Self::Vacant(user, _)
             | Self::Absent(user, ..) => Some(*user),
             Self::Rule(_) => None,
-        }
-    }
-}
-
-impl fmt::Display for Fact {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Received(reader, seq, event) => {
-                write!(f, "{reader} received {event} at place {seq} of its inbox")
-            }
-            Self::Accepted(sender, room, room_seq) => {
-                write!(
-                    f,
-                    "{sender}'s message was accepted as event {room_seq} of {room}"
-                )
-            }
-            Self::Answered(user, verb, outcome) => {
-                write!(f, "{user}'s {verb} was answered {}", OutcomeText(outcome))
-            }
-            Self::Vacant(reader, seq) => {
-                write!(f, "place {seq} of {reader}'s inbox did not arrive")
-            }
-            Self::Absent(reader, room, room_seq) => {
-                write!(
-                    f,
-                    "{reader}, a member, read past event {room_seq} of {room} and lacks it"
-                )
-            }
-            Self::Rule(rule) => f.write_str(rule),
         }
     }
 }

@@ -6,7 +6,7 @@ use chat_types::Time;
 use sim_model::history::{Observer, Record, What, WorldRecord};
 use sim_model::outcome::{Counts, PropertyResult, Violation};
 use sim_model::plan::Plan;
-use sim_model::protocol::{Agent, Answer, User};
+use sim_model::protocol::{Agent, User};
 use sim_model::server::ServerRecord;
 
 use crate::auditor::Auditor;
@@ -49,36 +49,19 @@ pub struct Judgement {
     pub violations: Vec<Violation>,
     /// Messages.
     pub counts: Counts,
-    /// The most times that anyone was passed over.
-    pub overtaken: Overtaken,
-    /// The most times that each virtual user was passed over, by its number.
-    pub overtaken_users: Vec<(Agent, Overtaken)>,
-}
-
-/// The most times that anyone was passed over during one wait.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Overtaken {
-    /// In the queue.
-    pub queue: u64,
-    /// Waiting for a stick.
-    pub stick: u64,
+    /// The most times that each virtual user was passed over during one wait in the line.
+    pub overtaken: BTreeMap<Agent, u64>,
 }
 
 impl Observer for Judge {
     fn observe(&mut self, record: &Record<'_>) {
         if let What::Answered {
-            outcome:
-                Ok(
-                    Answer::LoggedIn { user, .. }
-                    | Answer::Waiting { user, .. }
-                    | Answer::Matched { user, .. }
-                    | Answer::OnBreak { user, .. }
-                    | Answer::Arrived { user },
-                ),
+            outcome: Ok(answer),
             ..
         } = record.what
+            && let Some(user) = answer.caller()
         {
-            self.owners.insert(*user, record.agent);
+            self.owners.insert(user, record.agent);
         }
         self.messages.record(record);
         if let Method::Witness(witness) = &mut self.method {
@@ -140,7 +123,7 @@ impl Judge {
     /// The run is over, at this time.
     #[must_use]
     pub fn finish(mut self, now: Time) -> Judgement {
-        let mut users: BTreeMap<Agent, Overtaken> = BTreeMap::new();
+        let mut overtaken: BTreeMap<Agent, u64> = BTreeMap::new();
         match &mut self.method {
             Method::Witness(witness) => witness.finish(&mut self.findings),
             Method::Audit(auditor) => {
@@ -151,7 +134,7 @@ impl Judge {
                 auditor.count(&mut self.findings);
                 for (user, times) in auditor.model().overtaken() {
                     if let Some(agent) = self.owners.get(user) {
-                        let most = &mut users.entry(*agent).or_default().queue;
+                        let most = overtaken.entry(*agent).or_default();
                         *most = (*most).max(*times);
                     }
                 }
@@ -163,15 +146,10 @@ impl Judge {
         counts.duplicated = broken(Property::NoDuplicates);
         counts.reordered = broken(Property::RoomOrder);
         counts.phantom = broken(Property::NoPhantoms);
-        let queue = users.values().map(|most| most.queue).max();
         Judgement {
-            properties: results(&self.findings),
+            properties: self.findings.results(),
             counts,
-            overtaken: Overtaken {
-                queue: queue.unwrap_or_default(),
-                stick: 0,
-            },
-            overtaken_users: users.into_iter().collect(),
+            overtaken,
             violations: self.findings.into_violations(),
         }
     }
@@ -181,29 +159,6 @@ fn take_found(auditor: &mut Auditor, findings: &mut Findings) {
     if let Some(finding) = auditor.take_found() {
         findings.add(finding);
     }
-}
-
-fn results(findings: &Findings) -> BTreeMap<&'static str, PropertyResult> {
-    let judged = Property::ALL.into_iter();
-    let judged = judged.filter(|&property| findings.judges(property));
-    judged
-        .map(|property| {
-            let checks = findings.checks(property);
-            let held = if findings.broken(property) > 0 {
-                Some(false)
-            } else {
-                (checks > 0).then_some(true)
-            };
-            let class = property.class();
-            let result = PropertyResult {
-                held,
-                checks,
-                unjudged: findings.unjudged(property),
-                class,
-            };
-            (property.name(), result)
-        })
-        .collect()
 }
 
 #[cfg(test)]

@@ -91,9 +91,8 @@ impl<'o> Jury<'o> {
         let mut judgement = self.judge.finish(ran.ended_at);
         judgement.counts.left_out = ran.left_out;
         let stuck = stuck(&ran, &metrics);
-        metrics.add_overtaken(judgement.overtaken);
         let name = |index: usize| ran.users[index].name.to_string();
-        metrics.keep_waits(ran.seed, ran.ended_at, &judgement.overtaken_users, &name);
+        metrics.keep_waits(ran.seed, ran.ended_at, &judgement.overtaken, &name);
         SeedOutcome {
             thresholds: metrics.thresholds(plan, &judgement.counts, stuck.len() as u64),
             seed: ran.seed,

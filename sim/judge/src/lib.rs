@@ -18,14 +18,14 @@ mod judge;
 mod jury;
 pub mod metrics;
 pub mod model;
-mod outcome_text;
 pub mod properties;
+mod sentence;
 mod stuck;
 mod witness;
 
 pub use difference::Difference;
 pub use fact::Fact;
 pub use findings::{Finding, Findings, Property};
-pub use judge::{Judge, Judgement, Overtaken};
+pub use judge::{Judge, Judgement};
 pub use jury::{Jury, SeedOutcome};
 pub use witness::Witness;

@@ -25,10 +25,9 @@ mod waits;
 use chat_types::{Span, Time};
 
 use self::distribution::Distribution;
-use self::latency::InFlight;
+use self::latency::{Half, InFlight};
 use self::shares::Shares;
 use self::waits::Waits;
-use crate::Overtaken;
 use sim_model::history::{Observer, Path, Record, What, WorldRecord};
 use sim_model::outcome::{Seek, UserWaits, Worst};
 use sim_model::protocol::{
@@ -64,7 +63,8 @@ pub struct Metrics {
     merged_users: u64,
     merged_turns: Shares,
     merged_matches: Shares,
-    overtaken: Overtaken,
+    /// The most times that anyone was passed over during one wait in the line.
+    overtaken: u64,
     worst_in_line: Worst,
     worst_claim: Worst,
     queue_waits: UserWaits,
@@ -143,7 +143,7 @@ impl Metrics {
             merged_users: 0,
             merged_turns: Shares::default(),
             merged_matches: Shares::default(),
-            overtaken: Overtaken::default(),
+            overtaken: 0,
             worst_in_line: Worst::default(),
             worst_claim: Worst::default(),
             queue_waits: UserWaits::default(),
@@ -154,10 +154,16 @@ impl Metrics {
         }
     }
 
-    /// How often anyone was passed over, as the judge of the same run found.
-    pub fn add_overtaken(&mut self, overtaken: Overtaken) {
-        self.overtaken.queue = self.overtaken.queue.max(overtaken.queue);
-        self.overtaken.stick = self.overtaken.stick.max(overtaken.stick);
+    /// What was measured of each duration or size, by metric, and its unit.
+    fn distributions(&self) -> [(&'static str, &Distribution, f64); 6] {
+        [
+            ("message_latency", &self.message_latency, MICROS),
+            ("request_latency", &self.request_latency, MICROS),
+            ("queue_wait", &self.queue_wait, MICROS),
+            ("stick_wait", &self.stick_wait, MICROS),
+            ("commit_latency", &self.commit_latency, MICROS),
+            ("bytes_per_message", &self.bytes_per_message, 1.0),
+        ]
     }
 
     /// Adds what another seed's run measured. Its users count as users of their own.
@@ -175,7 +181,7 @@ impl Metrics {
         self.merged_users += other.merged_users + other.users.len() as u64;
         self.merged_turns.merge(&other.turns());
         self.merged_matches.merge(&other.matches());
-        self.add_overtaken(other.overtaken);
+        self.overtaken = self.overtaken.max(other.overtaken);
         self.worst_in_line.take(other.worst_in_line);
         self.worst_claim.take(other.worst_claim);
         self.queue_waits.merge(&other.queue_waits);
@@ -194,7 +200,7 @@ impl Metrics {
             Seek::QueueWait => self.worst_in_line,
             Seek::StickWait => self.worst_claim,
             Seek::Overtaking => Worst {
-                figure: self.overtaken.queue.max(self.overtaken.stick),
+                figure: self.overtaken,
                 user: None,
             },
         }
@@ -268,7 +274,7 @@ impl Metrics {
                 if matches!(op, Op::Push { .. }) {
                     self.waits(agent).holds = false;
                 }
-                if let Some(took) = self.in_flight.sent(*room, *room_seq, intended) {
+                if let Some(took) = self.in_flight.learn(*room, *room_seq, Half::Sent(intended)) {
                     self.message_latency.record(took.0);
                 }
             }
@@ -350,7 +356,7 @@ impl Metrics {
             } => {
                 let bytes = std::mem::take(&mut waits.bytes) + MESSAGE_FRAME + text.len() as u64;
                 self.bytes_per_message.record(bytes);
-                if let Some(took) = self.in_flight.seen(room, room_seq, at) {
+                if let Some(took) = self.in_flight.learn(room, room_seq, Half::Seen(at)) {
                     self.message_latency.record(took.0);
                 }
                 return;

@@ -34,14 +34,13 @@ use sim_model::server::{Caller, Decided, Entry, Handle};
 pub use deadline::Deadline;
 pub use event::{Event, What};
 pub use inbox::{Inbox, Most};
-pub use moderation::Report;
 pub use presence::State;
 pub use room::RoomState;
 
 use deadline::Deadlines;
 use keys::Remembered;
 use line::Line;
-use moderation::Kept;
+use moderation::{Kept, Report};
 use person::Person;
 use table::Table;
 

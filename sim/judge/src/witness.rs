@@ -73,71 +73,59 @@ impl Witness {
 
     fn record_of(&mut self, user: User, record: &Record<'_>, findings: &mut Findings) {
         let at = record.at;
-        match record.what {
-            What::Answered {
-                call,
-                op,
-                called_at,
-                outcome,
-                ..
-            } => {
-                findings.leave_unjudged(Property::Outcomes, 1);
-                self.book.answer((record.agent, call), user, outcome, at);
-                let answered = Fact::Answered(user, op.verb(), outcome.clone());
-                if let (
-                    Op::Check {
-                        after: Some(after), ..
-                    },
-                    Ok(Answer::Read { cursor, more, .. }),
-                ) = (op, outcome)
-                {
-                    let left_at = (!more).then_some(called_at);
-                    self.page(user, (*after, *cursor), left_at, (at, answered), findings);
-                } else if let Ok(
-                    Answer::OnBreak {
-                        stress, boss_alert, ..
-                    }
-                    | Answer::Mood { stress, boss_alert },
-                ) = outcome
-                {
-                    findings.exercise(Property::BreaksRules, 1);
-                    if *stress > 100 || *boss_alert > 5 {
-                        let rule = Fact::Rule("stress is at most 100, the boss's alert at most 5");
-                        blame(findings, Property::BreaksRules, at, [rule, answered]);
-                    }
+        if let What::Answered {
+            call,
+            op,
+            called_at,
+            outcome,
+            ..
+        } = record.what
+        {
+            findings.leave_unjudged(Property::Outcomes, 1);
+            self.book.answer((record.agent, call), user, outcome, at);
+            let answered = Fact::Answered(user, op.verb(), outcome.clone());
+            if let (
+                Op::Check {
+                    after: Some(after), ..
+                },
+                Ok(Answer::Read { cursor, more, .. }),
+            ) = (op, outcome)
+            {
+                let left_at = (!more).then_some(called_at);
+                self.page(user, (*after, *cursor), left_at, (at, answered), findings);
+            } else if let Ok(
+                Answer::OnBreak {
+                    stress, boss_alert, ..
+                }
+                | Answer::Mood { stress, boss_alert },
+            ) = outcome
+            {
+                findings.exercise(Property::BreaksRules, 1);
+                if *stress > 100 || *boss_alert > 5 {
+                    let rule = Fact::Rule("stress is at most 100, the boss's alert at most 5");
+                    blame(findings, Property::BreaksRules, at, [rule, answered]);
                 }
             }
-            What::Received {
+        } else if let What::Received {
+            seq,
+            sent_at,
+            saw,
+            path,
+            ..
+        } = record.what
+        {
+            let reader = user;
+            let arrival = Arrival {
+                at,
+                reader,
                 seq,
                 sent_at,
                 saw,
-                path,
-                ..
-            } => {
-                let reader = user;
-                let arrival = Arrival {
-                    at,
-                    reader,
-                    seq,
-                    sent_at,
-                    saw,
-                };
-                if path == Path::Stream {
-                    findings.leave_unjudged(Property::StreamContinuity, 1);
-                }
-                arrival.compare(&mut self.book, findings);
+            };
+            if path == Path::Stream {
+                findings.leave_unjudged(Property::StreamContinuity, 1);
             }
-            What::Called { .. }
-            | What::StreamOpened
-            | What::StreamClosed
-            | What::Forgot
-            | What::Retried { .. }
-            | What::AnsweredAgain { .. }
-            | What::Abandoned { .. }
-            | What::Vanished
-            | What::Finished
-            | What::Drained
-            | What::Stuck { .. } => {}
+            arrival.compare(&mut self.book, findings);
         }
     }
 

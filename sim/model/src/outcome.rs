@@ -18,8 +18,12 @@ mod timeline;
 mod verdict;
 mod worst;
 
-use serde::Serialize;
+use chat_types::Span;
+use serde::{Serialize, Serializer};
 
+use crate::protocol::{Room, User};
+
+pub use crate::names::Class;
 pub use calibration::{Away, Block, Calibration, Spread, Stage, Takes, Trips};
 pub use charts::{Charts, Curve, UserWait, UserWaits};
 pub use coverage::{Coverage, OUT_OF_REACH};
@@ -73,18 +77,6 @@ pub struct Counts {
     pub left_out: u64,
 }
 
-/// Whether a property is judged in the safety or in the liveness phase.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Class {
-    /// Nothing bad happens.
-    Safety,
-    /// Something good happens in time, once the faults are healed.
-    Liveness,
-    /// A figure keeps to its threshold.
-    Threshold,
-}
-
 /// One property's verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct PropertyResult {
@@ -101,16 +93,55 @@ pub struct PropertyResult {
 }
 
 /// A property broken.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Violation {
     /// The property's name.
     pub property: String,
-    /// When it showed, in milliseconds of virtual time.
-    pub at_ms: f64,
+    /// When it showed, in virtual time.
+    #[serde(rename = "at_ms", serialize_with = "as_milliseconds")]
+    pub at: Span,
     /// The users concerned, as `user_7`.
-    pub users: Vec<String>,
+    pub users: Vec<User>,
     /// One sentence that says what happened.
     pub detail: String,
     /// The seed whose run showed it.
     pub seed: u64,
+    /// What the sentence is about.
+    #[serde(skip)]
+    pub subject: Subject,
+}
+
+/// What a violation is about, for those that draw it or compare it with others.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Subject {
+    /// What it has in common with violations of the same cause.
+    pub cause: String,
+    /// The participants that play a part in it, beside those concerned.
+    pub others: Vec<User>,
+    /// The rooms in which it happened.
+    pub rooms: Vec<Room>,
+    /// The event that it is about, by its place in its room.
+    pub place: Option<(Room, u64)>,
+}
+
+fn as_milliseconds<S: Serializer>(at: &Span, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64(at.0 as f64 / 1_000.0)
+}
+
+impl Violation {
+    /// A run that broke off with these words. Its cause is the words without the figures in them.
+    #[must_use]
+    pub fn of_panic(words: &str, seed: u64) -> Self {
+        Self {
+            property: PANIC.to_owned(),
+            at: Span::ZERO,
+            users: Vec::new(),
+            detail: format!("The run panicked: {words}"),
+            seed,
+            subject: Subject {
+                cause: words.chars().filter(|c| !c.is_ascii_digit()).collect(),
+                ..Subject::default()
+            },
+        }
+    }
 }

@@ -18,6 +18,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use chat_types::{Span, Time};
+use serde::{Serialize, Serializer};
 
 /// A virtual user: its index in the order of arrival.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -30,6 +31,12 @@ pub struct User(pub u32);
 impl fmt::Display for User {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "user_{}", self.0)
+    }
+}
+
+impl Serialize for User {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
     }
 }
 

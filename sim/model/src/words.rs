@@ -72,11 +72,18 @@ pub fn called(op: &Op) -> String {
 /// What a call was answered; none for a read, whose events say more.
 #[must_use]
 pub fn answered(op: &Op, outcome: &Outcome) -> Option<String> {
-    let answer = match outcome {
-        Ok(answer) => answer,
-        Err(refusal) => return Some(format!("{} refused: {}", op.verb(), refusal.code)),
-    };
-    Some(match *answer {
+    match outcome {
+        Err(refusal) => Some(format!("{} refused: {}", op.verb(), refusal.code)),
+        Ok(Answer::Done) => Some(format!("{} done", op.verb())),
+        Ok(Answer::Read { .. }) => None,
+        Ok(answer) => Some(answer_words(answer)),
+    }
+}
+
+/// What an answer says.
+#[must_use]
+pub fn answer_words(answer: &Answer) -> String {
+    match *answer {
         Answer::Waiting { position, .. } => format!("waiting, place {position}"),
         Answer::Matched { room, partner, .. } => {
             format!("matched with user_{}, room_{}", partner.0, room.0)
@@ -96,11 +103,11 @@ pub fn answered(op: &Op, outcome: &Outcome) -> Option<String> {
         }
         | Answer::Mood { stress, boss_alert } => format!("stress {stress}, boss {boss_alert}"),
         Answer::Arrived { user } => format!("is user_{}", user.0),
-        Answer::Done => format!("{} done", op.verb()),
+        Answer::Done => "done".to_owned(),
         Answer::History { ref messages, .. } => format!("{} past messages", messages.len()),
         Answer::Members { ref members, .. } => format!("{} members", members.len()),
-        Answer::Read { .. } => return None,
-    })
+        Answer::Read { cursor, .. } => format!("read up to {cursor}"),
+    }
 }
 
 /// An event as its reader sees it; `me` is the reader.

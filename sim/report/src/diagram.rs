@@ -79,7 +79,7 @@ pub struct Lane {
 pub enum Role {
     /// The violation is about them.
     Concerned,
-    /// The sentence names them.
+    /// They play a part in it.
     Named,
     /// They were in the same room.
     Roommate,

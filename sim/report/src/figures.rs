@@ -7,6 +7,7 @@ use super::numbers::{count, figure, milliseconds, plural, short};
 use super::{Detail, FinishedRun};
 use sim_model::names::METRICS;
 use sim_model::outcome::{FairnessResult, MetricResult, RunResult, ThresholdResult};
+use sim_model::plan::Figure;
 
 /// Shown whether or not they have a threshold.
 const ALWAYS: [&str; 3] = ["message_latency", "queue_wait", "stick_wait"];
@@ -44,14 +45,32 @@ pub(super) fn amount(metric: &str, value: f64) -> String {
 
 /// What was measured for a threshold, in its own unit.
 pub(super) fn measured(threshold: &ThresholdResult) -> String {
-    let is_plain = ["overtaken", "jain", "count", "rate"]
-        .iter()
-        .any(|figure| threshold.expression.trim_start().starts_with(figure));
-    match threshold.measured {
-        None => "not measured".to_owned(),
-        Some(value) if is_plain => figure(value),
-        Some(value) => amount(&threshold.metric, value),
+    match (threshold.measured, threshold.figure) {
+        (None, _) => "not measured".to_owned(),
+        (Some(value), Figure::Overtaken | Figure::Jain | Figure::Count | Figure::Rate) => {
+            figure(value)
+        }
+        (Some(value), Figure::Percentile(_) | Figure::Max | Figure::Mean) => {
+            amount(&threshold.metric, value)
+        }
     }
+}
+
+/// The figures of a metric: p50, p90, p95, p99, p99.9, max and mean.
+pub(super) fn of_metric(name: &str, metric: &MetricResult) -> [String; 7] {
+    [
+        metric.p50,
+        metric.p90,
+        metric.p95,
+        metric.p99,
+        metric.p999,
+        metric.max,
+        metric.mean,
+    ]
+    .map(|value| match metric.count {
+        0 => "–".to_owned(),
+        _ => amount(name, value),
+    })
 }
 
 /// The table of figures.
@@ -124,14 +143,9 @@ fn rows(result: &RunResult, name: &str, detail: Detail) -> Vec<Line> {
 }
 
 fn metric_columns(mut line: Line, name: &str, metric: &MetricResult) -> Line {
-    let values = [metric.p50, metric.p95, metric.p99, metric.max];
-    for (value, column) in values.into_iter().zip(COLUMNS) {
-        let value = if metric.count == 0 {
-            "–".to_owned()
-        } else {
-            amount(name, value)
-        };
-        line = line.right(Style::Plain, &value, column);
+    let [p50, _, p95, p99, _, max, _] = of_metric(name, metric);
+    for (value, column) in [p50, p95, p99, max].iter().zip(COLUMNS) {
+        line = line.right(Style::Plain, value, column);
     }
     line
 }
@@ -190,23 +204,9 @@ pub(super) fn all_metrics(result: &RunResult, detail: Detail) -> Vec<Line> {
     let mut lines = vec![heading];
     for (name, metric) in &result.metrics {
         let mut line = Line::plain(&fit(&title(name), 16));
-        let values = [
-            metric.p50,
-            metric.p90,
-            metric.p95,
-            metric.p99,
-            metric.p999,
-            metric.max,
-            metric.mean,
-        ];
         line = line.right(Style::Plain, &short_count(metric.count), 24);
-        for (i, value) in values.into_iter().enumerate() {
-            let value = if metric.count == 0 {
-                "–".to_owned()
-            } else {
-                amount(name, value)
-            };
-            line = line.right(Style::Plain, &value, 32 + 8 * i);
+        for (i, value) in of_metric(name, metric).iter().enumerate() {
+            line = line.right(Style::Plain, value, 32 + 8 * i);
         }
         lines.push(line);
     }

@@ -19,6 +19,7 @@ use sim_model::plan::{
     Capacity, Client, Compare, Figure, Habits, Network, Persona, Plan, Schedule, Threshold,
     Workload,
 };
+use sim_model::protocol::User;
 use sim_model::recipe::Recipe;
 
 pub(crate) const FILE: &str = "scenarios/burst.yaml";
@@ -165,6 +166,7 @@ fn thresholds(plan: &Plan) -> Vec<ThresholdResult> {
     let result = |(threshold, measured): (&Threshold, f64)| ThresholdResult {
         seed: None,
         metric: threshold.metric.to_owned(),
+        figure: threshold.figure,
         expression: threshold.expression.clone(),
         measured: Some(measured),
         met: Some(true),
@@ -332,10 +334,11 @@ fn fail(run: &mut FinishedRun, property: &str, verdict: Verdict, seed: u64, deta
     }
     result.violations.push(Violation {
         property: property.to_owned(),
-        at_ms: 22_431.0,
-        users: vec!["user_7".to_owned(), "user_9".to_owned()],
+        at: Span::millis(22_431),
+        users: vec![User(7), User(9)],
         detail: detail.to_owned(),
         seed,
+        ..Violation::default()
     });
     result.repro = Some(Repro {
         command: repeat_command(FILE, seed, 1, &Recipe::default()),

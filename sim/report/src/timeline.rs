@@ -13,19 +13,20 @@ const MARKS: usize = 12;
 pub(super) fn strip(timeline: &Timeline) -> Vec<Line> {
     let arrivals = format!("0s {}", blocks(&timeline.arrivals));
     let mut items = vec![arrivals.trim_end().to_owned()];
-    let mut marks: Vec<Mark> = Vec::new();
+    // Faults of one kind in a row are one item.
+    let mut marks: Vec<(&Mark, u64)> = Vec::new();
     for mark in &timeline.marks {
-        // Faults of one kind in a row are one item.
         match marks.last_mut() {
-            Some(last) if word(&last.label) == mark.label => {
-                let times = times(&last.label) + 1;
-                last.label = format!("{} ×{times}", mark.label);
-            }
-            Some(_) | None => marks.push(mark.clone()),
+            Some((last, times)) if last.label == mark.label => *times += 1,
+            Some(_) | None => marks.push((mark, 1)),
         }
     }
-    for mark in marks.iter().take(MARKS) {
-        items.push(format!("{} {}", instant(mark.at), mark.label));
+    for (mark, times) in marks.iter().take(MARKS) {
+        let times = match times {
+            1 => String::new(),
+            n => format!(" ×{n}"),
+        };
+        items.push(format!("{} {}{times}", instant(mark.at), mark.label));
     }
     if marks.len() > MARKS {
         items.push(format!("… {} more", marks.len() - MARKS));
@@ -38,17 +39,6 @@ pub(super) fn strip(timeline: &Timeline) -> Vec<Line> {
         None => format!("{} not quiet", instant(timeline.ended_at)),
     });
     flow("", &items, " ── ", 0)
-}
-/// A label without its count.
-fn word(label: &str) -> &str {
-    label.split_once(" ×").map_or(label, |(word, _)| word)
-}
-
-fn times(label: &str) -> u64 {
-    label
-        .split_once(" ×")
-        .and_then(|(_, n)| n.parse().ok())
-        .unwrap_or(1)
 }
 
 /// Arrivals as a row of blocks, scaled to the highest.

@@ -53,24 +53,11 @@ impl Calls {
 
     /// Remembers what was called, and forgets what came to its end.
     fn follow(&mut self, record: &Record<'_>) {
-        match record.what {
-            What::Called { call, op, .. } => {
-                let (verb, room) = (op.verb(), op.room().flatten());
-                self.0.insert((record.agent, call), (verb, room));
-            }
-            What::Answered { call, .. } | What::Abandoned { call, .. } => {
-                self.0.remove(&(record.agent, call));
-            }
-            What::Retried { .. }
-            | What::AnsweredAgain { .. }
-            | What::Received { .. }
-            | What::StreamOpened
-            | What::StreamClosed
-            | What::Forgot
-            | What::Vanished
-            | What::Finished
-            | What::Drained
-            | What::Stuck { .. } => {}
+        if let What::Called { call, op, .. } = record.what {
+            let (verb, room) = (op.verb(), op.room().flatten());
+            self.0.insert((record.agent, call), (verb, room));
+        } else if let What::Answered { call, .. } | What::Abandoned { call, .. } = record.what {
+            self.0.remove(&(record.agent, call));
         }
     }
 }

@@ -64,7 +64,8 @@ use sim_model::outcome::{
     Watched,
 };
 use sim_model::plan::Plan;
-use sim_model::protocol::{Answer, Outcome};
+use sim_model::protocol::Outcome;
+use sim_model::words::answer_words;
 
 /// What to search.
 #[derive(Clone, Debug)]
@@ -120,31 +121,7 @@ fn begun(world: TinyWorld, options: &Options) -> Searched {
 /// What a client is answered, in words.
 fn words(outcome: &Outcome) -> String {
     match outcome {
-        Ok(Answer::Waiting { position, .. }) => format!("waits, position {position}"),
-        Ok(Answer::Matched { room, partner, .. }) => {
-            format!("matched with user_{} in room_{}", partner.0, room.0)
-        }
-        Ok(Answer::LeftQueue { left: true }) => "out of the line".into(),
-        Ok(Answer::LeftQueue { left: false }) => "was not in line".into(),
-        Ok(Answer::LoggedIn { room, .. }) => format!("in room_{}", room.0),
-        Ok(Answer::Sent { room_seq, .. }) => format!("accepted, room_seq {room_seq}"),
-        Ok(Answer::LeftChat) => "left".into(),
-        Ok(Answer::Stick {
-            place: 0, epoch, ..
-        }) => format!("granted, epoch {epoch}"),
-        Ok(Answer::Stick { place, epoch, .. }) => format!("place {place}, epoch {epoch}"),
-        Ok(Answer::Draft { length, .. }) => format!("draft of {length}"),
-        Ok(
-            Answer::OnBreak {
-                stress, boss_alert, ..
-            }
-            | Answer::Mood { stress, boss_alert },
-        ) => format!("stress {stress}, boss {boss_alert}"),
-        Ok(Answer::Arrived { user }) => format!("is user_{}", user.0),
-        Ok(Answer::Done) => "done".into(),
-        Ok(Answer::History { messages, .. }) => format!("{} past messages", messages.len()),
-        Ok(Answer::Members { members, .. }) => format!("{} members", members.len()),
-        Ok(Answer::Read { cursor, .. }) => format!("read up to {cursor}"),
+        Ok(answer) => answer_words(answer),
         Err(refusal) => refusal.code.to_owned(),
     }
 }

@@ -4,7 +4,6 @@
 //! the seed of its world, which is the same one unless a search says otherwise. Trials run in
 //! parallel and are taken in their order, so that what is found depends on nothing but the seeds.
 
-mod cause;
 mod found;
 mod guided;
 mod hunt;
@@ -23,7 +22,6 @@ use sim_model::recipe::Recipe;
 
 use crate::runner::{Ended, RunSeed, in_order};
 
-pub use cause::cause;
 pub use found::{Failure, Failures};
 pub use guided::{Corpus, Entry};
 pub use hunt::{Guide, Hunted};
@@ -242,9 +240,8 @@ impl Exploration {
                     hunted.take(trial, tried.worst);
                 }
                 for (class, violation) in &tried.violations {
-                    let (name, detail) = (&violation.property, &violation.detail);
-                    self.failures
-                        .add(trial, Some(tried.trace_hash), *class, name, detail);
+                    let hash = Some(tried.trace_hash);
+                    self.failures.add(trial, hash, *class, violation);
                 }
                 !tried.violations.is_empty()
             }
@@ -259,9 +256,8 @@ impl Exploration {
     fn take_panic(&mut self, trial: &Trial, words: &str, what: &Explored<'_>) -> bool {
         let wanted = what.wants(PANIC);
         if wanted {
-            let detail = format!("The run panicked: {words}");
-            let class = Class::Safety;
-            self.failures.add(trial, None, class, PANIC, &detail);
+            let violation = Violation::of_panic(words, trial.seed);
+            self.failures.add(trial, None, Class::Safety, &violation);
         }
         wanted
     }

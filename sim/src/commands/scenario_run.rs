@@ -11,8 +11,6 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use chat_types::Span;
-
 use super::{Console, shrinking};
 use crate::VERSION;
 use crate::cli::RunArgs;
@@ -157,12 +155,11 @@ fn story(run: &FinishedRun, run_seed: RunSeed<'_>) -> Option<Story> {
         .iter()
         .find(|failing| failing.seed == violation.seed)?;
     let first_hash = failing.trace_hash?;
-    let users: Vec<String> = violation.users.iter().take(LANES).cloned().collect();
+    let users = &violation.users[..violation.users.len().min(LANES)];
     if users.is_empty() {
         return None;
     }
-    let until = span_of(violation.at_ms);
-    let mut recorder = Recorder::new(START, until, &users, STORY);
+    let mut recorder = Recorder::new(START, violation.at, users, STORY);
     let again = catch_unwind(AssertUnwindSafe(|| {
         let progress = Progress::default();
         run_seed(&run.plan, violation.seed, &progress, Some(&mut recorder)).trace_hash
@@ -173,7 +170,7 @@ fn story(run: &FinishedRun, run_seed: RunSeed<'_>) -> Option<Story> {
         Err(_) => Rerun::Different { trace_hash: 0 },
     };
     Some(Story {
-        users,
+        users: users.iter().map(ToString::to_string).collect(),
         lines: recorder.into_lines(),
         rerun,
     })
@@ -212,13 +209,4 @@ pub(super) fn look(run: &FinishedRun, console: &mut Console<'_>) -> Option<Strin
             None
         }
     }
-}
-
-/// Milliseconds of virtual time, to the microsecond that they were made from.
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "a rounded float, far within u64"
-)]
-fn span_of(at_ms: f64) -> Span {
-    Span((at_ms.max(0.0) * 1_000.0).round() as u64)
 }

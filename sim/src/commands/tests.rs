@@ -61,10 +61,10 @@ fn run_seed(
     };
     let violation = Violation {
         property: "room_order".to_owned(),
-        at_ms: 9.0,
-        users: vec!["user_7".to_owned()],
+        at: Span::millis(9),
+        users: vec![User(7)],
         detail: "user_7 saw message 2 before message 1.".to_owned(),
-        seed: 0,
+        ..Violation::default()
     };
     SeedOutcome {
         thresholds: Vec::new(),

@@ -76,13 +76,12 @@ fn blaming(
     property.expect("it is judged").held = Some(false);
     outcome.violations.push(Violation {
         property: "stick_exclusion".to_owned(),
-        at_ms: at.since(START).0 as f64 / 1_000.0,
-        users: vec![format!("user_{}", user.0)],
+        at: at.since(START),
+        users: vec![user],
         detail: format!(
-            "user_{}'s push was accepted although its grant was over <img src=x onerror=alert(1)>",
-            user.0
+            "{user}'s push was accepted although its grant was over <img src=x onerror=alert(1)>"
         ),
-        seed: 0,
+        ..Violation::default()
     });
     outcome
 }

@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 
 use sim::commands::{Console, execute};
 use sim_judge::SeedOutcome;
-use sim_model::outcome::{Mix, Progress, Trial, Violation};
+use sim_model::outcome::{Mix, Progress, Subject, Trial, Violation};
 use sim_model::plan::{FaultKind, Plan, Step, Verb, Workload};
 use sim_model::protocol::OpKind;
 use sim_model::recipe::Recipe;
@@ -107,10 +107,9 @@ fn plant(outcome: &mut SeedOutcome) {
     if outcome.tally.count(Point::Match) > 1 && outcome.tally.count(Point::Blocked) > 0 {
         outcome.violations.push(Violation {
             property: "room_lifecycle".to_owned(),
-            at_ms: 1.0,
-            users: Vec::new(),
             detail: "a second match, and a block".to_owned(),
             seed: outcome.seed,
+            ..Violation::default()
         });
     }
 }
@@ -178,10 +177,13 @@ fn two_ways(recipe: &Recipe, outcome: &mut SeedOutcome) {
         };
         outcome.violations.push(Violation {
             property: "room_lifecycle".to_owned(),
-            at_ms: 1.0,
-            users: Vec::new(),
             detail: format!("wrong in {way} way"),
             seed: outcome.seed,
+            subject: Subject {
+                cause: way.to_owned(),
+                ..Subject::default()
+            },
+            ..Violation::default()
         });
     }
 }

@@ -3,6 +3,7 @@
 //! The core has no bug to find here, so one is planted in what the judges say: a violation is
 //! added to the outcome of a run when its clients saw something that needs several steps.
 
+use chat_types::Span;
 use chat_types::config::{Bucket, RateLimit};
 use sim_judge::SeedOutcome;
 use sim_model::history::{Observer, Record, Retry, What, Wire, WorldRecord};
@@ -17,17 +18,14 @@ use sim_search::shrink::{Failure, Means, Unshrunk, shrink};
 /// Looks for one thing in a run, and passes everything on.
 struct Lookout<'o> {
     finds: fn(&Record<'_>) -> bool,
-    found: Option<f64>,
+    found: Option<Span>,
     also: Option<&'o mut dyn Observer>,
 }
 
 impl Observer for Lookout<'_> {
     fn observe(&mut self, record: &Record<'_>) {
         if self.found.is_none() && (self.finds)(record) {
-            let at = record.at.since(START);
-            self.found = Some(f64::from(
-                u32::try_from(at.as_millis()).expect("a short run"),
-            ));
+            self.found = Some(record.at.since(START));
         }
         self.also.observe(record);
     }
@@ -55,13 +53,13 @@ fn run_by_rule(
         also: also.map(|observer| observer as &mut dyn Observer),
     };
     let mut outcome = run_seed(plan, seed, progress, Some(&mut lookout));
-    if let Some(at_ms) = lookout.found {
+    if let Some(at) = lookout.found {
         outcome.violations.push(Violation {
             property: "planted".to_owned(),
-            at_ms,
-            users: Vec::new(),
+            at,
             detail: "It was seen.".to_owned(),
             seed,
+            ..Violation::default()
         });
     }
     outcome
@@ -173,7 +171,7 @@ fn the_file_runs_to_the_same_violation_and_hash() {
     let outcome = seen_expiry(&again, again.seed, &Progress::default(), None);
     assert_eq!(Some(outcome.trace_hash), shrunk.trace_hash, "{yaml}");
     let violation = outcome.violations.iter().find(|v| v.property == "planted");
-    assert_eq!(violation.map(|v| v.at_ms), Some(shrunk.violation.at_ms));
+    assert_eq!(violation.map(|v| v.at), Some(shrunk.violation.at));
     assert!(yaml.starts_with("# planted: It was seen.\n"), "{yaml}");
     assert!(yaml.contains("# holds the stick, epoch 1"), "{yaml}");
 }

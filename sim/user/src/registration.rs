@@ -24,27 +24,8 @@ const LONGEST_OVERLAP: Span = Span::secs(4);
 impl VirtualUser {
     /// The answer may tell who one is. Whoever learns it opens the event stream.
     pub(super) fn learn_identity(&mut self, now: Time, outcome: &Outcome) {
-        let user = match outcome {
-            Ok(
-                Answer::Waiting { user, .. }
-                | Answer::Matched { user, .. }
-                | Answer::LoggedIn { user, .. }
-                | Answer::OnBreak { user, .. }
-                | Answer::Arrived { user },
-            ) => *user,
-            Ok(
-                Answer::LeftQueue { .. }
-                | Answer::Sent { .. }
-                | Answer::LeftChat
-                | Answer::Stick { .. }
-                | Answer::Draft { .. }
-                | Answer::Mood { .. }
-                | Answer::Done
-                | Answer::Read { .. }
-                | Answer::History { .. }
-                | Answer::Members { .. },
-            )
-            | Err(_) => return,
+        let Some(user) = outcome.as_ref().ok().and_then(Answer::caller) else {
+            return;
         };
         if self.user.is_none() {
             self.user = Some(user);

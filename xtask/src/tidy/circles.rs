@@ -5,38 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Finding, Source};
 
-/// Needs that close a circle and are known: the crate's folder, who needs, and what. Nothing is to
-/// be added here.
-const KNOWN: [(&str, &str, &str); 3] = [
-    // A result shows its facts, and renders itself as a text.
-    ("server/src/", "wire", "driver"),
-    ("server/src/", "wire", "voice"),
-    // Options of MCP's listener are settings, and the older client's names too.
-    ("server/src/", "settings", "mcp"),
-];
-
 /// Who needs what in one crate: each need with the place where it is written first.
 type Needs = BTreeMap<String, BTreeMap<String, (String, usize)>>;
 
-/// Every need within a circle, and every known one that is gone.
+/// Every need within a circle.
 pub(super) fn check(files: &[Source]) -> Vec<Finding> {
-    check_but(files, &KNOWN)
-}
-
-fn check_but(files: &[Source], known: &[(&str, &str, &str)]) -> Vec<Finding> {
     let mut found = Vec::new();
     for folder in crates(files) {
-        let mut needs = needs(files, &folder);
-        for &(_, from, to) in known.iter().filter(|(of, ..)| *of == folder) {
-            let gone = needs.get_mut(from).and_then(|needs| needs.remove(to));
-            if gone.is_none() {
-                found.push(Finding {
-                    path: format!("{folder}{from}.rs"),
-                    line: None,
-                    what: format!("does not need `{to}` any more: take it off the known circles"),
-                });
-            }
-        }
+        let needs = needs(files, &folder);
         for (from, to) in in_circles(&needs) {
             let (path, line) = needs[&from][&to].clone();
             found.push(Finding {
@@ -261,15 +237,15 @@ fn reaches(needs: &Needs, from: &str, to: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::super::tests::files;
-    use super::check_but;
+    use super::check;
 
-    fn found(of: &[(&str, &str)], known: &[(&str, &str, &str)]) -> Vec<String> {
+    fn found(of: &[(&str, &str)]) -> Vec<String> {
         let mut all = vec![
             ("a/Cargo.toml", ""),
             ("a/src/lib.rs", "mod one;\nmod two;\n"),
         ];
         all.extend_from_slice(of);
-        let found = check_but(&files(&all), known);
+        let found = check(&files(&all));
         found.iter().map(ToString::to_string).collect()
     }
 
@@ -288,11 +264,7 @@ mod tests {
             "\nfn a(_: &crate::one::A) {}\n",
             "\nuse super::one::A;\n",
         ] {
-            assert_eq!(
-                found(&[one, ("a/src/two.rs", two)], &[]),
-                [ONE, TWO],
-                "{two}"
-            );
+            assert_eq!(found(&[one, ("a/src/two.rs", two)]), [ONE, TWO], "{two}");
         }
     }
 
@@ -304,12 +276,12 @@ mod tests {
             ("a/src/two/deep.rs", "\nuse crate::C;\n"),
         ];
         let deep = TWO.replace("two.rs", "two/deep.rs");
-        assert_eq!(found(&of, &[]), [ONE, deep.as_str()]);
+        assert_eq!(found(&of), [ONE, deep.as_str()]);
         let of = [
             of[1],
             ("a/src/two/deep.rs", "\nuse super::super::one::A;\n"),
         ];
-        assert_eq!(found(&of, &[]), [ONE, deep.as_str()]);
+        assert_eq!(found(&of), [ONE, deep.as_str()]);
     }
 
     #[test]
@@ -328,27 +300,13 @@ mod tests {
             } else {
                 "a/src/two.rs"
             };
-            assert_eq!(found(&[one, (path, two)], &[]), [""; 0], "{two}");
+            assert_eq!(found(&[one, (path, two)]), [""; 0], "{two}");
         }
         let of = [
             one,
             ("a/src/two.rs", "#[cfg(test)]\nmod samples;\n"),
             ("a/src/two/samples.rs", "use crate::one::A;\n"),
         ];
-        assert_eq!(found(&of, &[]), [""; 0]);
-    }
-
-    #[test]
-    fn what_is_known_is_passed_over_and_missed_when_it_is_gone() {
-        let one = ("a/src/one.rs", "use crate::two::B;\n");
-        let known = [("a/src/", "two", "one")];
-        assert_eq!(
-            found(&[one, ("a/src/two.rs", "\nuse crate::one::A;\n")], &known),
-            [""; 0]
-        );
-        assert_eq!(
-            found(&[one, ("a/src/two.rs", "\n")], &known),
-            ["a/src/two.rs: does not need `one` any more: take it off the known circles"]
-        );
+        assert_eq!(found(&of), [""; 0]);
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use chat_types::config::{Bucket, RateLimit};
+use chat_types::config::RateLimit;
 use chat_types::{Config, Span, Time};
 use sim_model::protocol::{Answer, Earlier, Op, Outcome, ReadBy, Refusal, User};
 use sim_model::server::{Ask, Caller, Ticket};
@@ -53,38 +53,33 @@ impl Admission {
     /// Charges the buckets of one that reads by the participant's reader id. // 13.2
     fn charge_reader(&mut self, at: Time, from: u64, user: User) -> Result<(), Refusal> {
         self.charge_address(at, from)?;
-        match self.rate_limit {
-            RateLimit::Bucket(bucket) => charge(self.readers.get_mut(user.0), at, bucket),
-            RateLimit::None => Ok(()),
-        }
+        charge(self.readers.get_mut(user.0), at, self.rate_limit)
     }
 
     /// Charges the buckets of a call. // 13.1 (5)
     fn charge(&mut self, at: Time, from: u64, user: Option<User>) -> Result<(), Refusal> {
         self.charge_address(at, from)?;
-        match (user, self.rate_limit, self.registration_rate_limit) {
-            (Some(user), RateLimit::Bucket(bucket), _) => {
-                charge(self.users.get_mut(user.0), at, bucket)
+        let (full, limit) = match user {
+            Some(user) => (self.users.get_mut(user.0), self.rate_limit),
+            None => {
+                let full = self.registrations.entry(from).or_default();
+                (full, self.registration_rate_limit)
             }
-            (None, _, RateLimit::Bucket(bucket)) => {
-                charge(self.registrations.entry(from).or_default(), at, bucket)
-            }
-            (Some(_), RateLimit::None, _) | (None, _, RateLimit::None) => Ok(()),
-        }
+        };
+        charge(full, at, limit)
     }
 
     fn charge_address(&mut self, at: Time, from: u64) -> Result<(), Refusal> {
-        match self.address_rate_limit {
-            RateLimit::Bucket(bucket) => {
-                charge(self.addresses.entry(from).or_default(), at, bucket)
-            }
-            RateLimit::None => Ok(()),
-        }
+        let full = self.addresses.entry(from).or_default();
+        charge(full, at, self.address_rate_limit)
     }
 }
 
 /// Takes one call out of a bucket. // 13.2
-fn charge(full: &mut Time, at: Time, bucket: Bucket) -> Result<(), Refusal> {
+fn charge(full: &mut Time, at: Time, limit: RateLimit) -> Result<(), Refusal> {
+    let RateLimit::Bucket(bucket) = limit else {
+        return Ok(());
+    };
     let interval = (1_000_000 / u64::from(bucket.per_second.max(1))).max(1);
     let next = (*full).max(at).0 + interval;
     let excess = (next - at.0).checked_sub(interval * u64::from(bucket.burst));
@@ -226,9 +221,7 @@ impl Auditor {
         user: Option<User>,
         after: Option<u64>,
     ) -> Result<Stage, Refusal> {
-        self.takes_new()?;
-        self.is_welcome(from)?;
-        let user = user.ok_or_else(unknown_handle)?;
+        let user = self.reader(from, user)?;
         self.admission.charge(at, from, Some(user))?;
         self.is_in_inbox(user, after)?;
         self.journal_takes(at)?;
@@ -246,9 +239,7 @@ impl Auditor {
         user: Option<User>,
         after: Option<u64>,
     ) -> Result<Stage, Refusal> {
-        self.takes_new()?;
-        self.is_welcome(from)?;
-        let user = user.ok_or_else(unknown_handle)?;
+        let user = self.reader(from, user)?;
         self.admission.charge_reader(at, from, user)?;
         self.is_in_inbox(user, after)?;
         if self.border.peeking(user) >= self.model.config().max_streams as usize {
@@ -264,9 +255,7 @@ impl Auditor {
         ask: &Ask,
         user: Option<User>,
     ) -> Result<Stage, Refusal> {
-        self.takes_new()?;
-        self.is_welcome(from)?;
-        let user = user.ok_or_else(unknown_handle)?;
+        let user = self.reader(from, user)?;
         if let Some(Op::Check {
             after,
             by: ReadBy::ReaderId,
@@ -308,6 +297,13 @@ impl Auditor {
             return Err(retryable("overloaded", OVERLOADED));
         }
         Ok(())
+    }
+
+    /// The participant that reads, from such an address. // 13.1 (1) to (4)
+    fn reader(&self, from: u64, user: Option<User>) -> Result<User, Refusal> {
+        self.takes_new()?;
+        self.is_welcome(from)?;
+        user.ok_or_else(unknown_handle)
     }
 
     /// Whether calls from the address are let in. // 13.1 (1)

@@ -7,7 +7,7 @@ use chat_types::Time;
 use sim_model::protocol::{Notice, Op, Outcome, ReadBy, User};
 use sim_model::server::{Ask, Handle, Ticket};
 
-use crate::difference::Due;
+use crate::difference::{Asked, Due};
 
 /// One call that is not answered.
 #[derive(Clone, Debug)]
@@ -59,11 +59,11 @@ impl Call {
         *by == ReadBy::ReaderId
     }
 
-    fn verb(&self) -> &'static str {
-        match self.ask.as_ref() {
-            Ask::Call { op, .. } => op.verb(),
-            Ask::OpenStream { .. } => "open stream",
-            Ask::Operate(_) => "an operator's act",
+    /// The call as differences show it.
+    pub(super) fn asked(&self) -> Asked {
+        Asked {
+            ask: Arc::clone(&self.ask),
+            caller: self.user,
         }
     }
 }
@@ -442,13 +442,8 @@ impl Border {
                 let user = call.user.unwrap_or_default();
                 Some(Due::Check { user, after })
             }
-            Stage::Owed(..) | Stage::Held(..) => Some(Due::Answer(call.verb())),
+            Stage::Owed(..) | Stage::Held(..) => Some(Due::Answer(call.asked())),
             Stage::Proposed | Stage::Joined(_) => None,
         }
-    }
-
-    /// What a call that waits for the journal asks for.
-    pub(super) fn proposed(&self, ticket: Ticket) -> Due {
-        Due::Commit(self.calls.get(&ticket).map_or("a call", |call| call.verb()))
     }
 }

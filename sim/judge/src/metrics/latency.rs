@@ -14,7 +14,7 @@ const PLACES: usize = 1 << 15;
 
 /// What is known of one message so far.
 #[derive(Clone, Copy, Debug)]
-enum Half {
+pub(super) enum Half {
     /// Nothing yet.
     Empty,
     /// Its sender meant to start then.
@@ -46,36 +46,19 @@ impl InFlight {
         &mut place.2
     }
 
-    /// The sender has its answer. The latency, if the message was seen already.
-    pub(super) fn sent(&mut self, room: Room, seq: u64, intended: Time) -> Option<Span> {
-        let half = self.place(room, seq);
-        match *half {
-            Half::Empty => {
-                *half = Half::Sent(intended);
+    /// One half of a message is known. The latency, if that completes it.
+    pub(super) fn learn(&mut self, room: Room, seq: u64, half: Half) -> Option<Span> {
+        let known = self.place(room, seq);
+        match (*known, half) {
+            (Half::Empty, half) => {
+                *known = half;
                 None
             }
-            Half::Seen(at) => {
-                *half = Half::Done;
+            (Half::Sent(intended), Half::Seen(at)) | (Half::Seen(at), Half::Sent(intended)) => {
+                *known = Half::Done;
                 Some(at.since(intended))
             }
-            Half::Sent(_) | Half::Done => None,
-        }
-    }
-
-    /// Somebody saw the message. The latency, if this is the first sight and the sender has its
-    /// answer already.
-    pub(super) fn seen(&mut self, room: Room, seq: u64, at: Time) -> Option<Span> {
-        let half = self.place(room, seq);
-        match *half {
-            Half::Empty => {
-                *half = Half::Seen(at);
-                None
-            }
-            Half::Sent(intended) => {
-                *half = Half::Done;
-                Some(at.since(intended))
-            }
-            Half::Seen(_) | Half::Done => None,
+            (Half::Sent(_) | Half::Seen(_) | Half::Done, _) => None,
         }
     }
 }

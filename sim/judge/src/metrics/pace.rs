@@ -38,20 +38,10 @@ impl Pace {
 
 impl Observer for Pace {
     fn observe(&mut self, record: &Record<'_>) {
-        match record.what {
-            What::Called { .. } => self.calls.offered += 1,
-            What::Answered { .. } => self.calls.answered += 1,
-            What::Received { .. }
-            | What::Retried { .. }
-            | What::AnsweredAgain { .. }
-            | What::Abandoned { .. }
-            | What::StreamOpened
-            | What::StreamClosed
-            | What::Forgot
-            | What::Vanished
-            | What::Finished
-            | What::Drained
-            | What::Stuck { .. } => {}
+        if let What::Called { .. } = record.what {
+            self.calls.offered += 1;
+        } else if let What::Answered { .. } = record.what {
+            self.calls.answered += 1;
         }
     }
 

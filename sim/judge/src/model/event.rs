@@ -53,20 +53,22 @@ pub enum What {
     },
 }
 
+impl What {
+    /// The sender and the text of a message.
+    #[must_use]
+    pub const fn message(&self) -> Option<(User, &Arc<str>)> {
+        if let Self::Message { sender, text, .. } = self {
+            return Some((*sender, text));
+        }
+        None
+    }
+}
+
 impl Event {
     /// How many bytes of an answer its text takes, in UTF-8. // 12.4
     #[must_use]
     pub fn text_bytes(&self) -> usize {
-        match &self.what {
-            What::Message { text, .. } => text.len(),
-            What::Found { .. }
-            | What::Ended { .. }
-            | What::PartnerAway
-            | What::PartnerBack
-            | What::Member { .. }
-            | What::Stick { .. }
-            | What::Moderation { .. } => 0,
-        }
+        self.what.message().map_or(0, |(_, text)| text.len())
     }
 
     /// The event as a reader sees it.

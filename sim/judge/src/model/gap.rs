@@ -88,7 +88,7 @@ fn range(
         to: newest(events.last()),
         ..LostRange::default()
     };
-    let is_message = |what: &What| matches!(what, What::Message { .. }).then_some(());
+    let is_message = |what: &What| what.message().map(drop);
     let mut is_named = gap.contains(&last(events));
     if told(events, gap, is_message).is_some() {
         range.messages = events

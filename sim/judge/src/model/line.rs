@@ -97,13 +97,13 @@ impl Candidates {
 
 impl Model {
     /// The participants in the line, in the order of entering.
-    pub fn line(&self) -> impl Iterator<Item = User> {
+    #[cfg(test)]
+    pub(super) fn line(&self) -> impl Iterator<Item = User> {
         self.line.waiters.values().map(|waiter| waiter.user)
     }
 
     /// The mean of the last recorded waits, rounded down to a microsecond. // 6.3
-    #[must_use]
-    pub fn estimated_wait(&self) -> Option<Span> {
+    pub(super) fn estimated_wait(&self) -> Option<Span> {
         let waits = &self.line.waits;
         let sum: u64 = waits.iter().map(|wait| wait.0).sum();
         sum.checked_div(waits.len() as u64).map(Span)
@@ -114,12 +114,6 @@ impl Model {
     #[must_use]
     pub fn overtaken(&self) -> &BTreeMap<User, u64> {
         &self.overtaken
-    }
-
-    /// The greatest of `overtaken`.
-    #[must_use]
-    pub fn most_overtaken(&self) -> u64 {
-        self.overtaken.values().copied().max().unwrap_or(0)
     }
 
     /// Reads interests. // 6.2

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use chat_types::Time;
 use sim_model::protocol::{Answer, EndReason, Moderated, Outcome, Refusal, Room, User};
 use sim_model::server::{Act, Handle};
 
@@ -16,17 +15,13 @@ const MAX_REASON: usize = 500;
 
 /// A report, kept for the operators.
 #[derive(Clone, Debug)]
-pub struct Report {
-    /// When it was made.
-    pub at: Time,
+pub(super) struct Report {
     /// Who reported.
-    pub by: User,
+    by: User,
     /// Who was reported.
-    pub about: User,
-    /// Why.
-    pub reason: Arc<str>,
+    about: User,
     /// The address that the reporter was registered from.
-    pub from: u64,
+    pub(super) from: u64,
 }
 
 /// What operators keep of participants and addresses, so that they do not come back. // 11.4
@@ -74,11 +69,6 @@ impl Kept {
 }
 
 impl Model {
-    /// The reports that are kept, oldest first.
-    pub fn reports(&self) -> impl Iterator<Item = &Report> {
-        self.reports.iter()
-    }
-
     /// Whether calls from this address are refused at admission. // 13.1 (2)
     #[must_use]
     pub fn is_banned(&self, address: u64) -> bool {
@@ -118,7 +108,7 @@ impl Model {
     }
 
     /// `report_user`. // 11.2
-    pub(super) fn report(&mut self, caller: User, user: User, reason: &Arc<str>) -> Outcome {
+    pub(super) fn report(&mut self, caller: User, user: User, reason: &str) -> Outcome {
         if user == caller {
             return Err(refuse("invalid_arguments"));
         }
@@ -136,10 +126,8 @@ impl Model {
             return Err(refuse("invalid_arguments"));
         }
         self.reports.push_back(Report {
-            at: self.now,
             by: caller,
             about: user,
-            reason: Arc::clone(reason),
             from,
         });
         while self.reports.len() > self.config.max_reports as usize {

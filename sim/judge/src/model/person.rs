@@ -117,9 +117,15 @@ impl Model {
         Some(&self.people.get(user.0)?.inbox)
     }
 
-    /// The display name, and whether the participant chose it.
+    /// The `seq` of the last event of the participant's inbox; 0 for one that is not registered.
     #[must_use]
-    pub fn display_name(&self, user: User) -> Option<(&str, bool)> {
+    pub fn inbox_end(&self, user: User) -> u64 {
+        self.inbox(user).map_or(0, Inbox::end)
+    }
+
+    /// The display name, and whether the participant chose it.
+    #[cfg(test)]
+    pub(super) fn display_name(&self, user: User) -> Option<(&str, bool)> {
         let person = self.people.get(user.0)?;
         Some((&person.name, person.chosen))
     }

@@ -61,8 +61,8 @@ impl Model {
     }
 
     /// How many streams of the participant are open, as far as the journal knows.
-    #[must_use]
-    pub fn streams(&self, user: User) -> u32 {
+    #[cfg(test)]
+    pub(super) fn streams(&self, user: User) -> u32 {
         let person = self.people.get(user.0);
         person.map_or(0, |person| person.presence.streams)
     }

@@ -29,17 +29,9 @@ pub struct RoomState {
 /// What kind of room it is, and what only that kind has.
 #[derive(Clone, Debug)]
 pub(super) enum Kind {
-    Pair {
-        turns: u32,
-    },
-    Named {
-        name: Arc<str>,
-        folded: String,
-        stick: Stick,
-    },
-    Ended {
-        remembered_by: BTreeSet<User>,
-    },
+    Pair { turns: u32 },
+    Named { folded: String, stick: Stick },
+    Ended { remembered_by: BTreeSet<User> },
 }
 
 /// What a room keeps of a member.
@@ -66,27 +58,6 @@ impl RoomState {
         self.members.insert(user, Member { since, draft });
     }
 
-    /// The `room_seq` of the last event.
-    #[must_use]
-    pub const fn last_seq(&self) -> u64 {
-        self.last_seq
-    }
-
-    /// The name, in the spelling of the opener; none for a pair room.
-    #[must_use]
-    pub fn name(&self) -> Option<&str> {
-        match &self.kind {
-            Kind::Named { name, .. } => Some(name),
-            Kind::Pair { .. } | Kind::Ended { .. } => None,
-        }
-    }
-
-    /// Whether the room is over and only remembered.
-    #[must_use]
-    pub const fn is_ended(&self) -> bool {
-        matches!(self.kind, Kind::Ended { .. })
-    }
-
     /// The members in ascending number, each with the time of joining.
     pub fn members(&self) -> impl Iterator<Item = (User, Time)> {
         self.members
@@ -97,8 +68,8 @@ impl RoomState {
 
 impl Model {
     /// What is known of a room; none if no room has this number any more.
-    #[must_use]
-    pub fn room(&self, room: Room) -> Option<&RoomState> {
+    #[cfg(test)]
+    pub(super) fn room(&self, room: Room) -> Option<&RoomState> {
         self.rooms.get(room.0)
     }
 
@@ -243,13 +214,12 @@ impl Model {
     }
 
     /// The participant joins the room of this name, which opens if there is none. // 8.1
-    pub(super) fn join(&mut self, user: User, name: &Arc<str>) -> Room {
+    pub(super) fn join(&mut self, user: User, name: &str) -> Room {
         let folded = fold(name);
         let room = match self.room_names.get(&folded) {
             Some(room) => *room,
             None => {
                 let room = Room(self.rooms.add(RoomState::new(Kind::Named {
-                    name: Arc::clone(name),
                     folded: folded.clone(),
                     stick: Stick::default(),
                 })));

@@ -154,15 +154,9 @@ impl Model {
             .into_iter()
             .flat_map(|place| place.history.iter().rev())
             .filter(|event| before.is_none_or(|before| event.room_seq < before))
-            .filter(|event| match event.what {
-                What::Message { sender, .. } => !self.blocks(sender, reader),
-                What::Found { .. }
-                | What::Ended { .. }
-                | What::PartnerAway
-                | What::PartnerBack
-                | What::Member { .. }
-                | What::Stick { .. }
-                | What::Moderation { .. } => false,
+            .filter(|event| {
+                let message = event.what.message();
+                message.is_some_and(|(sender, _)| !self.blocks(sender, reader))
             })
             .collect();
         let (mut count, mut bytes) = (0, 0);

@@ -12,7 +12,10 @@ pub(super) const RULE: Rule = Rule {
     breaks: |difference, _| {
         matches!(
             difference,
-            Difference::Late { .. } | Difference::Unasked { .. } | Difference::Batch { .. }
+            Difference::Late { .. }
+                | Difference::Early { .. }
+                | Difference::Unasked(_)
+                | Difference::Batch { .. }
         )
     },
 };

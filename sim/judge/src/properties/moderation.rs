@@ -35,6 +35,7 @@ pub(super) const RULE: Rule = Rule {
                 op(difference),
                 Some(Op::Block { .. } | Op::Unblock { .. } | Op::Report { .. })
             )
-            || decision(difference).is_some_and(|(entry, _, _)| matches!(entry, Entry::Operate(_)))
+            || decision(difference)
+                .is_some_and(|decision| matches!(decision.entry, Entry::Operate(_)))
     },
 };

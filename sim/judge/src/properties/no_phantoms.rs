@@ -13,12 +13,8 @@ pub(super) const RULE: Rule = Rule {
     counts: &[Compared::Message, Compared::Speech],
     breaks: |difference, _| {
         let (owed, seen) = events(difference);
-        let said = |what: Option<&What>| match what {
-            Some(What::Message { sender, text, .. }) => Some((*sender, text.clone())),
-            _ => None,
-        };
-        let seen = said(seen);
-        seen.is_some() && seen != said(owed)
+        let seen = seen.and_then(What::message);
+        seen.is_some() && seen != owed.and_then(What::message)
             || refuses(difference, "not_in_room")
             || refuses(difference, "message_empty")
             || refuses(difference, "draft_empty")

@@ -34,7 +34,7 @@ fn holds_wrongly(difference: &Difference) -> bool {
         }) => Some((*place == 0, *epoch, *lease_until)),
         _ => None,
     };
-    decision(difference).is_some_and(|(_, owed, said)| grant(owed) != grant(said))
+    decision(difference).is_some_and(|decision| grant(&decision.owed) != grant(&decision.said))
 }
 
 /// Whether a grant was seen that is not owed: of another epoch or lease, or at another moment. The

@@ -27,17 +27,10 @@ pub(super) struct Arrival<'a> {
 impl Arrival<'_> {
     /// The places of the inbox for which it stands.
     const fn places(&self) -> (u64, u64) {
-        match *self.saw {
-            Saw::Gap { from, to, .. } => (from, to),
-            Saw::Found { .. }
-            | Saw::Message { .. }
-            | Saw::Ended { .. }
-            | Saw::PartnerAway { .. }
-            | Saw::PartnerBack { .. }
-            | Saw::Member { .. }
-            | Saw::Stick { .. }
-            | Saw::Moderation { .. } => (self.seq, self.seq),
+        if let Saw::Gap { from, to, .. } = *self.saw {
+            return (from, to);
         }
+        (self.seq, self.seq)
     }
 
     /// Compares it with what arrived before, and takes it in.

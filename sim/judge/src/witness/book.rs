@@ -9,7 +9,7 @@ use sim_model::plan::{Argument, Persona, Plan, ScriptStep, Workload};
 use sim_model::protocol::{Agent, Answer, CallId, Op, Outcome, Room, User};
 
 use crate::fact::Fact;
-use crate::model::{Event, What};
+use crate::model::Event;
 
 /// The facts that rules compare at the end of a run.
 #[derive(Clone, Debug, Default)]
@@ -83,10 +83,7 @@ impl Seen {
 
     /// The sender and the text of a message.
     pub(super) const fn message(&self) -> Option<(User, &Arc<str>)> {
-        if let What::Message { sender, text, .. } = &self.event.what {
-            return Some((*sender, text));
-        }
-        None
+        self.event.what.message()
     }
 }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::{Counts, Coverage, PropertyResult, Violation};
+use crate::plan::Figure;
 
 /// Everything there is to say of one run (of one scenario, over one or more seeds).
 #[derive(Clone, Debug, Serialize)]
@@ -208,6 +209,9 @@ pub struct FairnessResult {
 pub struct ThresholdResult {
     /// The metric's name.
     pub metric: String,
+    /// Which figure of the metric.
+    #[serde(skip)]
+    pub figure: Figure,
     /// The expression as the scenario has it, such as `p(95)<2s`.
     pub expression: String,
     /// What was measured; none if nothing was.

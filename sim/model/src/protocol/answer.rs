@@ -86,6 +86,44 @@ pub enum Answer {
     Members { room: Room, members: Arc<[Member]> },
 }
 
+impl Answer {
+    /// The caller, where the answer says who that is.
+    #[must_use]
+    pub const fn caller(&self) -> Option<User> {
+        if let Self::LoggedIn { user, .. }
+        | Self::Waiting { user, .. }
+        | Self::Matched { user, .. }
+        | Self::OnBreak { user, .. }
+        | Self::Arrived { user } = self
+        {
+            return Some(*user);
+        }
+        None
+    }
+
+    /// The room in which the caller is, by the answer.
+    #[must_use]
+    pub const fn room(&self) -> Option<Room> {
+        if let Self::Matched { room, .. }
+        | Self::LoggedIn { room, .. }
+        | Self::Stick { room, .. }
+        | Self::Sent { room, .. } = self
+        {
+            return Some(*room);
+        }
+        None
+    }
+
+    /// The place of the message that was accepted.
+    #[must_use]
+    pub const fn place(&self) -> Option<(Room, u64)> {
+        if let Self::Sent { room, room_seq, .. } = self {
+            return Some((*room, *room_seq));
+        }
+        None
+    }
+}
+
 /// A message as `history` lists it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PastMessage {

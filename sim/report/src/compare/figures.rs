@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::read::Run;
+use sim_model::names::Property;
 use sim_model::outcome::Class;
 
 /// What a figure amounts to.
@@ -201,11 +202,8 @@ fn number(name: String, n: f64, direction: Direction) -> Figure {
 
 /// What kind of property it is: a result does not say.
 fn class(property: &str) -> Class {
-    match property {
-        "fairness" | "latency" => Class::Threshold,
-        name if name.ends_with("_progress") => Class::Liveness,
-        _ => Class::Safety,
-    }
+    let known = Property::ALL.iter().find(|known| known.name() == property);
+    known.map_or(Class::Safety, |known| known.class())
 }
 
 /// What a figure is measured in: quantiles of durations, and virtual time.

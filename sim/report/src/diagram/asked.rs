@@ -1,8 +1,7 @@
-//! What was asked, in words and facts, and where an answer says that it stands.
+//! What was asked, in words and facts.
 
+use sim_model::protocol::Op;
 use sim_model::words;
-
-use sim_model::protocol::{Answer, Op, Room};
 
 /// A call as its first attempt was made.
 #[derive(Debug)]
@@ -36,27 +35,6 @@ pub(super) fn asked(op: &Op, keyed: bool) -> Asked {
         words: words::called(op),
         verb: op.verb(),
         facts,
-    }
-}
-
-/// Where a message stands, as its sender was told.
-pub(super) fn place_of(answer: &Answer) -> Option<(Room, u64)> {
-    match *answer {
-        Answer::Sent { room, room_seq, .. } => Some((room, room_seq)),
-        Answer::Waiting { .. }
-        | Answer::Matched { .. }
-        | Answer::LeftQueue { .. }
-        | Answer::LoggedIn { .. }
-        | Answer::LeftChat
-        | Answer::Stick { .. }
-        | Answer::Draft { .. }
-        | Answer::OnBreak { .. }
-        | Answer::Mood { .. }
-        | Answer::Arrived { .. }
-        | Answer::Done
-        | Answer::Read { .. }
-        | Answer::History { .. }
-        | Answer::Members { .. } => None,
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use chat_types::{Span, Time};
 use rustc_hash::FxHashMap;
 
-use super::asked::{Asked, asked, place_of, several};
+use super::asked::{Asked, asked, several};
 use super::cast::Cast;
 use super::window::{self, Window};
 use super::{Band, Diagram, Event, Fate, Kind, Lane, Role, Rule, Shown};
@@ -23,6 +23,8 @@ struct OnItsWay {
     first_seq: u64,
     events: u32,
     index: usize,
+    /// What it brought so far, in words.
+    brought: Vec<String>,
 }
 
 /// The observer.
@@ -287,7 +289,7 @@ impl<'a> Recorder<'a> {
         event.named = page.named
             || outcome
                 .as_ref()
-                .is_ok_and(|answer| place.is_some() && place_of(answer) == place);
+                .is_ok_and(|answer| place.is_some() && answer.place() == place);
         event.facts.extend(page.facts);
         if event.idle {
             return;
@@ -351,6 +353,7 @@ impl<'a> Recorder<'a> {
                 first_seq,
                 events,
                 index,
+                brought: Vec::new(),
             });
         }
     }
@@ -377,24 +380,13 @@ impl<'a> Recorder<'a> {
         while waiting.len() > 1 && waiting[0].first_seq + u64::from(waiting[0].events) <= seq {
             waiting.pop_front();
         }
-        let Some(front) = waiting.front() else {
+        let Some(front) = waiting.front_mut() else {
             return;
         };
+        front.brought.push(text);
         let event = &mut self.events[front.index];
-        if event.fate == Fate::Fine {
-            if let Some((_, more)) = event.label.rsplit_once(" +")
-                && let Ok(more) = more.parse::<u32>()
-            {
-                let cut = event.label.len() - more.to_string().len();
-                event.label.truncate(cut);
-                event.label.push_str(&(more + 1).to_string());
-            } else {
-                event.label.push_str(" +1");
-            }
-        } else {
-            event.label = text;
-            event.fate = Fate::Fine;
-        }
+        event.label = several(&front.brought);
+        event.fate = Fate::Fine;
         event.to_us = Some(at.0);
         event.blamed |= blamed;
         event.named |= named;

@@ -10,7 +10,7 @@ use crate::checks::{Standing, in_order, standing};
 use crate::claim::rest;
 use crate::diagram::Diagram;
 use crate::failure::{failing_seed, sentences, what_failed};
-use crate::figures::{amount, measured, title};
+use crate::figures::{measured, of_metric, title};
 use crate::header::{network, server};
 use crate::numbers::{count, figure, milliseconds};
 use crate::tail::speed;
@@ -259,22 +259,7 @@ fn metrics(result: &RunResult) -> Vec<Metric<'_>> {
         .map(|(name, metric)| Metric {
             title: title(name),
             count: count(metric.count),
-            figures: [
-                metric.p50,
-                metric.p90,
-                metric.p95,
-                metric.p99,
-                metric.p999,
-                metric.max,
-                metric.mean,
-            ]
-            .map(|value| {
-                if metric.count == 0 {
-                    "–".to_owned()
-                } else {
-                    amount(name, value)
-                }
-            }),
+            figures: of_metric(name, metric),
             unfinished: metric.unfinished,
             name,
         })
@@ -310,7 +295,7 @@ fn timeline(run: &FinishedRun) -> Timeline {
         .result()
         .violations
         .iter()
-        .map(|violation| violation.at_ms)
+        .map(|violation| violation.at.0 as f64 / 1_000.0)
         .collect();
     violations.sort_by(f64::total_cmp);
     violations.dedup();

@@ -42,22 +42,20 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Keeps at most `keep` lines in all of `users` (named `user_7`; others are passed over),
-    /// none of them later than `until`. The run begins at `start`.
+    /// Keeps at most `keep` lines in all of `users`, none of them later than `until`. The run begins
+    /// at `start`.
     #[must_use]
-    pub fn new(start: Time, until: Span, users: &[String], keep: usize) -> Self {
-        let lane = |name: &String| {
-            Some(Lane {
-                name: name.clone(),
-                user: User(name.strip_prefix("user_")?.parse().ok()?),
-                lines: VecDeque::new(),
-            })
+    pub fn new(start: Time, until: Span, users: &[User], keep: usize) -> Self {
+        let lane = |user: &User| Lane {
+            name: user.to_string(),
+            user: *user,
+            lines: VecDeque::new(),
         };
         Self {
             start,
             until,
             keep,
-            lanes: users.iter().filter_map(lane).collect(),
+            lanes: users.iter().map(lane).collect(),
             world: Vec::new(),
             calls: Calls::default(),
             count: 0,

@@ -112,43 +112,29 @@ impl Client {
 
     /// Learns from an answer.
     pub(super) fn learn(&mut self, outcome: &Outcome) {
-        match outcome {
-            Ok(Answer::Waiting { user, .. }) => {
-                self.user = Some(*user);
-                self.waits = true;
-            }
-            Ok(Answer::Matched {
-                user,
-                room,
-                partner,
-                ..
-            }) => {
-                self.user = Some(*user);
-                self.meet(*room, *partner);
-            }
-            Ok(Answer::LoggedIn { user, room }) => {
-                self.user = Some(*user);
-                self.enter(*room);
-            }
-            Ok(Answer::LeftQueue { .. }) => self.waits = false,
-            Ok(Answer::LeftChat) => self.leave(),
-            Ok(Answer::Stick { place, epoch, .. }) => {
+        let Ok(answer) = outcome else { return };
+        self.user = answer.caller().or(self.user);
+        match answer {
+            Answer::Waiting { .. } => self.waits = true,
+            Answer::Matched { room, partner, .. } => self.meet(*room, *partner),
+            Answer::LoggedIn { room, .. } => self.enter(*room),
+            Answer::LeftQueue { .. } => self.waits = false,
+            Answer::LeftChat => self.leave(),
+            Answer::Stick { place, epoch, .. } => {
                 self.waits = *place > 0;
                 if *place == 0 {
                     self.epoch = Some(*epoch);
                 }
             }
-            Ok(Answer::OnBreak { user, .. } | Answer::Arrived { user }) => self.user = Some(*user),
-            Ok(
-                Answer::Draft { .. }
-                | Answer::Sent { .. }
-                | Answer::Mood { .. }
-                | Answer::Done
-                | Answer::Read { .. }
-                | Answer::History { .. }
-                | Answer::Members { .. },
-            )
-            | Err(_) => {}
+            Answer::OnBreak { .. }
+            | Answer::Arrived { .. }
+            | Answer::Draft { .. }
+            | Answer::Sent { .. }
+            | Answer::Mood { .. }
+            | Answer::Done
+            | Answer::Read { .. }
+            | Answer::History { .. }
+            | Answer::Members { .. } => {}
         }
     }
 

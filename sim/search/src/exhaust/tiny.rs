@@ -419,33 +419,23 @@ impl Tiny {
 
     /// Takes note of how far numbers have grown.
     fn look_up(&mut self, what: &What<'_>) {
-        let place = match what {
-            What::Received { saw, .. } => {
-                if let Saw::Stick {
-                    change: StickChange::Granted { epoch, .. },
-                    ..
-                } = saw
-                {
-                    self.highest.epoch = self.highest.epoch.max(*epoch);
-                }
-                saw.place()
-            }
-            What::Answered {
-                outcome: Ok(Answer::Sent { room, room_seq, .. }),
+        let place = if let What::Received { saw, .. } = what {
+            if let Saw::Stick {
+                change: StickChange::Granted { epoch, .. },
                 ..
-            } => Some((*room, *room_seq)),
-            What::Answered { .. }
-            | What::Called { .. }
-            | What::Retried { .. }
-            | What::AnsweredAgain { .. }
-            | What::Abandoned { .. }
-            | What::StreamOpened
-            | What::StreamClosed
-            | What::Forgot
-            | What::Vanished
-            | What::Finished
-            | What::Drained
-            | What::Stuck { .. } => None,
+            } = saw
+            {
+                self.highest.epoch = self.highest.epoch.max(*epoch);
+            }
+            saw.place()
+        } else if let What::Answered {
+            outcome: Ok(answer),
+            ..
+        } = what
+        {
+            answer.place()
+        } else {
+            None
         };
         if let Some((room, room_seq)) = place {
             self.highest.room = self.highest.room.max(room.0);

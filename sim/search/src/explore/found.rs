@@ -1,9 +1,6 @@
 //! What was violated: once for each property and cause.
 
-use sim_model::outcome::Class;
-
-use super::cause;
-use sim_model::outcome::Trial;
+use sim_model::outcome::{Class, Trial, Violation};
 
 /// A violation, and all others like it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,11 +33,10 @@ impl Failures {
         trial: &Trial,
         trace_hash: Option<u64>,
         class: Class,
-        property: &str,
-        detail: &str,
+        violation: &Violation,
     ) {
-        let cause = cause(detail);
-        let same = |one: &&mut Failure| one.property == property && one.cause == cause;
+        let (property, cause) = (&violation.property, &violation.subject.cause);
+        let same = |one: &&mut Failure| one.property == *property && one.cause == *cause;
         if let Some(known) = self.0.iter_mut().find(same) {
             if known.last != trial.index {
                 known.last = trial.index;
@@ -49,10 +45,10 @@ impl Failures {
             return;
         }
         self.0.push(Failure {
-            property: property.to_owned(),
+            property: property.clone(),
             class,
-            cause,
-            detail: detail.to_owned(),
+            cause: cause.clone(),
+            detail: violation.detail.clone(),
             trial: trial.clone(),
             trace_hash,
             trials: 1,

@@ -17,7 +17,7 @@ mod known;
 use std::ops::ControlFlow;
 
 use sim_judge::SeedOutcome;
-use sim_model::outcome::{Class, PANIC, Progress, Tally, Trial, Violation};
+use sim_model::outcome::{Class, Progress, Tally, Trial, Violation};
 use sim_model::plan::Plan;
 use sim_model::recipe::Recipe;
 
@@ -127,9 +127,9 @@ impl Exploration {
             Ok(family) => family,
             Err(words) => {
                 // Members are caught one by one; this is the exploring itself.
-                let detail = format!("The exploring of the family panicked: {words}");
-                self.failures
-                    .add(trial, None, Class::Safety, PANIC, &detail);
+                let words = format!("in exploring the family: {words}");
+                let violation = Violation::of_panic(&words, trial.seed);
+                self.failures.add(trial, None, Class::Safety, &violation);
                 return true;
             }
         };
@@ -162,9 +162,8 @@ impl Exploration {
         };
         self.tally.add(&member.tally);
         for (class, violation) in &member.violations {
-            let (name, detail) = (&violation.property, &violation.detail);
-            self.failures
-                .add(trial, Some(member.trace_hash), *class, name, detail);
+            let hash = Some(member.trace_hash);
+            self.failures.add(trial, hash, *class, violation);
         }
         !member.violations.is_empty()
     }

@@ -7,7 +7,7 @@ use chat_types::Span;
 use sim_judge::SeedOutcome;
 use sim_judge::metrics::{Metrics, judged_by_thresholds};
 use sim_model::outcome::{
-    Counts, Evidence, FailingSeed, PANIC, Point, PropertyResult, RunResult, Stuck, Summary, Tally,
+    Counts, Evidence, FailingSeed, Point, PropertyResult, RunResult, Stuck, Summary, Tally,
     ThresholdResult, Timeline, Violation, is_silent, judge, unreached,
 };
 use sim_model::plan::Plan;
@@ -103,13 +103,7 @@ impl Merged {
                     seed,
                     trace_hash: None,
                 });
-                self.violations.push(Violation {
-                    property: PANIC.to_owned(),
-                    at_ms: 0.0,
-                    users: Vec::new(),
-                    detail: format!("The run panicked: {words}"),
-                    seed,
-                });
+                self.violations.push(Violation::of_panic(&words, seed));
             }
         }
     }
@@ -157,22 +151,18 @@ impl Merged {
     /// A threshold holds in each seed by itself: one that crosses it counts.
     fn add_thresholds(&mut self, seed: u64, thresholds: Vec<ThresholdResult>) {
         let several = self.seeds.count.get() > 1;
-        self.thresholds
-            .resize_with(thresholds.len(), || ThresholdResult {
-                metric: String::new(),
-                expression: String::new(),
-                measured: None,
-                met: None,
-                seed: None,
-            });
-        for (mine, theirs) in self.thresholds.iter_mut().zip(thresholds) {
+        for (index, theirs) in thresholds.into_iter().enumerate() {
             let crossed = theirs.met == Some(false);
-            let graver = crossed && mine.met != Some(false);
-            if mine.metric.is_empty() || mine.met.is_none() || graver {
-                *mine = ThresholdResult {
-                    seed: (crossed && several).then_some(seed),
-                    ..theirs
-                };
+            let theirs = ThresholdResult {
+                seed: (crossed && several).then_some(seed),
+                ..theirs
+            };
+            match self.thresholds.get_mut(index) {
+                None => self.thresholds.push(theirs),
+                Some(mine) if mine.met.is_none() || (crossed && mine.met != Some(false)) => {
+                    *mine = theirs;
+                }
+                Some(_) => {}
             }
         }
     }

@@ -10,7 +10,8 @@ use sim_model::outcome::{
     Class, Counts, Point, PropertyResult, START, Summary, Tally, ThresholdResult, Timeline,
     Verdict, Violation,
 };
-use sim_model::protocol::{Agent, CallId, Op};
+use sim_model::plan::Figure;
+use sim_model::protocol::{Agent, CallId, Op, User};
 
 use super::*;
 use sim_scenario::parse;
@@ -34,7 +35,9 @@ fn metrics(seed: u64) -> Metrics {
             keyed: true,
         },
     });
-    metrics.keep_waits(seed, START + Span::secs(1), &[], &|_| "a#0".to_owned());
+    metrics.keep_waits(seed, START + Span::secs(1), &BTreeMap::new(), &|_| {
+        "a#0".to_owned()
+    });
     metrics
 }
 
@@ -59,10 +62,10 @@ fn outcome(seed: u64) -> SeedOutcome {
     };
     let violation = |detail: &str| Violation {
         property: "room_order".to_owned(),
-        at_ms: 1.5,
-        users: vec!["user_1".to_owned()],
+        at: Span::micros(1_500),
+        users: vec![User(1)],
         detail: detail.to_owned(),
-        seed: 0,
+        ..Violation::default()
     };
     SeedOutcome {
         thresholds: Vec::new(),
@@ -214,6 +217,7 @@ fn the_last_seed_of_all_is_followed_by_the_first() {
 fn a_threshold_that_one_seed_crosses_counts() {
     let measured = |met| ThresholdResult {
         metric: "stuck".to_owned(),
+        figure: Figure::Count,
         expression: "count<=1".to_owned(),
         measured: Some(if met { 1.0 } else { 2.0 }),
         met: Some(met),

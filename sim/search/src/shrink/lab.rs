@@ -1,7 +1,5 @@
 //! Where candidates are tried: does this plan still violate the same property?
 
-use chat_types::Span;
-
 use crate::caught::caught;
 use crate::runner::RunSeed;
 use sim_model::outcome::{PANIC, Progress, Violation};
@@ -25,7 +23,7 @@ pub(super) struct Lab<'a> {
     pub(super) seed: u64,
     /// The property that must be violated.
     pub(super) property: &'a str,
-    /// For a panic, what it said, without figures: another panic is another bug.
+    /// For a panic, its cause: another panic is another bug.
     panic: Option<String>,
     /// Whether there is time for more.
     pub(super) time_left: &'a dyn Fn() -> bool,
@@ -69,10 +67,11 @@ impl<'a> Lab<'a> {
                 })
             }
             Err(words) if self.property == PANIC => {
-                let kind = without_figures(&words);
-                let same = self.panic.get_or_insert_with(|| kind.clone()) == &kind;
-                same.then(|| Seen {
-                    violation: panicked(&words),
+                let violation = Violation::of_panic(&words, 0);
+                let cause = &violation.subject.cause;
+                let same = self.panic.get_or_insert_with(|| cause.clone()) == cause;
+                same.then_some(Seen {
+                    violation,
                     trace_hash: None,
                     users: 0,
                     steps: 0,
@@ -106,19 +105,4 @@ pub(super) fn steps(plan: &Plan) -> usize {
         Workload::Steps { steps, .. } => steps.len(),
         Workload::Phases { .. } => 0,
     }
-}
-
-fn panicked(words: &str) -> Violation {
-    Violation {
-        property: PANIC.to_owned(),
-        at_ms: Span::ZERO.as_millis() as f64,
-        users: Vec::new(),
-        detail: format!("The run panicked: {words}"),
-        seed: 0,
-    }
-}
-
-/// What a panic said, without the figures in it.
-fn without_figures(words: &str) -> String {
-    words.chars().filter(|c| !c.is_ascii_digit()).collect()
 }

@@ -1,6 +1,8 @@
 //! What the file of a shrunk scenario says beside its steps: how each call was answered, and what
 //! goes wrong.
 
+use chat_types::Span;
+
 use crate::caught::caught;
 use crate::runner::RunSeed;
 use sim_model::history::{Observer, Record, What, WorldRecord};
@@ -10,7 +12,7 @@ use sim_model::protocol::{Agent, CallId};
 use sim_model::words::answered;
 
 /// How long after its step a violation shows.
-const SOON_MS: f64 = 500.0;
+const SOON: Span = Span::millis(500);
 
 /// The notes to a plan, from a run of it.
 pub(super) fn of(plan: &Plan, violation: &Violation, run: RunSeed<'_>) -> Notes {
@@ -30,10 +32,9 @@ pub(super) fn of(plan: &Plan, violation: &Violation, run: RunSeed<'_>) -> Notes 
         .map(|(answer, step)| answer.unwrap_or_else(|| unanswered(step)))
         .collect();
     // It shows soon after what caused it, or else no step is to blame.
-    let ago = |step: &ScriptStep| violation.at_ms - step.at.as_millis() as f64;
     let shown = steps
         .iter()
-        .rposition(|step| (0.0..=SOON_MS).contains(&ago(step)));
+        .rposition(|step| (step.at..=step.at + SOON).contains(&violation.at));
     if let Some(note) = shown.and_then(|index| notes.get_mut(index)) {
         let dash = if note.is_empty() { "" } else { " " };
         note.push_str(&format!("{dash}← {}", violation.property));

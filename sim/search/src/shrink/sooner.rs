@@ -42,12 +42,7 @@ impl Lab<'_> {
             return;
         };
         // A whole number of milliseconds after it, since that is how exactly it is told.
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "not negative, and far below 2^53"
-        )]
-        let shown = Span::millis(seen.violation.at_ms.max(0.0) as u64 + 1);
+        let shown = Span::millis(seen.violation.at.as_millis() + 1);
         self.attempt(plan, |plan| {
             if let Workload::Steps { steps, .. } = &mut plan.workload {
                 steps.retain(|step| step.at <= shown);

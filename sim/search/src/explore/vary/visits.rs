@@ -348,7 +348,7 @@ fn line(theme: Theme, server: &Config, nth: u32, dice: &mut Dice, steps: &mut Ve
 
 /// Breaks: one or a few, or so many that the boss is alarmed.
 fn rest(server: &Config, dice: &mut Dice, steps: &mut Vec<Step>) {
-    if dice.one_in(4) {
+    if dice.one_in(3) {
         // A client that does not wait for the last answers may be gone before they leave.
         let rest = Verb::Break {
             kind: None,

@@ -1,4 +1,4 @@
-//! Every limit and every length of time that the server keeps to, with its default.
+//! The configuration of the server: every limit and every duration, with its default.
 
 use std::fmt;
 
@@ -11,16 +11,17 @@ use crate::Span;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Matching {
-    /// Whoever waits longest is next.
+    /// The longest waiter is next.
     #[default]
     Fifo,
-    /// Any of those who wait, each as likely.
+    /// A random waiter is next, each with the same probability.
     Random,
-    /// Whoever shares most interests; anyone once `interest_patience` is over.
+    /// The waiter with the most shared interests is next; any waiter once `interest_patience` is
+    /// over.
     Interests,
 }
 
-/// Whether a named room asks for the talking stick.
+/// Whether members of a named room need the talking stick to speak.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -32,23 +33,23 @@ pub enum StickRule {
     Optional,
 }
 
-/// A number, or no limit: written `200` or `none`.
+/// A number, or no limit. Written `200` or `none`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
-    /// At most so many.
+    /// At most this many.
     At(u32),
-    /// As many as come.
+    /// No limit.
     None,
 }
 
-/// A token bucket: so many calls a second on average, and so many at once.
+/// A token bucket, with an average rate and a burst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Bucket {
     /// Calls a second, on average.
     pub per_second: u32,
-    /// Calls at once, after a rest.
+    /// Calls at once, when the bucket is full.
     pub burst: u32,
 }
 
@@ -57,96 +58,98 @@ pub struct Bucket {
 pub enum RateLimit {
     /// Calls beyond the bucket are refused as `rate_limited`.
     Bucket(Bucket),
-    /// Calls are not counted.
+    /// No limit.
     None,
 }
 
-/// What the operator decides. Every limit names the reject, or the gap, that is told at it.
+/// The operator's configuration. Every limit names the reject, or the gap, that it leads to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
     /// How waiting participants are paired.
     pub matching: Matching,
-    /// Under `interests`: how long one waits for somebody who shares one.
+    /// Under `interests`: how long a waiter accepts only partners with a shared interest.
     pub interest_patience: Span,
     /// How long a participant stays present after a call.
     pub idle_timeout: Span,
-    /// How long a participant stays present whose handle was never used since it was minted.
+    /// How long a participant stays present whose handle was never used.
     pub unused_timeout: Span,
     /// How long a participant stays present after the last stream closed.
     pub reconnect_grace: Span,
-    /// How long an absent participant is remembered; then the handle is unknown.
+    /// How long an absent participant stays registered; then its handle is unknown.
     pub forget_after: Span,
-    /// Whether named rooms ask for the stick.
+    /// Whether members of named rooms need the stick to speak.
     pub stick: StickRule,
     /// How long one grant of the stick lasts.
     pub stick_lease: Span,
     /// Messages after which a pair room ends.
     pub turn_limit: Limit,
-    /// Registered participants; beyond it the one longest away makes place, or `server_full`.
+    /// Registered participants; beyond it the one that is away longest is replaced, or
+    /// `server_full`.
     pub max_participants: u32,
-    /// Participants registered from one address; beyond it the one of them that is longest away
-    /// makes place, or `address_full`.
+    /// Participants registered from one address; beyond it the one of them that is away longest is
+    /// replaced, or `address_full`.
     pub max_per_address: u32,
-    /// Rooms, ended ones that are still remembered among them; beyond it `server_full`.
+    /// Rooms, including ended ones that are still remembered; beyond it `server_full`.
     pub max_rooms: u32,
     /// Waiting participants; beyond it `queue_full`.
     pub max_queue: u32,
-    /// Members of one room; beyond it the one longest away makes place, or `room_full`.
+    /// Members of one room; beyond it the one that is away longest is replaced, or `room_full`.
     pub max_members: u32,
     /// Rooms that one participant is in; beyond it `room_full`.
     pub max_rooms_each: u32,
-    /// Ended rooms that one participant may still name and hear `chat_ended`; then `room_not_found`.
+    /// Ended rooms that one participant may still name and receive `chat_ended`; then
+    /// `room_not_found`.
     pub max_ended_rooms: u32,
-    /// Events kept in one inbox; beyond it the oldest go, and a `gap` says so.
+    /// Events kept in one inbox; beyond it the oldest are dropped, and a `gap` says so.
     pub inbox_limit: u32,
-    /// Messages of one room that `history` still shows; the oldest go first.
+    /// Messages of one room that `history` shows; the oldest are dropped first.
     pub history_limit: u32,
     /// Characters of one message; beyond it `message_too_long`.
     pub max_message: u32,
     /// Characters of one draft; beyond it `draft_full`.
     pub max_draft: u32,
-    /// Characters that one `append` takes; the rest is cut, and said so.
+    /// Characters that one `append` adds; the rest is cut, and the answer says so.
     pub max_append: u32,
-    /// Interests one may state; beyond it `invalid_arguments`.
+    /// Interests that one participant may state; beyond it `invalid_arguments`.
     pub max_interests: u32,
     /// Participants that one may block; beyond it `invalid_arguments`.
     pub max_blocks: u32,
-    /// Reports kept for the operator; the oldest go first.
+    /// Reports kept for the operator; the oldest are dropped first.
     pub max_reports: u32,
     /// Reports kept from the participants of one address; beyond it `invalid_arguments`.
     pub max_reports_per_address: u32,
     /// Names, handles and addresses kept as banned or muted; beyond it `invalid_arguments`.
     pub max_bans: u32,
-    /// Request keys remembered for each participant; the oldest go first.
+    /// Request keys remembered for each participant; the oldest are dropped first.
     pub remembered_keys: u32,
     /// Streams that one participant may hold open; beyond it `rate_limited`.
     pub max_streams: u32,
-    /// Events that one answer holds at most; `more` says that there are others.
+    /// Events in one answer; `more` says that there are others.
     pub max_answer: u32,
-    /// Bytes of texts that one answer holds at most, but for one event of any length; `more` says that
-    /// there are others.
+    /// Bytes of texts in one answer, except that the first event may have any length; `more` says
+    /// that there are others.
     pub max_answer_bytes: u32,
     /// The longest that a `check` waits.
     pub max_wait: Span,
-    /// How many of a hundred breaks make the boss more alert: 0 none, 100 every one.
+    /// The percentage of breaks that raise the boss's alert level: 0 for none, 100 for all.
     pub boss_alertness: u32,
-    /// How long until an alert boss calms down by one level; 0 means every second.
+    /// The time in which the boss's alert level falls by one; 0 means one second.
     pub boss_alertness_cooldown: Span,
     /// Characters of one excuse; beyond it `invalid_arguments`.
     pub max_excuse: u32,
-    /// Breaks whose answer is held back, or may have to be; beyond it `overloaded`.
+    /// Breaks whose answers are delayed, or may be; beyond it `overloaded`.
     pub max_held: u32,
     /// Calls of one participant; beyond it `rate_limited`.
     pub rate_limit: RateLimit,
     /// Calls from one address; beyond it `rate_limited`.
     pub address_rate_limit: RateLimit,
-    /// Registrations from one address, refused ones among them; beyond it `rate_limited`.
+    /// Registrations from one address, including refused ones; beyond it `rate_limited`.
     pub registration_rate_limit: RateLimit,
     /// Commands that wait for the journal; beyond it `overloaded`.
     pub max_pending: u32,
-    /// Commands that go to the journal in one batch.
+    /// Commands that are appended to the journal in one batch.
     pub max_batch: u32,
 }
 
@@ -163,7 +166,7 @@ impl Default for Config {
             stick_lease: Span::secs(120),
             turn_limit: Limit::At(200),
             max_participants: 1_000_000,
-            max_per_address: 200,
+            max_per_address: 64,
             max_rooms: 2_000_000,
             max_queue: 100_000,
             max_members: 256,
@@ -203,23 +206,23 @@ impl Default for Config {
     }
 }
 
-/// A configuration that cannot be kept to.
+/// A value of the configuration that is out of range.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{key} must be {accepted}, not {found}")]
 pub struct ConfigError {
     /// The key at fault.
     pub key: &'static str,
-    /// What is accepted there.
+    /// The accepted values.
     pub accepted: String,
-    /// What was found.
+    /// The given value.
     pub found: String,
 }
 
 impl Config {
-    /// Says whether every value can be kept to.
+    /// Checks that every value is in its range.
     ///
     /// # Errors
-    /// The first key whose value cannot, and what is accepted there.
+    /// The first key whose value is not, with the accepted values.
     pub fn check(&self) -> Result<(), ConfigError> {
         self.check_counts()?;
         self.check_spans()?;
@@ -341,7 +344,7 @@ impl fmt::Display for RateLimit {
     }
 }
 
-/// The written form of "a value, or `none`". Formats for machines get an option instead.
+/// The written form of a value or `none`. Formats for machines serialise an option instead.
 #[derive(Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]

@@ -1,6 +1,7 @@
-//! "Did you mean": the accepted word closest to one that is not.
+//! "Did you mean": the accepted word closest to a wrong one.
 
-/// The candidate that takes the fewest slips to become `word`, if they are few: one in three letters.
+/// The candidate with the smallest edit distance to `word`, if that is at most one in three
+/// letters.
 pub(super) fn closest<'c>(word: &str, candidates: &[&'c str]) -> Option<&'c str> {
     let letters: Vec<char> = word.chars().take(65).collect();
     if letters.len() > 64 {
@@ -14,13 +15,13 @@ pub(super) fn closest<'c>(word: &str, candidates: &[&'c str]) -> Option<&'c str>
         .map(|(_, candidate)| candidate)
 }
 
-/// `; did you mean …?`, or nothing.
+/// `; did you mean …?`, or an empty text.
 pub(super) fn did_you_mean(word: &str, candidates: &[&str]) -> String {
     closest(word, candidates).map_or_else(String::new, |c| format!("; did you mean `{c}`?"))
 }
 
-/// How many letters must be added, removed, replaced, or swapped with their neighbour
-/// (the optimal string alignment distance).
+/// The number of letters to add, remove, replace, or swap with their neighbour (the optimal string
+/// alignment distance).
 fn slips(a: &[char], b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut before: Vec<usize> = Vec::new();

@@ -1,4 +1,4 @@
-//! When each part of a scenario is over, and how long the whole lasts.
+//! The end of each part of a scenario, and the duration of the whole.
 
 use chat_types::Span;
 
@@ -6,19 +6,19 @@ use super::error::{Problem, Read};
 use super::forms::some_time;
 use super::node::{Node, Place};
 
-/// A scenario that does not say how long it lasts lasts at least this long.
+/// The shortest default duration of a scenario.
 const USUAL: Span = Span::secs(30);
 
 /// The end of a phase, a step or a fault.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct End {
-    /// Where the part is written.
+    /// The place of the part in the file.
     pub(super) place: Place,
-    /// When it is over, from the start.
+    /// When it ends, from the start.
     pub(super) at: Span,
 }
 
-/// The duration, within which everything must end; without one, what is written sets it.
+/// The duration, within which every part must end; the default is the end of the last part.
 pub(super) fn duration(node: Option<&Node>, ends: &[End]) -> Read<Span> {
     let Some(node) = node else {
         let last = ends.iter().map(|end| end.at).max();

@@ -1,4 +1,4 @@
-//! What is wrong with a scenario: where, what is accepted there, and the lines around it.
+//! Errors in a scenario: the place, the accepted values, and the lines around the place.
 
 use std::fmt;
 
@@ -9,26 +9,26 @@ use miette::{
 
 use super::node::Place;
 
-/// What reading a part of a scenario comes to.
+/// The result of reading a part of a scenario.
 pub(super) type Read<T> = Result<T, Box<Problem>>;
 
-/// Something wrong at a place, before the file is known.
+/// An error at a place, without the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Problem {
-    /// Where.
+    /// The place.
     pub(super) place: Place,
-    /// What is wrong, in one line.
+    /// The error, in one line.
     pub(super) message: String,
-    /// What to say right at the place.
+    /// The label at the place.
     pub(super) label: String,
-    /// What would be accepted there.
+    /// The accepted values.
     pub(super) accepted: String,
-    /// Another place that has to do with it, and what to say there.
+    /// A related place, with its label.
     pub(super) also: Option<(Place, String)>,
 }
 
 impl Problem {
-    /// A problem whose label says just "here".
+    /// A problem with the label "here".
     pub(super) fn new(
         place: Place,
         message: impl Into<String>,
@@ -43,13 +43,13 @@ impl Problem {
         })
     }
 
-    /// Says this at the place instead.
+    /// Replaces the label.
     pub(super) fn labelled(mut self: Box<Self>, label: impl Into<String>) -> Box<Self> {
         self.label = label.into();
         self
     }
 
-    /// Points at another place, too.
+    /// Adds a related place.
     pub(super) fn with(mut self: Box<Self>, place: Place, label: impl Into<String>) -> Box<Self> {
         self.also = Some((place, label.into()));
         self
@@ -76,9 +76,9 @@ impl Problem {
     }
 }
 
-/// A scenario that cannot be run, and why.
+/// An invalid scenario: its first error.
 ///
-/// As a [`Diagnostic`] it shows the lines concerned and says what is accepted there.
+/// As a [`Diagnostic`] it shows the affected lines and the accepted values.
 pub struct ScenarioError(Box<Report>);
 
 struct Report {
@@ -95,7 +95,7 @@ struct Report {
 pub enum Look {
     /// With ANSI colours, for a terminal.
     Colour,
-    /// The same without them.
+    /// The same without colours.
     Plain,
 }
 
@@ -116,31 +116,31 @@ impl ScenarioError {
         }))
     }
 
-    /// The file's name as it was given.
+    /// The file's name as given by the caller.
     #[must_use]
     pub fn file(&self) -> &str {
         &self.0.file
     }
 
-    /// Line and column, both from 1; none if the file as a whole is at fault.
+    /// Line and column, both from 1; `None` if the error is about the whole file.
     #[must_use]
     pub fn line_and_column(&self) -> Option<(usize, usize)> {
         self.0.at
     }
 
-    /// What is wrong, in one line.
+    /// The error, in one line.
     #[must_use]
     pub fn message(&self) -> &str {
         &self.0.message
     }
 
-    /// What is accepted there.
+    /// The accepted values.
     #[must_use]
     pub fn accepted(&self) -> &str {
         &self.0.accepted
     }
 
-    /// File, line, column and message in one line, as compilers write them.
+    /// File, line, column and message in one line, in the format of compilers.
     #[must_use]
     pub fn one_line(&self) -> String {
         let Report { file, message, .. } = self.0.as_ref();
@@ -150,7 +150,7 @@ impl ScenarioError {
         }
     }
 
-    /// The error drawn for people, 80 columns wide, with the lines concerned.
+    /// The error as text, 80 columns wide, with the affected lines.
     #[must_use]
     pub fn render(&self, look: Look) -> String {
         let theme = match look {
@@ -170,7 +170,7 @@ impl ScenarioError {
     }
 }
 
-/// What is wrong; the place is drawn, or in [`ScenarioError::one_line`].
+/// The error; the place is in the drawing, or in [`ScenarioError::one_line`].
 impl fmt::Display for ScenarioError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0.message)
@@ -205,9 +205,9 @@ impl Diagnostic for ScenarioError {
     }
 }
 
-/// A line longer than this is shown in part.
+/// A longer line is shown in part.
 const LONG_LINE: usize = 120;
-/// How much of a long line is shown on either side.
+/// The part of a long line that is shown on either side of the place.
 const AROUND: usize = 40;
 
 /// The file's name and text, of which overlong lines are shown in part.
@@ -259,10 +259,11 @@ impl SourceCode for Source {
     }
 }
 
-/// The text with question marks, as long in bytes, for whatever would move a terminal's cursor.
+/// The text with every character that could move a terminal's cursor replaced by as many question
+/// marks as it has bytes.
 fn printable(text: &str) -> String {
     let line = |line: &str| -> String {
-        // What ends a line in files of other systems is not seen there either.
+        // A line end of another system is not shown either.
         let (line, end) = line
             .strip_suffix('\r')
             .map_or((line, ""), |line| (line, " "));
@@ -281,7 +282,7 @@ fn printable(text: &str) -> String {
 }
 
 /// A place as a span that stays on one line and is short enough to draw. A place without length
-/// (a list or a map that begins there) is the rest of its line.
+/// (the start of a list or a map) extends to the end of its line.
 fn on_its_line(text: &str, place: Place) -> SourceSpan {
     let start = floor(text, place.start);
     let line_end = end_of_line(text, start);

@@ -1,4 +1,4 @@
-//! What goes wrong, and when.
+//! Faults, and when they occur.
 
 use chat_types::{Config, Span};
 use sim_model::names::{STICK_MOVES, TIMERS};
@@ -14,7 +14,7 @@ use sim_model::plan::{
     Fault, FaultKind, Milestone, Need, OperatorAct, OperatorVerb, Outage, Reached, Victims,
 };
 
-/// The keys that say what goes wrong; each fault has exactly one of them.
+/// The kinds of faults; each fault has exactly one of these keys.
 pub(super) const KINDS: [&str; 11] = [
     "crash",
     "stop",
@@ -48,12 +48,12 @@ pub(super) const FAULT_KEYS: [&str; 16] = [
 ];
 pub(super) const MILESTONES: [&str; 3] = ["sometimes", "stick", "timer"];
 pub(super) const MILESTONE_KEYS: [&str; 4] = ["sometimes", "stick", "timer", "count"];
-/// How often a milestone is waited for at most.
+/// The largest `count` of a milestone.
 pub(super) const MAX_COUNT: u32 = 1_000_000;
 pub(super) const VICTIM_KEYS: [&str; 3] = ["share", "users", "for"];
 pub(super) const SLOW_DISK_KEYS: [&str; 2] = ["factor", "for"];
 pub(super) const FAIL_DISK_KEYS: [&str; 2] = ["for", "unknown"];
-/// The words of an operator's acts.
+/// The words for operators' actions.
 pub(super) const ACTS: [&str; OperatorVerb::ALL.len()] = {
     let mut words = [""; OperatorVerb::ALL.len()];
     let mut index = 0;
@@ -65,7 +65,7 @@ pub(super) const ACTS: [&str; OperatorVerb::ALL.len()] = {
 };
 pub(super) const ACT_KEYS: [&str; 1] = ["user"];
 
-/// The faults in the order of their moments, and for each where it is written and when it ends.
+/// The faults ordered by time, and the place and end of each.
 pub(super) fn faults(
     node: &Node,
     users: Users<'_>,
@@ -81,7 +81,7 @@ pub(super) fn faults(
         });
         faults.push(fault);
     }
-    // A stable sort: faults of one moment keep the order in which they are written.
+    // A stable sort: faults at the same time keep the order of the file.
     faults.sort_by_key(|fault| fault.at);
     Ok((faults, ends))
 }
@@ -156,7 +156,7 @@ fn milestone(node: &Node) -> Read<Milestone> {
     })
 }
 
-/// The names of what can be a milestone, by group.
+/// The names of milestones, by group.
 pub(super) fn milestone_names(group: &str) -> Vec<&'static str> {
     match group {
         "sometimes" => Point::ALL.iter().map(|point| point.name()).collect(),

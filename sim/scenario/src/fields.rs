@@ -1,4 +1,4 @@
-//! A map of which only certain keys are accepted.
+//! A map that accepts only certain keys.
 
 use super::closest::did_you_mean;
 use super::error::{Problem, Read};
@@ -75,13 +75,13 @@ impl<'n> Fields<'n> {
         Ok(())
     }
 
-    /// The value of a key, if it is there.
+    /// The value of a key, if it is present.
     pub(super) fn get(&self, key: &str) -> Option<&'n Node> {
         debug_assert!(self.accepted.contains(&key), "{key} is asked for");
         self.entry(key).map(|entry| &entry.node)
     }
 
-    /// The value of a key that must be there; `example` shows how to write it.
+    /// The value of a required key; `example` shows its form.
     pub(super) fn need(&self, key: &str, example: &str) -> Read<&'n Node> {
         self.get(key).ok_or_else(|| {
             Problem::new(
@@ -93,12 +93,12 @@ impl<'n> Fields<'n> {
         })
     }
 
-    /// Where a key stands, if it is there.
+    /// The place of a key, if it is present.
     pub(super) fn key_place(&self, key: &str) -> Option<Place> {
         self.entry(key).map(|entry| entry.place)
     }
 
-    /// Refuses a key that does not go together with what else is there.
+    /// Refuses keys that cannot be combined with the others.
     pub(super) fn refuse(&self, keys: &[&str], why: &str) -> Read<()> {
         for key in keys {
             if let Some(place) = self.key_place(key) {
@@ -112,7 +112,7 @@ impl<'n> Fields<'n> {
         Ok(())
     }
 
-    /// The key among `keys` that is there, with its value; exactly one must be.
+    /// The key among `keys` that is present, with its value; exactly one must be.
     pub(super) fn one_of(
         &self,
         keys: &'static [&'static str],

@@ -1,4 +1,4 @@
-//! What users do: verbs, waits, loops and choices.
+//! Actions of users: verbs, waits, loops and choices.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use sim_model::protocol::ReadBy;
 pub(super) const ENTER_QUEUE_KEYS: [&str; 3] = ["interests", "name", "user_id"];
 pub(super) const LOGIN_KEYS: [&str; 3] = ["room", "rooms", "name"];
 pub(super) const TEXT_KEYS: [&str; 3] = ["text", "length", "alphabet"];
-/// What a drawn text is made of.
+/// The alphabets of random texts.
 pub(super) const ALPHABETS: [(&str, Option<Alphabet>); 3] = [
     ("ascii", None),
     ("words", Some(Alphabet::Words)),
@@ -29,14 +29,14 @@ pub(super) const HISTORY_KEYS: [&str; 2] = ["before", "limit"];
 /// The secrets by which an inbox can be read.
 pub(super) const READ_BY: [(&str, ReadBy); 2] =
     [("handle", ReadBy::Handle), ("reader", ReadBy::ReaderId)];
-/// How many past messages a `history` asks for unless told otherwise.
+/// The default number of past messages in a `history`.
 const HISTORY_LIMIT: u32 = 50;
-/// The most that it may ask for.
+/// The largest number of past messages in a `history`.
 pub(super) const MOST_HISTORY: u32 = 500;
-/// The last place of a room that a `history` may name.
+/// The largest position of a room in a `history`.
 pub(super) const LAST_PLACE: u32 = 1_000_000_000;
 pub(super) const GRANT_KEYS: [&str; 1] = ["epoch"];
-/// Which grant of the stick a call names that can do without one.
+/// The grant of the stick that a call names; the call is also valid without one.
 pub(super) const GRANTS: [(&str, Grant); 2] = [("none", Grant::Unnamed), ("latest", Grant::Latest)];
 pub(super) const REPORT_KEYS: [&str; 1] = ["reason"];
 pub(super) const BREAK_KEYS: [&str; 2] = ["kind", "excuse"];
@@ -45,20 +45,20 @@ pub(super) const LOOP_KEYS: [&str; 2] = ["count", "steps"];
 pub(super) const CHOICE_KEYS: [&str; 2] = ["weight", "steps"];
 pub(super) const DISCONNECT_KEYS: [&str; 1] = ["for"];
 
-/// The one of the breaks' tools that is no break.
+/// The only tool of the break tools that is no break.
 pub(super) const STATUS: &str = "check_stress_status";
-/// How deep loops and choices may stand in one another.
+/// The deepest nesting of loops and choices.
 const MAX_NESTING: usize = 16;
-/// How many steps one run of a flow may take at most.
+/// The most steps in one run of a flow.
 const MAX_EXPANDED: u64 = 1_000_000;
-/// Among so many rooms a pattern may spread its users.
+/// The most rooms of a room pattern.
 pub(super) const MAX_ROOMS: u32 = 1_000_000;
-/// How often something may be drawn against the others, at most.
+/// The largest weight.
 pub(super) const MAX_WEIGHT: u32 = 1_000;
-/// The longest that a written text or a reason may be, in characters.
+/// The longest text or reason, in characters.
 const MAX_WORDS: usize = 100_000;
 
-/// Reads steps, knowing the server they will call.
+/// Reads steps for a given server configuration.
 #[derive(Debug)]
 pub(super) struct Flows<'a> {
     server: &'a Config,
@@ -70,7 +70,7 @@ impl<'a> Flows<'a> {
         Self { server, tables }
     }
 
-    /// A persona's whole flow: at least one step, an end in sight, and no step that cannot work.
+    /// The flow of a persona: at least one step, a bounded length, and no impossible step.
     pub(super) fn flow(&mut self, node: &Node) -> Read<Arc<[Step]>> {
         let (steps, expanded) = self.steps(node, 0)?;
         if steps.is_empty() {
@@ -91,7 +91,7 @@ impl<'a> Flows<'a> {
         Ok(steps)
     }
 
-    /// Steps, and how many they come to with their loops written out.
+    /// Steps, and their number with loops expanded.
     fn steps(&mut self, node: &Node, depth: usize) -> Read<(Arc<[Step]>, u64)> {
         if depth > MAX_NESTING {
             return Err(Problem::new(
@@ -123,7 +123,7 @@ impl<'a> Flows<'a> {
         Ok((step, 1))
     }
 
-    /// One call, or a disconnection: what the steps form knows.
+    /// One call, or a disconnection: a step of the steps form.
     pub(super) fn single(&mut self, node: &Node) -> Read<Step> {
         let written = Written::read(node)?;
         if written.verb == "disconnect" {
@@ -191,7 +191,7 @@ impl<'a> Flows<'a> {
             "report" => report(written)?,
             "break" => resting(written)?,
             "history" => history(written)?,
-            // `Written::read` lets only listed verbs through; the callers handle the rest.
+            // `Written::read` accepts only listed verbs; the callers handle the others.
             other => return Err(unknown_verb(written.place, other)),
         })
     }
@@ -235,7 +235,7 @@ impl<'a> Flows<'a> {
     }
 }
 
-/// How often something is drawn, against the others.
+/// The weight of a choice, relative to the others.
 pub(super) fn weight(node: &Node) -> Read<u32> {
     count(node, 1..=MAX_WEIGHT)
 }
@@ -292,7 +292,7 @@ fn report(written: &Written<'_>) -> Read<Verb> {
     Ok(Verb::Report { reason })
 }
 
-/// What a `break` may be: any break by its name, or the look at one's stress, which is none.
+/// The values of `break`: any break by its name, or `check_stress_status`, which is none.
 pub(super) fn break_kinds() -> Vec<&'static str> {
     let breaks = BreakKind::ALL.iter().map(|kind| kind.name());
     breaks.chain([STATUS]).collect()

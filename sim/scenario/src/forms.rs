@@ -1,4 +1,4 @@
-//! The small written forms: durations, ratios, distributions, numbers, names and texts.
+//! The notations of small values: durations, ratios, distributions, numbers, names and texts.
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -10,10 +10,10 @@ use super::error::{Problem, Read};
 use super::node::{Node, Value, shortened};
 use sim_model::draw::Ratio;
 
-/// The longest that a name may be, in characters.
+/// The longest name, in characters.
 const MAX_NAME: usize = 64;
 
-/// What is expected here is not what is here.
+/// The error about a value of the wrong kind.
 pub(super) fn expected(node: &Node, what: &str, accepted: &str) -> Box<Problem> {
     Problem::new(
         node.place,
@@ -22,7 +22,7 @@ pub(super) fn expected(node: &Node, what: &str, accepted: &str) -> Box<Problem> 
     )
 }
 
-/// Any text; what YAML reads as a number or a truth value needs quotes.
+/// Any text; a text that YAML reads as a number or a boolean needs quotes.
 pub(super) fn text<'n>(node: &'n Node, what: &str) -> Read<&'n str> {
     if let Value::Text(text) = &node.value {
         return Ok(text);
@@ -57,7 +57,7 @@ pub(super) fn truth(node: &Node) -> Read<bool> {
     Ok(value)
 }
 
-/// One of a closed list of words.
+/// One word of a fixed list.
 pub(super) fn word<T: Copy>(node: &Node, what: &str, words: &[(&str, T)]) -> Read<T> {
     let names: Vec<&str> = words.iter().map(|(name, _)| *name).collect();
     let Value::Text(given) = &node.value else {
@@ -74,7 +74,7 @@ pub(super) fn word<T: Copy>(node: &Node, what: &str, words: &[(&str, T)]) -> Rea
     }
 }
 
-/// One of a closed list of names, which it returns.
+/// One name of a fixed list; returns it.
 pub(super) fn listed(node: &Node, what: &str, names: &[&'static str]) -> Read<&'static str> {
     let words: Vec<(&str, &'static str)> = names.iter().map(|name| (*name, *name)).collect();
     word(node, what, &words)
@@ -92,7 +92,7 @@ pub(super) fn list<'n>(node: &'n Node, what: &str) -> Read<&'n [Node]> {
     Ok(items)
 }
 
-/// What is here is no number, or one that is not possible here.
+/// The error about a value that is no number, or an impossible one.
 fn wrong_number(node: &Node, what: &str, accepted: &str) -> Box<Problem> {
     if !node.is_number() {
         return expected(node, what, accepted);
@@ -158,17 +158,17 @@ fn whole_thousandths(x: f64) -> Option<u64> {
     (libm::fabs(scaled - rounded) <= 1e-6).then_some(thousandths)
 }
 
-/// How a duration is written.
+/// The notation of a duration.
 pub(super) const DURATION: &str = "a number and a unit, as in 250us, 20ms, 1.5s, 10m, 2h or 1d";
 
-/// A length of time, `0s` included.
+/// A duration, `0s` included.
 pub(super) fn span(node: &Node) -> Read<Span> {
     let wrong = || expected(node, "a duration", DURATION);
     let Value::Text(text) = &node.value else {
         return Err(wrong());
     };
     Span::parse(text).map_err(|why| {
-        // A duration beyond all bounds is a duration still: the core's own words say it better.
+        // A duration beyond the bounds is still a duration: the core's message about it is better.
         if why.contains("more than") {
             Problem::new(node.place, why, format!("accepted here: {DURATION}"))
         } else {
@@ -177,7 +177,7 @@ pub(super) fn span(node: &Node) -> Read<Span> {
     })
 }
 
-/// A length of time of at least a millisecond and at most a year.
+/// A duration from a millisecond to a year.
 pub(super) fn some_time(node: &Node) -> Read<Span> {
     let value = span(node)?;
     if value < Span::millis(1) || value > Span::secs(365 * 86_400) {
@@ -215,7 +215,7 @@ pub(super) fn ratio(node: &Node) -> Read<Ratio> {
     })
 }
 
-/// A probability of something that can happen.
+/// A probability above 0.
 pub(super) fn possible_ratio(node: &Node) -> Read<Ratio> {
     let value = ratio(node)?;
     if value.is_possible() {

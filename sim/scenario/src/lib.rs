@@ -1,9 +1,9 @@
-//! From a scenario's YAML to a checked plan.
+//! Parses a scenario's YAML into a checked plan.
 //!
-//! Text becomes nodes that know their places (`yaml`, `node`); nodes become the plan, part by part
-//! (`server`, `workload`, `flow`, `script`, `fault`, `threshold`). Whatever is wrong ends in a
-//! [`ScenarioError`], which says where it is and what is accepted there. `schema` tells editors
-//! the same.
+//! Text becomes nodes with their places (`yaml`, `node`); nodes become the plan, part by part
+//! (`server`, `workload`, `flow`, `script`, `fault`, `threshold`). Every error becomes a
+//! [`ScenarioError`], with the place and the accepted values. `schema` describes the same format
+//! for editors.
 
 mod closest;
 mod ends;
@@ -71,13 +71,13 @@ const KEYS: [&str; 20] = [
 ];
 /// The longest `about`, in characters.
 const MAX_ABOUT: usize = 2_000;
-/// How long the liveness phase lasts at most, unless told otherwise.
+/// The default of `liveness`.
 const USUAL_LIVENESS: Span = Span::secs(60);
 
 /// Reads a scenario file.
 ///
 /// # Errors
-/// What is wrong with the file or with what it says.
+/// The file cannot be read, or is not a valid scenario.
 pub fn load(path: &Path) -> Result<Plan, ScenarioError> {
     let file = path.display().to_string();
     let unreadable = |error: std::io::Error| {
@@ -95,10 +95,10 @@ pub fn load(path: &Path) -> Result<Plan, ScenarioError> {
     parse_bytes(&file, &bytes)
 }
 
-/// Reads a scenario from bytes that should be UTF-8; `file_name` is what errors call it.
+/// Reads a scenario from bytes that should be UTF-8; errors name `file_name`.
 ///
 /// # Errors
-/// What is wrong with it.
+/// The text is not a valid scenario.
 pub fn parse_bytes(file_name: &str, bytes: &[u8]) -> Result<Plan, ScenarioError> {
     refuse_large(file_name, bytes.len())?;
     match std::str::from_utf8(bytes) {
@@ -119,11 +119,11 @@ pub fn parse_bytes(file_name: &str, bytes: &[u8]) -> Result<Plan, ScenarioError>
     }
 }
 
-/// Reads a scenario from text; `file_name` is what errors call it, and its stem is the scenario's
-/// name unless the text has one.
+/// Reads a scenario from text. Errors name `file_name`, whose stem is the default name of the
+/// scenario.
 ///
 /// # Errors
-/// What is wrong with it.
+/// The text is not a valid scenario.
 pub fn parse(file_name: &str, text: &str) -> Result<Plan, ScenarioError> {
     refuse_large(file_name, text.len())?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
@@ -212,7 +212,7 @@ fn about(node: &Node) -> Read<String> {
     Ok(about.trim().to_owned())
 }
 
-/// The workload, and where each part of it is written and when it ends.
+/// The workload, and the place and end of each of its parts.
 fn workload(
     fields: &Fields<'_>,
     server: &Config,

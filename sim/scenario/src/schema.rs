@@ -1,7 +1,7 @@
-//! The JSON Schema of a scenario, for editors: the same keys and names that the reader accepts.
+//! The JSON Schema of a scenario, for editors: the same keys and names that the parser accepts.
 //!
-//! Objects are written by hand over the reader's own lists of keys, so that a key cannot be in
-//! one and not in the other; the server's part comes from the core's `Config`.
+//! Objects are written by hand over the parser's own lists of keys, so that both always have the
+//! same keys; the server's part comes from the core's `Config`.
 
 mod fault;
 mod forms;
@@ -19,7 +19,7 @@ use super::surroundings::{
 };
 use forms::{closed, count, described, named, one_of, refer};
 
-/// The schema, as draft 2020-12 has it.
+/// The schema in draft 2020-12.
 #[must_use]
 pub fn schema() -> Value {
     let mut generator = SchemaSettings::draft2020_12().into_generator();
@@ -31,7 +31,7 @@ pub fn schema() -> Value {
     let mut root = json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Talking Stick scenario",
-        "description": "Who comes, what they do, what goes wrong, and what must hold.",
+        "description": "Users, their actions, faults, and expected results.",
     });
     merge(&mut root, &closed("", KEYS, top_level(&server), &[]));
     merge(
@@ -66,23 +66,23 @@ fn top_level(server: &Value) -> [Value; 20] {
     [
         described(named(), "The scenario's name; by default the file's."),
         json!({
-            "description": "What it is for, and which races it is after.",
+            "description": "The scenario's purpose, and the races it looks for.",
             "type": "string",
             "maxLength": super::MAX_ABOUT
         }),
         json!({
-            "description": "The seed it runs with unless told another; 1 by default.",
+            "description": "The default seed of a run; 1 by default.",
             "type": "integer",
             "minimum": 0,
             "maximum": u64::MAX
         }),
         described(
             refer("Duration"),
-            "The safety phase: arrivals and faults. By default 30s, or longer if what is written lasts longer.",
+            "The safety phase: arrivals and faults. By default 30s, or longer if the phases, faults or steps need longer.",
         ),
         described(
             refer("Duration"),
-            "The liveness phase lasts at most this long: faults are healed, users come to the end of their flows without pauses or further rounds of loops, all inboxes drain. 60s by default.",
+            "The liveness phase lasts at most this long: faults are healed, users finish their flows without pauses or further rounds of loops, all inboxes are read. 60s by default.",
         ),
         described(
             server.clone(),
@@ -103,7 +103,7 @@ fn top_level(server: &Value) -> [Value; 20] {
         verdict::thresholds(),
         described(
             refer("Ratio"),
-            "Of the users of each seed, so many may be stuck when the run ends: an `await` ran out, or they did not come to their end within `liveness`. 0 by default: one stuck user fails the run. Users that are gone for good are not stuck, nor is the odd one out in the queue.",
+            "The share of each seed's users that may be stuck when the run ends: an `await` timed out, or they did not finish within `liveness`. 0 by default: one stuck user fails the run. Users that left permanently are not stuck, nor is a last user without a partner in the queue.",
         ),
     ]
 }
@@ -127,7 +127,7 @@ fn definitions_by_hand() -> [(&'static str, Value); 12] {
 
 fn capacity() -> Value {
     closed(
-        "A server that takes time, so that load makes latency.",
+        "The times of the server's work, so that load causes latency.",
         CAPACITY_KEYS,
         [
             described(
@@ -144,7 +144,7 @@ fn capacity() -> Value {
             ),
             described(
                 count(1, 10_000_000),
-                "After so many journal entries a snapshot takes their place; 20000 by default.",
+                "The number of journal entries after which a snapshot replaces them; 20000 by default.",
             ),
         ],
         &[],
@@ -162,10 +162,13 @@ fn client() -> Value {
             ),
             described(
                 count(1, 100),
-                "By how much the pause grows from attempt to attempt; 2 by default.",
+                "The factor by which the pause grows from attempt to attempt; 2 by default.",
             ),
             described(refer("Duration"), "The longest pause; 8s by default."),
-            described(count(1, 1_000), "Attempts in all; 8 by default."),
+            described(
+                count(1, 1_000),
+                "The total number of attempts; 8 by default.",
+            ),
         ],
         &[],
     )
@@ -173,7 +176,7 @@ fn client() -> Value {
 
 fn network() -> Value {
     closed(
-        "What the network does, by chance, until the scenario's duration is over.",
+        "The network's random faults, until the scenario's duration is over.",
         NETWORK_KEYS,
         [
             described(
@@ -191,7 +194,7 @@ fn network() -> Value {
             ),
             described(
                 count(1, 1_000_000),
-                "How many addresses the clients share, in turn; left out, each has its own.",
+                "The number of addresses that the clients share, in turn; without it, each has its own.",
             ),
         ],
         &[],
@@ -200,7 +203,7 @@ fn network() -> Value {
 
 fn recipe() -> Value {
     json!({
-        "description": "Where runs leave the histories of their seeds: after which steps all chance is drawn anew, and for which branch. Written by explore --guided.",
+        "description": "The steps after which a run continues with the random numbers of a branch. Written by explore --guided.",
         "type": "string",
         "pattern": "^(s[0-9]+:[1-9][0-9]*(,s[0-9]+:[1-9][0-9]*)*)?$"
     })
@@ -208,12 +211,12 @@ fn recipe() -> Value {
 
 fn schedule() -> Value {
     let race = closed(
-        "Perturbed on purpose: by clients' priorities, and by deliveries that hug deadlines.",
+        "Perturbed on purpose: by clients' priorities, and by deliveries close to deadlines.",
         RACE_KEYS,
         [
             described(
                 count(1, u64::from(MAX_DEPTH)),
-                "At one moment fewer than this, whoever sends next becomes the slowest; 3 by default.",
+                "At one moment fewer than this, the next client to send becomes the slowest; 3 by default.",
             ),
             described(
                 refer("Ratio"),

@@ -1,4 +1,4 @@
-//! The steps form: users by name, and what each does at which moment over which network.
+//! The steps form: users by name, and the time, action and network effects of each step.
 
 use chat_types::Config;
 
@@ -21,7 +21,7 @@ pub(super) const NET_KEYS: [&str; 5] = ["request", "duplicate", "reply", "push",
 pub(super) const RETRY_KEYS: [&str; 3] = ["request", "duplicate", "reply"];
 /// The keys of one of the `opens`.
 pub(super) const OPENING_KEYS: [&str; 2] = ["request", "reply"];
-/// What a call can go without.
+/// The arguments that a call can omit.
 pub(super) const ARGUMENTS: [(&str, Argument); 6] = [
     ("room", Argument::Room),
     ("epoch", Argument::Epoch),
@@ -30,7 +30,7 @@ pub(super) const ARGUMENTS: [(&str, Argument); 6] = [
     ("after", Argument::After),
     ("retries", Argument::Retries),
 ];
-/// How many users a steps form may name.
+/// The most users of a steps form.
 const MAX_USERS: usize = 10_000;
 
 /// The names of the users of a steps form; none in the phases form.
@@ -38,7 +38,7 @@ const MAX_USERS: usize = 10_000;
 pub(super) struct Users<'a>(pub(super) &'a [ScriptUser]);
 
 impl Users<'_> {
-    /// The index of the user that is named here.
+    /// The index of the user with this name.
     pub(super) fn index(self, node: &Node) -> Read<u32> {
         self.find(node.place, text(node, "the name of a user")?)
     }
@@ -64,7 +64,7 @@ impl Users<'_> {
     }
 }
 
-/// The users: a name each, or `{ name: b, stream: none }`.
+/// The users: names, or `{ name: b, stream: none }`.
 pub(super) fn users(node: &Node) -> Read<Vec<ScriptUser>> {
     let mut users: Vec<ScriptUser> = Vec::new();
     let mut seen = std::collections::BTreeSet::new();
@@ -116,7 +116,8 @@ fn openings(node: &Node) -> Read<Vec<Net>> {
         let fields = Fields::read(item, "an opening", &OPENING_KEYS)?;
         Ok(Net {
             request: fields.get("request").map(delivery).transpose()?,
-            // A stream whose client never hears of it is given up: that is a long way.
+            // Only a duration: a lost reply would equal a very late one, since the client then gives
+            // up the stream.
             reply: fields
                 .get("reply")
                 .map(span)
@@ -129,7 +130,7 @@ fn openings(node: &Node) -> Read<Vec<Net>> {
     items.iter().map(opening).collect()
 }
 
-/// The steps in the order of their moments, and for each where it is written and when it is.
+/// The steps ordered by time, and the place and time of each.
 pub(super) fn steps(
     node: &Node,
     users: Users<'_>,
@@ -154,7 +155,7 @@ pub(super) fn steps(
             "at least one step, such as { at: 10ms, user: a, do: enter_queue }",
         ));
     }
-    // A stable sort: steps of one moment keep the order in which they are written.
+    // A stable sort: steps at the same time keep the order of the file.
     steps.sort_by_key(|step| step.at);
     Ok((steps, ends))
 }
@@ -215,7 +216,7 @@ fn net(node: &Node, users: Users<'_>) -> Read<Net> {
     })
 }
 
-/// What happens to one attempt.
+/// The network's effects on one attempt.
 fn attempt(fields: &Fields<'_>) -> Read<Net> {
     let delivered = |key| fields.get(key).map(delivery).transpose();
     Ok(Net {

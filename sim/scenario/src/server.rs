@@ -1,4 +1,5 @@
-//! The server's configuration, read by the core itself, key by key so that each error has a place.
+//! The server's configuration. The core itself parses it, one key at a time, so that each error has
+//! a place.
 
 use chat_types::Config;
 use serde_json::{Map, Value as Json};
@@ -7,9 +8,9 @@ use super::error::{Problem, Read};
 use super::fields::Fields;
 use super::node::{Node, Value};
 
-/// The keys of `Config`, as the core writes them.
+/// The keys of `Config`, in the core's spelling.
 pub(super) fn keys() -> &'static [&'static str] {
-    // The core is asked rather than copied: a new limit there is a new key here.
+    // The keys come from the core, so that a new limit there is a new key here.
     static KEYS: std::sync::LazyLock<Vec<&'static str>> = std::sync::LazyLock::new(|| {
         let defaults = serde_json::to_value(Config::default());
         let Ok(Json::Object(entries)) = defaults else {
@@ -37,7 +38,7 @@ pub(super) fn changed(config: &Config, node: &Node) -> Read<Config> {
     read(node, "`configure`", all)
 }
 
-/// Reads keys of a configuration, over those that stand already.
+/// Reads keys of a configuration, which replace those in `all`.
 fn read(node: &Node, what: &'static str, mut all: Map<String, Json>) -> Read<Config> {
     let fields = Fields::read(node, what, keys())?;
     for key in keys() {
@@ -73,7 +74,7 @@ fn read(node: &Node, what: &'static str, mut all: Map<String, Json>) -> Read<Con
     Ok(config)
 }
 
-/// What the core's own reading says that it expected.
+/// The expected values from the core's own error.
 fn accepted(error: &str) -> String {
     let expected = error
         .rfind("expected ")

@@ -1,4 +1,4 @@
-//! What users meet: a server that takes time, clients that retry, and a network.
+//! The environment of users: the server's capacity, the clients' retries, and the network.
 
 use super::error::{Problem, Read};
 use super::fields::Fields;
@@ -14,12 +14,12 @@ pub(super) const CAPACITY_KEYS: [&str; 4] = ["service", "commit", "queue", "snap
 pub(super) const CLIENT_KEYS: [&str; 4] = ["timeout", "backoff", "max", "attempts"];
 pub(super) const SCHEDULES: [&str; 2] = ["plain", "race"];
 pub(super) const RACE_KEYS: [&str; 2] = ["depth", "hug"];
-/// The most ordering constraints that a race schedule is asked for.
+/// The largest depth of a race schedule.
 pub(super) const MAX_DEPTH: u32 = 100;
 pub(super) const NETWORK_KEYS: [&str; 5] =
     ["latency", "loss", "duplicate", "stream_break", "addresses"];
 
-/// How long the server takes.
+/// The server's capacity.
 pub(super) fn capacity(node: Option<&Node>, tables: &mut Tables) -> Read<Capacity> {
     let mut capacity = usual_capacity();
     let Some(node) = node else {
@@ -41,7 +41,7 @@ pub(super) fn capacity(node: Option<&Node>, tables: &mut Tables) -> Read<Capacit
     Ok(capacity)
 }
 
-/// How clients retry.
+/// The clients' retries.
 pub(super) fn client(node: Option<&Node>) -> Read<Client> {
     let mut client = USUAL_CLIENT;
     let Some(node) = node else {
@@ -63,7 +63,7 @@ pub(super) fn client(node: Option<&Node>) -> Read<Client> {
     Ok(client)
 }
 
-/// What the network does by chance.
+/// The network's random faults.
 pub(super) fn network(node: Option<&Node>, tables: &mut Tables) -> Read<Network> {
     let mut network = usual_network();
     let Some(node) = node else {
@@ -88,14 +88,14 @@ pub(super) fn network(node: Option<&Node>, tables: &mut Tables) -> Read<Network>
     Ok(network)
 }
 
-/// Where runs leave the histories of their seeds: `s123:2,s990:1`.
+/// The steps at which runs branch: `s123:2,s990:1`.
 pub(super) fn recipe(node: &Node) -> Read<Recipe> {
     text(node, "a recipe")?
         .parse()
         .map_err(|problem: RecipeError| Problem::new(node.place, problem.to_string(), EXAMPLE))
 }
 
-/// In which order concurrent packets are delivered: `plain`, `race`, or a race with parameters.
+/// The order in which concurrent packets are delivered: `plain`, `race`, or a race with parameters.
 pub(super) fn schedule(node: &Node) -> Read<Schedule> {
     if !matches!(node.value, Value::Map(_)) {
         let kinds = [Schedule::Plain, Schedule::Race(Race::default())];

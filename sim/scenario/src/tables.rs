@@ -1,4 +1,4 @@
-//! Distributions as scenarios write them: a value, `{ min, max }` or `{ p50, p99 }`.
+//! Distributions in scenarios: a value, `{ min, max }` or `{ p50, p99 }`.
 
 use std::sync::Arc;
 
@@ -10,9 +10,9 @@ use sim_model::draw::{Quantiles, Shape};
 
 /// The keys of the two distributions.
 pub(super) const KEYS: [&str; 4] = ["min", "max", "p50", "p99"];
-/// The longest text that may be drawn, in characters.
+/// The longest random text, in characters.
 pub(super) const MAX_LENGTH: u64 = 100_000;
-/// How many different lognormal distributions one scenario may have: each is a table to compute.
+/// The most different lognormal distributions of one scenario: each needs a computed table.
 const MAX_TABLES: usize = 1_000;
 
 /// The tables of one scenario; equal distributions share one.

@@ -1,4 +1,4 @@
-//! What must hold: properties, points to reach, and figures to keep to.
+//! Expected results: properties, points to reach, and thresholds.
 
 use chat_types::Span;
 
@@ -11,12 +11,12 @@ use sim_model::names::{METRICS, PROPERTIES};
 use sim_model::outcome::Point;
 use sim_model::plan::{Compare, Figure, Threshold};
 
-/// What a metric measures, and so which figures it has.
+/// The kind of a metric, which decides its figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Measure {
     /// How long something took.
     Duration,
-    /// How long somebody stood in line, where others may overtake.
+    /// The wait in a queue, where others may overtake.
     Line,
     /// How evenly something was shared.
     Share,
@@ -27,7 +27,7 @@ pub(super) enum Measure {
 }
 
 impl Measure {
-    /// What this metric measures.
+    /// The kind of this metric.
     pub(super) fn of(metric: &str) -> Self {
         match metric {
             "message_latency" | "request_latency" | "commit_latency" => Self::Duration,
@@ -108,7 +108,7 @@ fn distinct(node: &Node, what: &str, names: &[&'static str]) -> Read<Vec<&'stati
     Ok(found)
 }
 
-/// A map from metrics to what their figures must keep to.
+/// A map from metrics to their thresholds.
 pub(super) fn thresholds(node: &Node) -> Read<Vec<Threshold>> {
     let fields = Fields::read(node, "thresholds", &METRICS)?;
     let mut thresholds = Vec::new();
@@ -148,7 +148,7 @@ fn threshold(node: &Node, metric: &'static str) -> Read<Threshold> {
         .ok_or_else(|| wrong(format!("`{shown}` compares nothing")))?;
     let figure = figure(figure_text.trim()).ok_or_else(|| {
         let words = ["max", "mean", "overtaken", "jain", "count", "rate"];
-        // A `p95` is too short for slips, but a common one.
+        // A `p95` is too short for the edit distance, but a common mistake.
         let guess = if figure_text.starts_with('p') {
             "; a percentile is written p(95)".to_owned()
         } else {
@@ -227,7 +227,7 @@ fn bound(measure: Measure, figure: Figure, text: &str) -> Result<f64, String> {
     Ok(value)
 }
 
-/// Digits, and perhaps a fraction.
+/// Digits, with an optional fraction.
 fn number(text: &str) -> Option<f64> {
     let plain = text.bytes().all(|b| b.is_ascii_digit() || b == b'.')
         && text.starts_with(|c: char| c.is_ascii_digit())

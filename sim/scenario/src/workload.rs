@@ -1,4 +1,4 @@
-//! Phases of arrivals, and the personas who arrive.
+//! Phases of arrivals, and the personas of the arriving users.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -42,7 +42,7 @@ pub(super) const MODES: [(&str, ArrivalMode); 2] = [
     ("uniform", ArrivalMode::Uniform),
     ("poisson", ArrivalMode::Poisson),
 ];
-/// Whether a user holds an event stream, and by which secret it opens it.
+/// Whether a user opens an event stream, and with which secret.
 pub(super) const STREAMS: [(&str, Option<ReadBy>); 3] = [
     ("none", None),
     ("events", Some(ReadBy::Handle)),
@@ -51,7 +51,7 @@ pub(super) const STREAMS: [(&str, Option<ReadBy>); 3] = [
 /// How a user reads its inbox.
 pub(super) const READS: [(&str, Reads); 2] =
     [("exactly", Reads::Exactly), ("stream", Reads::ByStream)];
-/// What a user calls itself.
+/// The names that users register with.
 pub(super) const NAMINGS: [(&str, Naming); 5] = [
     ("given", Naming::Given),
     ("scripts", Naming::Scripts),
@@ -59,10 +59,10 @@ pub(super) const NAMINGS: [(&str, Naming); 5] = [
     ("odd", Naming::Odd),
     ("unnamed", Naming::Unnamed),
 ];
-/// How many users may come in all.
+/// The most users in all.
 pub(super) const MAX_USERS: u64 = 1_000_000;
 
-/// The phases, and for each where it is written and when it ends.
+/// The phases, and the place and end of each.
 pub(super) fn phases(node: &Node) -> Read<(Vec<Phase>, Vec<End>)> {
     let mut phases = Vec::new();
     let mut ends = Vec::new();
@@ -166,7 +166,7 @@ fn rate(node: &Node, fields: &Fields<'_>) -> Read<Arrivals> {
     })
 }
 
-/// How many users a phase brings; under `poisson` on average.
+/// The number of users of a phase; under `poisson` the mean.
 fn expected_users(phase: &Phase) -> u64 {
     let users = match phase.arrivals {
         Arrivals::Pause => 0,
@@ -244,7 +244,7 @@ fn persona(node: &Node, server: &Config, tables: &mut Tables) -> Read<Persona> {
     })
 }
 
-/// Which stream a user holds.
+/// The stream that a user opens.
 pub(super) fn stream(node: Option<&Node>) -> Read<Option<ReadBy>> {
     node.map_or(Ok(Some(ReadBy::Handle)), |node| {
         word(node, "an answer to which stream a user holds", &STREAMS)

@@ -1,5 +1,5 @@
-//! A plan as a scenario file: the other way round, so that what was drawn or shrunk can be run,
-//! read and kept. What is as by default is left out.
+//! Writes a plan as a scenario file, so that a drawn or shrunk plan can be run, read and kept.
+//! Defaults are omitted.
 
 mod steps;
 
@@ -22,22 +22,22 @@ use sim_model::protocol::ReadBy;
 
 use steps::flow_step;
 
-/// Columns of a line of comment.
+/// The columns of a comment line.
 const COLUMNS: usize = 98;
 
-/// The plan as a scenario: read again, it is the same plan.
+/// The plan as a scenario: parsing it gives the same plan.
 #[must_use]
 pub fn to_yaml(plan: &Plan) -> String {
     annotated(plan, &Notes::default())
 }
 
-/// The plan as a scenario, with these comments in it.
+/// The plan as a scenario, with these comments.
 #[must_use]
 pub fn annotated(plan: &Plan, notes: &Notes) -> String {
     Annotated(notes).to_yaml(plan)
 }
 
-/// A scenario that is written with comments.
+/// A writer of a scenario with comments.
 struct Annotated<'n>(&'n Notes);
 
 impl Annotated<'_> {
@@ -72,7 +72,7 @@ impl Annotated<'_> {
         file
     }
 
-    /// Writes who comes, and returns the users that have names.
+    /// Writes the workload; returns the users with names.
     fn workload<'p>(&self, file: &mut String, workload: &'p Workload) -> &'p [ScriptUser] {
         match workload {
             Workload::Phases { phases, personas } => {
@@ -117,7 +117,7 @@ fn comment(file: &mut String, sentence: &str) {
     }
 }
 
-/// A list of one line each, with notes in a column beside it.
+/// A list with one item per line, and notes in a column beside it.
 fn list(file: &mut String, key: &str, items: &[String], notes: &[String]) {
     if items.is_empty() {
         return;
@@ -133,7 +133,7 @@ fn list(file: &mut String, key: &str, items: &[String], notes: &[String]) {
     }
 }
 
-/// A text in double quotes where it needs them: JSON's are YAML's.
+/// A text, in double quotes if necessary: JSON's quoting is valid YAML.
 fn quoted(text: &str) -> String {
     let plain = text
         .bytes()
@@ -147,7 +147,7 @@ fn quoted(text: &str) -> String {
     }
 }
 
-/// A text between quotes, with escapes for what a reader of YAML or a person cannot see.
+/// A text between quotes, with escapes for invisible characters.
 fn in_quotes(text: &str) -> String {
     let mut quoted = String::with_capacity(text.len() + 2);
     for c in Json::from(text).to_string().chars() {
@@ -161,10 +161,10 @@ fn in_quotes(text: &str) -> String {
     quoted
 }
 
-/// Words that some reader of YAML takes for something else than text.
+/// Words that some YAML parsers do not read as text.
 const RESERVED: [&str; 9] = ["true", "false", "null", "yes", "no", "on", "off", "y", "n"];
 
-/// `{ a: 1, b: 2 }` of the parts that are there; nothing at all if none is.
+/// `{ a: 1, b: 2 }` of the present parts; `None` if there are none.
 fn map(parts: &[Option<String>]) -> Option<String> {
     let parts: Vec<&str> = parts.iter().flatten().map(String::as_str).collect();
     (!parts.is_empty()).then(|| format!("{{ {} }}", parts.join(", ")))
@@ -176,7 +176,7 @@ fn section(file: &mut String, key: &str, parts: &[Option<String>]) {
     }
 }
 
-/// A text under a key, if it is there.
+/// A text with a key, if it is present.
 fn text_part(key: &str, text: Option<&str>) -> Option<String> {
     part(key, quoted(text?))
 }
@@ -185,12 +185,12 @@ fn part(key: &str, value: impl fmt::Display) -> Option<String> {
     Some(format!("{key}: {value}"))
 }
 
-/// The keys that are not as by default.
+/// Writes the keys that differ from the defaults.
 fn server(file: &mut String, config: &Config) {
     section(file, "server", &differing(config, &Config::default()));
 }
 
-/// The keys of a configuration that are not as in another.
+/// The keys of a configuration that differ from another.
 fn differing(config: &Config, usual: &Config) -> Vec<Option<String>> {
     let of = |config: &Config| serde_json::to_value(config).unwrap_or_default();
     let (Json::Object(mine), Json::Object(usual)) = (of(config), of(usual)) else {
@@ -363,7 +363,7 @@ fn persona(file: &mut String, persona: &Persona) {
     }
 }
 
-/// Which stream a user holds; none for the usual one.
+/// The stream that a user opens; `None` for the default.
 fn stream_word(stream: bool, by: ReadBy) -> Option<&'static str> {
     match (stream, by) {
         (false, _) => Some("none"),
@@ -372,7 +372,7 @@ fn stream_word(stream: bool, by: ReadBy) -> Option<&'static str> {
     }
 }
 
-/// The word of a value, which is in the table.
+/// The word of a value in the table.
 fn word_of<T: Copy + PartialEq>(table: &[(&'static str, T)], value: T) -> &'static str {
     let found = table.iter().find(|(_, of)| *of == value);
     found.map_or("", |(word, _)| *word)
@@ -546,7 +546,7 @@ fn verdict(file: &mut String, plan: &Plan) {
     }
 }
 
-/// Those of one metric stand together, as the reader has them.
+/// Thresholds of one metric are adjacent, as the parser orders them.
 fn thresholds(file: &mut String, thresholds: &[Threshold]) {
     if thresholds.is_empty() {
         return;

@@ -1,4 +1,4 @@
-//! A step as it is written: a verb alone, or a verb with a value.
+//! The notation of a step: a verb alone, or a verb with a value.
 
 use super::closest::did_you_mean;
 use super::error::{Problem, Read};
@@ -8,26 +8,26 @@ use sim_model::protocol::{OpKind, Plain};
 
 /// The verbs that do not call the server.
 pub(super) const OTHERS: [&str; 5] = ["await", "think", "loop", "choose", "disconnect"];
-/// The verbs that mean nothing without a value.
+/// The verbs that require a value.
 pub(super) const WITH_VALUE: [&str; 6] = ["send", "append", "await", "think", "loop", "choose"];
 
-/// The verbs that call the server: all but the look at one's stress, which is written as a `break`.
+/// The verbs that call the server: all but `check_stress_status`, which is written as a `break`.
 pub(super) fn calls() -> impl Iterator<Item = &'static str> {
     let kinds = OpKind::ALL.iter().filter(|kind| **kind != OpKind::Mood);
     kinds.map(|kind| kind.verb())
 }
 
-/// The verb that never takes a value, if this is one.
+/// The kind of a verb that never takes a value.
 pub(super) fn plain(verb: &str) -> Option<Plain> {
     let mut plain = OpKind::ALL.iter().filter_map(|kind| kind.plain());
     plain.find(|plain| plain.kind().verb() == verb)
 }
 
-/// A verb as it is written, with its value if it has one.
+/// A verb, with its value if it has one.
 pub(super) struct Written<'n> {
     /// The verb: one of `calls` or `OTHERS`.
     pub(super) verb: &'static str,
-    /// Where it stands.
+    /// The place of the verb.
     pub(super) place: Place,
     value: Option<&'n Node>,
 }
@@ -62,7 +62,7 @@ impl<'n> Written<'n> {
         })
     }
 
-    /// The value, which must be there; `example` shows one.
+    /// The required value; `example` shows its form.
     pub(super) fn need(&self, example: &str) -> Read<&'n Node> {
         self.value.ok_or_else(|| {
             Problem::new(
@@ -73,7 +73,7 @@ impl<'n> Written<'n> {
         })
     }
 
-    /// The value as a map of these keys, if it is there.
+    /// The value as a map of these keys, if it is present.
     pub(super) fn fields(
         &self,
         what: &'static str,
@@ -103,7 +103,7 @@ pub(super) fn verbs() -> String {
     format!("accepted steps: {}", all.join(", "))
 }
 
-/// A word that is no verb.
+/// The error about an unknown verb.
 pub(super) fn unknown_verb(place: Place, verb: &str) -> Box<Problem> {
     let known: Vec<&str> = calls().chain(OTHERS).collect();
     Problem::new(

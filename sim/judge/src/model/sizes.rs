@@ -1,4 +1,4 @@
-//! How much the server keeps of each kind. // 1
+//! The sizes of the server's collections. // 1
 
 use std::collections::BTreeMap;
 
@@ -9,8 +9,8 @@ use super::person::Person;
 use super::room::{Kind, RoomState};
 
 impl Model {
-    /// The size of a collection; of those that each participant or room has, of the largest. None
-    /// for one that the model does not keep.
+    /// The size of a collection; of collections of each participant or room, the largest. `None`
+    /// for a collection that the model does not have.
     #[must_use]
     pub fn size_of(&self, what: &str) -> Option<u64> {
         let each_person = |size: fn(&Person) -> usize| {

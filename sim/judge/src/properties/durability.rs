@@ -1,5 +1,5 @@
-//! `durability`: an answer leaves after its entry is committed, and what was committed before a
-//! crash is there after it.
+//! `durability`: an answer leaves after its entry is committed, and committed entries survive a
+//! crash.
 
 use super::Rule;
 use crate::compared::Compared;

@@ -1,4 +1,4 @@
-//! What a witness may conclude from hand-written histories, and what not.
+//! What a witness may and may not conclude, on hand-written histories.
 
 pub(crate) mod story;
 
@@ -128,7 +128,7 @@ fn two_calls_with_one_text_may_stand_at_two_places() {
         story.sends(ANN, "hi", (PAIR, place));
         story.sees(BEN, message(PAIR, place, ANN, "hi"));
     }
-    // Places of the inbox that ascend are no duplicates either.
+    // Ascending positions of the inbox are no duplicates either.
     story.keeps("no_duplicates", (2, 1));
 }
 
@@ -237,7 +237,7 @@ fn a_grant_is_the_next_and_its_holder_the_only_one() {
     story.all_see(&ALL, stick(5, BEN, granted(2)));
     story.breaks("stick_exclusion");
 
-    // One place is not known: the grant between may have stood there.
+    // One position is unknown: it may have been the grant.
     let mut story = Story::in_the_lobby();
     story.all_see(&ALL, stick(5, ANN, granted(2)));
     story.keeps("stick_exclusion", (1, 0));

@@ -11,7 +11,7 @@ use crate::fault::{
 /// `faults`.
 pub(super) fn faults() -> Value {
     json!({
-        "description": "What goes wrong, and when.",
+        "description": "Faults, and their times.",
         "type": "array",
         "items": refer("Fault")
     })
@@ -21,18 +21,18 @@ pub(super) fn faults() -> Value {
 pub(super) fn fault() -> Value {
     let truth = json!({ "type": "boolean" });
     let mut fault = closed(
-        "One thing that goes wrong: `at` or `at_milestone`, and exactly one kind.",
+        "One fault: `at` or `at_milestone`, and exactly one kind.",
         FAULT_KEYS,
         [
             described(
                 refer("Duration"),
-                "When, from the start; with `at_milestone`, from when on that counts, 0s by default.",
+                "The time from the start; with `at_milestone`, the time from which milestones count, 0s by default.",
             ),
             milestone(),
-            described(json!({ "const": "server" }), "The server dies."),
+            described(json!({ "const": "server" }), "The server crashes."),
             described(
                 json!({ "const": "server" }),
-                "The server takes nothing new, finishes what it took, and stops.",
+                "The server shuts down: it accepts no new calls, finishes the accepted ones, and stops.",
             ),
             described(
                 refer("Duration"),
@@ -40,11 +40,11 @@ pub(super) fn fault() -> Value {
             ),
             described(
                 truth.clone(),
-                "With `crash`: whether what was not yet committed is lost; false by default.",
+                "With `crash`: whether uncommitted journal entries are lost; false by default.",
             ),
             described(
                 refer("Victims"),
-                "Nothing passes between these users and the server.",
+                "No packet passes between these users and the server.",
             ),
             described(
                 refer("Victims"),
@@ -56,16 +56,16 @@ pub(super) fn fault() -> Value {
             described(refer("Duration"), "The server's clock jumps ahead."),
             described(
                 refer("Config"),
-                "From its next start on, the server is configured otherwise: these keys differ from `server`.",
+                "Changes these keys of `server` from the server's next start on.",
             ),
             described(
                 json!({ "const": "replies" }),
-                "The next answers that the server sends get lost; at a milestone that is committed, all that its commit answers.",
+                "The next replies of the server are lost; at a milestone that is committed, all replies of its commit.",
             ),
             operator(),
             described(
                 truth,
-                "Whether a live run, which cannot do every fault, may leave it out.",
+                "Whether a live run, where not every fault is possible, may leave it out.",
             ),
         ],
         &[],
@@ -89,21 +89,21 @@ fn milestone() -> Value {
     let words = MILESTONES.map(|group| one_of(&milestone_names(group)));
     let [sometimes, stick, timer] = words;
     let mut milestone = closed(
-        "Strikes at the moment when the run reaches this.",
+        "The fault starts when the run reaches this.",
         MILESTONE_KEYS,
         [
             described(sometimes, "A `sometimes` point."),
             described(
                 stick,
-                "A move of a stick, when it is committed and before anybody hears of it.",
+                "A change of a stick, when it is committed and before any client learns of it.",
             ),
             described(
                 timer,
-                "A timer that fires, when that is committed and before anybody hears of it.",
+                "A timer that fires, when that is committed and before any client learns of it.",
             ),
             described(
                 count(1, u64::from(MAX_COUNT)),
-                "For the how many-th time; 1 by default.",
+                "The fault starts when the milestone is reached for this time; 1 by default.",
             ),
         ],
         &[],
@@ -118,7 +118,7 @@ fn slow_disk() -> Value {
         "Each commit takes longer.",
         SLOW_DISK_KEYS,
         [
-            described(count(2, 1_000_000), "So many times as long."),
+            described(count(2, 1_000_000), "The factor."),
             refer("Duration"),
         ],
         &SLOW_DISK_KEYS,
@@ -133,24 +133,24 @@ fn fail_disk() -> Value {
             refer("Duration"),
             described(
                 json!({ "type": "boolean" }),
-                "Whether their fate is known only when the fault ends; false by default.",
+                "Whether the outcome of the appends is known only when the fault ends; false by default.",
             ),
         ],
         &["for"],
     )
 }
 
-/// Whom a fault strikes.
+/// The users that a fault affects.
 pub(super) fn victims() -> Value {
     let mut users = described(some(&named()), "In the steps form: these users.");
     users["uniqueItems"] = json!(true);
     let mut victims = closed(
-        "Whom it strikes, and for how long.",
+        "The affected users, and for how long.",
         VICTIM_KEYS,
         [
             described(
                 refer("Ratio"),
-                "Each user who is there, with this probability.",
+                "The probability with which the fault affects each present user.",
             ),
             users,
             refer("Duration"),
@@ -167,7 +167,7 @@ fn operator() -> Value {
         ACT_KEYS,
         [described(
             named(),
-            "In the steps form: this user. Otherwise one of those who are there is drawn.",
+            "In the steps form: this user. Otherwise one of the present users is drawn.",
         )],
         &[],
     );

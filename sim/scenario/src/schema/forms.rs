@@ -1,4 +1,4 @@
-//! The small forms, and the building blocks of the rest.
+//! Schemas of small values, and building blocks of the others.
 
 use serde_json::{Map, Value, json};
 
@@ -27,7 +27,7 @@ pub(super) fn closed<const N: usize>(
     }
 }
 
-/// The schema with a description for readers.
+/// The schema with a description.
 pub(super) fn described(mut schema: Value, about: &str) -> Value {
     schema["description"] = json!(about);
     schema
@@ -48,12 +48,12 @@ pub(super) fn named() -> Value {
     json!({ "type": "string", "minLength": 1, "maxLength": 64 })
 }
 
-/// One of a closed list of names.
+/// One name of a fixed list.
 pub(super) fn one_of(names: &[&str]) -> Value {
     json!({ "enum": names })
 }
 
-/// A list with something in it.
+/// A list with at least one item.
 pub(super) fn some(items: &Value) -> Value {
     json!({ "type": "array", "items": items, "minItems": 1 })
 }

@@ -1,4 +1,4 @@
-//! Verbs, and what each takes.
+//! Verbs, and the values of each.
 
 use serde_json::{Map, Value, json};
 
@@ -18,7 +18,7 @@ pub(super) fn step() -> Value {
     let verbs: Vec<&str> = calls().chain(OTHERS).collect();
     described(
         verbs_as_steps(&verbs),
-        "One verb: a word, or a key with what it takes.",
+        "One verb: a word, or a key with its arguments.",
     )
 }
 
@@ -27,7 +27,7 @@ pub(super) fn call() -> Value {
     let verbs: Vec<&str> = calls().chain(["disconnect"]).collect();
     described(
         verbs_as_steps(&verbs),
-        "One call, or a disconnection: a word, or a key with what it takes.",
+        "One call, or a disconnection: a word, or a key with its arguments.",
     )
 }
 
@@ -51,7 +51,7 @@ fn verbs_as_steps(verbs: &[&str]) -> Value {
     })
 }
 
-/// What a verb takes as its value.
+/// The value of a verb.
 fn taken_by(verb: &str) -> Value {
     if plain(verb).is_some() {
         return json!({ "type": "null" });
@@ -71,37 +71,37 @@ fn taken_by(verb: &str) -> Value {
             ],
             &[],
         ),
-        "send" => words("Say something."),
+        "send" => words("Send a message."),
         "append" => words("Add to the draft."),
         "check" => check(),
         "report" => closed(
-            "Report the partner, or whoever spoke last.",
+            "Report the partner, or the last speaker.",
             REPORT_KEYS,
             [described(
                 json!({ "type": "string" }),
-                "Why; `spam` by default.",
+                "The reason; `spam` by default.",
             )],
             &[],
         ),
         "break" => closed(
-            "Take a break; in a flow, now and then with a look at one's stress meanwhile.",
+            "Take a break; in a flow sometimes with a `check_stress_status` at the same time.",
             BREAK_KEYS,
             [
                 described(
                     one_of(&break_kinds()),
-                    "Which; any by default. `check_stress_status` is none, but a look alone.",
+                    "The kind; any by default. `check_stress_status` is no break, and only shows the stress.",
                 ),
                 described(
                     json!({ "type": "string" }),
-                    "What to say of it; the server's own words by default.",
+                    "The text of the answer; the server's own by default.",
                 ),
             ],
             &[],
         ),
         "history" => history(),
-        "talking_stick" => naming("Claim the stick, or ask for one's place."),
-        "undo" => naming("Take the last append back."),
-        "reset" => naming("Clear the draft, and give the stick or the claim up."),
+        "talking_stick" => naming("Claim the stick, or ask for the place of the claim."),
+        "undo" => naming("Remove the last append."),
+        "reset" => naming("Clear the draft, and give up the stick or the claim."),
         other => taken_by_other(other),
     };
     if WITH_VALUE.contains(&verb) {
@@ -113,17 +113,17 @@ fn taken_by(verb: &str) -> Value {
 
 fn enter_queue() -> Value {
     closed(
-        "Stand in the line.",
+        "Enter the queue.",
         ENTER_QUEUE_KEYS,
         [
             described(
                 json!({ "type": "array", "items": named() }),
-                "What one would talk about.",
+                "The user's interests.",
             ),
             described(json!({ "type": "string" }), DISPLAY_NAME),
             described(
                 json!({ "type": "string" }),
-                "The public id to be known by; `user_7` and the like by default. Only a registration may carry one.",
+                "The public id; by default one like `user_7`. Only a registration may have one.",
             ),
         ],
         &[],
@@ -137,11 +137,11 @@ fn check() -> Value {
         [
             described(
                 refer("Duration"),
-                "How long to wait for something to come; 0s by default, at most server.max_wait.",
+                "How long to wait for an event; 0s by default, at most server.max_wait.",
             ),
             described(
                 one_of(&READ_BY.map(|(word, _)| word)),
-                "By which secret: the handle, or the reader id, which can do nothing else.",
+                "The secret: the handle, or the reader id, which can only read.",
             ),
         ],
         &[],
@@ -154,7 +154,7 @@ fn naming(about: &str) -> Value {
         GRANT_KEYS,
         [described(
             one_of(&GRANTS.map(|(word, _)| word)),
-            "Which grant of the stick the call names: none by default, or the latest that the user heard of, which may be over.",
+            "The grant of the stick that the call names: none by default, or the latest that the user knows of, which may be over.",
         )],
         &[],
     )
@@ -167,11 +167,11 @@ fn history() -> Value {
         [
             described(
                 count(1, u64::from(LAST_PLACE)),
-                "Only messages before this place of the room; the newest by default.",
+                "Only messages before this position of the room; the newest by default.",
             ),
             described(
                 count(1, u64::from(MOST_HISTORY)),
-                "At most so many; 50 by default.",
+                "The most messages; 50 by default.",
             ),
         ],
         &[],
@@ -189,15 +189,15 @@ fn taken_by_other(verb: &str) -> Value {
                     AWAIT_KEYS,
                     [
                         described(one_of(&EVENTS), "The event's type."),
-                        described(refer("Duration"), "At most so long; 60s by default."),
+                        described(refer("Duration"), "The longest wait; 60s by default."),
                     ],
                     &["event"],
                 )
             ]
         }),
-        "think" => described(refer("DrawnDuration"), "Do nothing for a while."),
+        "think" => described(refer("DrawnDuration"), "Do nothing for this time."),
         "loop" => closed(
-            "Do these steps so many times.",
+            "Repeat these steps `count` times.",
             LOOP_KEYS,
             [count(1, 1_000_000), steps()],
             &LOOP_KEYS,
@@ -207,11 +207,11 @@ fn taken_by_other(verb: &str) -> Value {
             "Do one of these, drawn by weight.",
         ),
         _ => closed(
-            "Drop all connections without a word.",
+            "Close all connections without leaving.",
             DISCONNECT_KEYS,
             [described(
                 refer("Duration"),
-                "For so long; without it, for good.",
+                "How long; without it, permanently.",
             )],
             &[],
         ),
@@ -223,11 +223,11 @@ fn words(about: &str) -> Value {
         about,
         TEXT_KEYS,
         [
-            described(json!({ "type": "string" }), "These words."),
-            described(refer("DrawnLength"), "So many characters."),
+            described(json!({ "type": "string" }), "The text."),
+            described(refer("DrawnLength"), "The number of characters."),
             described(
                 one_of(&ALPHABETS.map(|(word, _)| word)),
-                "What they are drawn from; ascii by default.",
+                "The alphabet of random texts; ascii by default.",
             ),
         ],
         &[],
@@ -243,10 +243,10 @@ fn steps() -> Value {
     json!({ "type": "array", "items": refer("Step") })
 }
 
-/// How often something is drawn.
+/// A weight.
 pub(super) fn weight() -> Value {
     described(
         count(1, u64::from(MAX_WEIGHT)),
-        "How often it is drawn, against the others; 1 by default.",
+        "How often it is drawn, relative to the others; 1 by default.",
     )
 }

@@ -10,7 +10,7 @@ use sim_model::outcome::Point;
 /// `properties`.
 pub(super) fn properties() -> Value {
     json!({
-        "description": "What to judge the run by; all by default.",
+        "description": "The properties to judge; all by default.",
         "anyOf": [
             { "const": "all" },
             {
@@ -27,7 +27,7 @@ pub(super) fn properties() -> Value {
 pub(super) fn expect_sometimes() -> Value {
     let points: Vec<&str> = Point::ALL.iter().map(|point| point.name()).collect();
     json!({
-        "description": "Points that the run must reach: without them it proves nothing.",
+        "description": "Points that the run must reach; otherwise it proves nothing.",
         "type": "array",
         "items": one_of(&points),
         "uniqueItems": true
@@ -41,7 +41,7 @@ pub(super) fn thresholds() -> Value {
         .map(|metric| ((*metric).to_owned(), expressions(metric)))
         .collect();
     json!({
-        "description": "What figures must keep to: a metric, and one or more comparisons.",
+        "description": "Limits on metrics: a metric, and one or more comparisons.",
         "type": "object",
         "properties": metrics,
         "additionalProperties": false

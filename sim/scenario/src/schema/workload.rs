@@ -13,7 +13,7 @@ use crate::workload::{
 pub(super) fn phases() -> Value {
     described(
         some(&refer("Phase")),
-        "Stretches of time in which users arrive, one after another, within `duration`.",
+        "Periods in which users arrive, one after another, within `duration`.",
     )
 }
 
@@ -32,23 +32,26 @@ pub(super) fn users() -> Value {
         "",
         OPENING_KEYS,
         [
-            described(refer("Delivery"), "To the request."),
-            described(refer("Duration"), "To the word that it is open."),
+            described(refer("Delivery"), "The delivery of the request."),
+            described(
+                refer("Duration"),
+                "The delivery of the reply that it is open.",
+            ),
         ],
         &[],
     );
     let user = closed(
-        "A user by its name, and which stream it holds.",
+        "A user: its name, and the stream that it opens.",
         USER_KEYS,
         [
             described(named(), "Its name."),
             described(
                 one_of(&streams),
-                "Which event stream it holds: none, one by its handle (events), or one by its reader id; events by default.",
+                "The event stream that it opens: none, one by its handle (events), or one by its reader id; events by default.",
             ),
             described(
                 json!({ "type": "array", "items": opening }),
-                "What the network does to each opening of its stream, in turn.",
+                "The network's effects on each opening of its stream, in turn.",
             ),
         ],
         &["name"],
@@ -77,18 +80,21 @@ pub(super) fn phase() -> Value {
         [
             described(named(), "Its name, for reports."),
             described(refer("Duration"), "How long it lasts."),
-            described(rate.clone(), "Users each second."),
+            described(rate.clone(), "Users per second."),
             described(
                 rate,
-                "Users each second at the end; the rate goes there evenly.",
+                "Users per second at the end; the rate changes evenly.",
             ),
             described(
                 one_of(&modes),
                 "Evenly spaced, or independent of one another; uniform by default.",
             ),
-            described(count(1, MAX_USERS), "So many users, evenly over the phase."),
-            described(count(1, MAX_USERS), "At most so many users."),
-            described(refer("Duration"), "Nobody comes for so long."),
+            described(
+                count(1, MAX_USERS),
+                "The number of users, spread evenly over the phase.",
+            ),
+            described(count(1, MAX_USERS), "The most users of the phase."),
+            described(refer("Duration"), "A time in which no user arrives."),
         ],
         &[],
     );
@@ -119,17 +125,17 @@ pub(super) fn persona() -> Value {
             refer("Habits"),
             described(
                 one_of(&streams),
-                "Which event stream it holds: none, one by its handle (events), or one by its reader id; events by default.",
+                "The event stream that it opens: none, one by its handle (events), or one by its reader id; events by default.",
             ),
             described(
                 one_of(&READS.map(|(word, _)| word)),
-                "How it reads its inbox: by the stream and by checks that fill its holes (exactly), or by the stream alone; exactly by default.",
+                "How it reads its inbox: by the stream and by checks that fill its gaps (exactly), or only by the stream; exactly by default.",
             ),
             described(
                 one_of(&NAMINGS.map(|(word, _)| word)),
-                "What it calls itself: its given name, one behind a word of some script, one of few that look alike, or an odd one; given by default.",
+                "The name it registers with: its given name, one after a word of some script, one of few that look alike, or an odd one; given by default.",
             ),
-            described(some(&refer("Step")), "What it does, step by step."),
+            described(some(&refer("Step")), "Its steps, in order."),
         ],
         &["name", "flow"],
     )
@@ -138,7 +144,7 @@ pub(super) fn persona() -> Value {
 /// The habits.
 pub(super) fn habits() -> Value {
     closed(
-        "What real clients do that perfect ones would not.",
+        "Mistakes of real clients.",
         HABIT_KEYS,
         [
             described(
@@ -149,10 +155,7 @@ pub(super) fn habits() -> Value {
                 refer("Ratio"),
                 "Forgets its handle and registers again; drawn before each step.",
             ),
-            described(
-                refer("Ratio"),
-                "Gives a call up early; drawn for each call.",
-            ),
+            described(refer("Ratio"), "Cancels a call early; drawn for each call."),
             described(
                 refer("Ratio"),
                 "Sends the next call without waiting for this one's answer; drawn for each call.",
@@ -179,18 +182,23 @@ pub(super) fn script_step() -> Value {
     let pushes = json!({
         "type": "object",
         "additionalProperties": refer("Delivery"),
-        "description": "What happens to the pushes that it causes, by user."
+        "description": "The delivery of the pushes that it causes, by user."
     });
-    let request = || described(refer("Delivery"), "To the request.");
-    let copy = || described(refer("Delivery"), "To a second copy of the request.");
-    let reply = || described(refer("Delivery"), "To its reply.");
+    let request = || described(refer("Delivery"), "The delivery of the request.");
+    let copy = || {
+        described(
+            refer("Delivery"),
+            "The delivery of a second copy of the request.",
+        )
+    };
+    let reply = || described(refer("Delivery"), "The delivery of its reply.");
     let retry = closed("", RETRY_KEYS, [request(), copy(), reply()], &[]);
     let retries = described(
         json!({ "type": "array", "items": retry }),
-        "What happens to later attempts of the call.",
+        "The delivery of later attempts of the call.",
     );
     let net = closed(
-        "What the network does to this call.",
+        "The network's effects on this call.",
         NET_KEYS,
         [request(), copy(), reply(), pushes, retries],
         &[],
@@ -198,21 +206,21 @@ pub(super) fn script_step() -> Value {
     let arguments = ARGUMENTS.map(|(name, _)| name);
     let leave_out = described(
         json!({ "type": "array", "items": one_of(&arguments) }),
-        "What the call goes without.",
+        "The arguments that the call omits.",
     );
     let mut step = closed(
         "",
         STEP_KEYS,
         [
-            described(refer("Duration"), "When, from the start."),
-            described(named(), "Who, as listed under `users`."),
+            described(refer("Duration"), "The time from the start."),
+            described(named(), "A name from `users`."),
             refer("Call"),
             leave_out,
             net,
         ],
         &["at", "user", "do"],
     );
-    // A disconnection sends nothing that the network could delay.
+    // A disconnection sends no packet that the network could delay.
     step["if"] = json!({
         "properties": {
             "do": { "anyOf": [{ "const": "disconnect" }, { "required": ["disconnect"], "type": "object" }] }
@@ -222,7 +230,7 @@ pub(super) fn script_step() -> Value {
     step
 }
 
-/// What happens to one packet.
+/// The delivery of one packet.
 pub(super) fn delivery() -> Value {
     json!({
         "description": "How long a packet takes, or `lost`.",

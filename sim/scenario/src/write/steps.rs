@@ -1,4 +1,4 @@
-//! Steps of flows, and the calls in them, as a scenario file writes them.
+//! Steps of flows, and their calls, in the notation of scenario files.
 
 use std::sync::Arc;
 

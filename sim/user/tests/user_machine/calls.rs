@@ -153,7 +153,7 @@ fn some_do_not_wait_for_an_answer() {
     let mut persona = flow(vec![enter(), repeat(10, vec![send("hi")])]);
     persona.habits.parallel = always();
     let mut desk = Desk::registered(persona, matched(1));
-    // Registered alone, then as many at once as a client has in flight at most.
+    // One registering call, then the largest number of calls in flight.
     let requests = desk.log.actions.iter();
     let requests = requests.filter(|action| matches!(action, Action::Request { .. }));
     assert_eq!(requests.count(), 1 + 8);

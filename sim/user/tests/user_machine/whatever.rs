@@ -1,4 +1,4 @@
-//! Whatever a world does, in whatever order: nothing panics, and every call comes to one end.
+//! Property test: for any inputs in any order, nothing panics, and every call ends exactly once.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use sim_user::{Action, Script};
 
 use crate::desk::*;
 
-/// One thing that a world does to a user. Numbers choose among what there is.
+/// An input to a user. Numbers select among the possible ones.
 #[derive(Clone, Debug)]
 enum Input {
     Start,
@@ -178,7 +178,7 @@ fn apply(desk: &mut Desk, input: &Input) {
                 Action::Request { call, attempt, .. } => Some((call.0, *attempt)),
                 _ => None,
             });
-            // Rather a late request than an early one, but any may be answered, and again.
+            // Mostly a recent request, but any may be answered, and answered again.
             let requests: Vec<(u32, u32)> = requests.collect();
             let recent = &requests[requests.len().saturating_sub(5)..];
             let from = if which % 8 == 0 {
@@ -252,7 +252,7 @@ fn settle(desk: &mut Desk) {
                         "enter_queue" => matched(100 + call.0),
                         "login" => logged_in(50),
                         "check" => {
-                            // All that is missing is there.
+                            // All missing events are delivered.
                             for seq in 1..30 {
                                 desk.checked(seq, &message());
                             }
@@ -297,7 +297,7 @@ proptest! {
             desk
         };
         let mut desk = run(seed);
-        // The log itself fails on a call that ends twice, or is answered again before it is.
+        // The log itself fails if a call ends twice, or is answered again before its end.
         prop_assert_eq!(&desk.log.open, &[]);
         let lines = desk.take();
         let ends = lines.iter().filter(|line| line.ends_with(" vanished") || line.ends_with(" finished"));

@@ -1,9 +1,9 @@
-//! Everyday flows, drawn whole: what people do on any day, in an order that can work.
+//! Everyday flows, drawn as a whole: plausible sequences of actions.
 //!
 //! A persona makes a few visits, one after another: to a named room, to the line and a partner, or
-//! for a break (`visits`), with names and words of its own (`said`). What is everyday differs from
-//! person to person: a stream, two or none, a read with every step or none for long, leaving a room
-//! and coming back to it at once.
+//! for a break (`visits`), with its own names and texts (`said`). Personas differ: in having one
+//! stream, two or none, in reading with every step or rarely, in leaving a room and returning at
+//! once.
 
 use std::sync::Arc;
 
@@ -22,10 +22,10 @@ use sim_model::plan::{
 use sim_model::protocol::ReadBy;
 use sim_model::recipe::Recipe;
 
-/// The name of the scenario that is nothing but drawn flows.
+/// The name of the scenario that consists of drawn flows.
 pub const EVERYDAY: &str = "everyday";
 
-/// The plan that flows are drawn into: nobody comes, and all else is as by default.
+/// The plan that flows are drawn into: it has no users, and defaults otherwise.
 #[must_use]
 pub fn blank() -> Plan {
     Plan {
@@ -48,17 +48,17 @@ pub fn blank() -> Plan {
         properties: PROPERTIES.to_vec(),
         expect_sometimes: Vec::new(),
         thresholds: Vec::new(),
-        // Of an odd number of users, one waits for a partner that never comes.
+        // One of an odd number of users waits for a partner that never arrives.
         allow_stuck: Ratio::new(1, 1).unwrap_or_default(),
     }
 }
 
-/// Whether flows are to be drawn into this plan. No scenario file is without personas.
+/// Whether flows are to be drawn into this plan. Every scenario file has personas.
 pub(in crate::explore) fn is_blank(plan: &Plan) -> bool {
     matches!(&plan.workload, Workload::Phases { personas, .. } if personas.is_empty())
 }
 
-/// Draws who comes and what they do, the server's configuration and the network.
+/// Draws users with their flows, the server's configuration and the network.
 pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
     let theme = Theme::draw(dice);
     let users = match theme {
@@ -113,7 +113,7 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
         surroundings::network(plan, dice);
         surroundings::draw(plan, dice);
     }
-    // Answers that are held back meet the journal 20 s later.
+    // Delayed answers of breaks meet the journal 20 s later.
     let rarely = if theme == Theme::Rest { 3 } else { 10 };
     if dice.one_in(rarely) {
         surroundings::narrow_journal(plan, dice);
@@ -182,7 +182,8 @@ fn persona(kind: u32, theme: Theme, server: &Config, dice: &mut Dice) -> Persona
     persona
 }
 
-/// How it reads and what it calls itself. Only who has a stream can live by it, or hold two.
+/// Draws how a persona reads, and its names. Reading by stream alone, or by two streams, needs a
+/// stream.
 fn manner(persona: &mut Persona, dice: &mut Dice) {
     persona.manner.names = dice.pick(&[
         Naming::Given,

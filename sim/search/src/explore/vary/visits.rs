@@ -1,8 +1,7 @@
-//! Visits: what people do on any day, each in an order that can work.
+//! Visits: everyday sequences of actions, each in a plausible order.
 //!
-//! A visit begins with a call that registers. Nobody speaks before it is in a room, or without the
-//! stick where that is needed; in between people look things up, rest, and name grants that are
-//! over.
+//! A visit begins with a call that registers. Users send only in a room, and only with the stick
+//! where it is required. In between they read, take breaks, and name past grants.
 
 use std::sync::Arc;
 
@@ -15,23 +14,23 @@ use sim_model::draw::Shape;
 use sim_model::plan::{Choice, Grant, Step, Verb};
 use sim_model::protocol::{Plain, ReadBy};
 
-/// How long users wait for a partner or a stick before they give up. Where it takes longer, their
-/// flow ends there.
+/// How long users wait for a partner or a stick. After it their flow ends.
 const WITHIN: Span = Span::secs(20);
 
-/// The most breaks in a row: they alarm a boss who notices each of them.
+/// The largest number of breaks in a row, which raises the alert level of an attentive boss to its
+/// maximum.
 const BREAKS: u32 = 7;
 
-/// What most visits of one run are about. Some races need all users to do the same.
+/// The main activity of a run. Some races need all users to do the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Theme {
     /// Visits of every kind.
     Anything,
-    /// Partners, one after another, of whom many share such interests.
+    /// Matches one after another, with shared interests from this list.
     Line(&'static [&'static str]),
-    /// The same, and all of them wait without a stream.
+    /// Matches where all users wait without a stream.
     Absent(&'static [&'static str]),
-    /// Partners, half of whom are blocked: the line holds many who cannot meet each other.
+    /// Matches where half of the partners are blocked: the queue holds many incompatible users.
     Grudges(&'static [&'static str]),
     /// Mostly breaks.
     Rest,
@@ -67,7 +66,7 @@ impl Theme {
     }
 }
 
-/// Some visits one after another.
+/// Several visits one after another.
 pub(super) fn some(theme: Theme, server: &Config, dice: &mut Dice) -> Vec<Step> {
     let mut flow = Vec::new();
     let visits = match theme {
@@ -103,13 +102,13 @@ pub(super) fn some(theme: Theme, server: &Config, dice: &mut Dice) -> Vec<Step> 
     flow
 }
 
-/// Most of those who choose a name do so when they come. A chosen name is kept for good; later ones
-/// are for those who were put out meanwhile.
+/// How rarely a visit chooses a name. Most choose one on arrival. A chosen name cannot change, so
+/// later choices only matter after a registration ended.
 fn chooses(nth: u32) -> u64 {
     if nth == 0 { 4 } else { 10 }
 }
 
-/// A chosen name, now and then.
+/// A chosen name, or none.
 fn name(theme: Theme, nth: u32, dice: &mut Dice) -> Option<Arc<str>> {
     match theme {
         Theme::Anything | Theme::Rest => said::name(chooses(nth), dice),
@@ -119,7 +118,7 @@ fn name(theme: Theme, nth: u32, dice: &mut Dice) -> Option<Arc<str>> {
 }
 
 /// A visit whose user types while its own check waits. The check waits longer than ten seconds, so
-/// that the room is sent a notice of it, too.
+/// that the room also receives a notice of it.
 pub(super) fn typing_while_waiting(server: &Config, dice: &mut Dice) -> Vec<Step> {
     let login = Verb::Login {
         room: said::room(dice),
@@ -142,7 +141,7 @@ pub(super) fn typing_while_waiting(server: &Config, dice: &mut Dice) -> Vec<Step
     vec![Step::Call(login), Step::Loop { count, steps }]
 }
 
-/// A visit to a named room, and at times another one to it, or to another, at once.
+/// A visit to a named room, sometimes followed at once by another visit to it, or to another room.
 fn room(theme: Theme, server: &Config, nth: u32, dice: &mut Dice, steps: &mut Vec<Step>) {
     let room = said::room(dice);
     let rooms = dice.pick(&[1, 1, 1, 1, 1, 1, 2]);
@@ -174,7 +173,7 @@ fn room(theme: Theme, server: &Config, nth: u32, dice: &mut Dice, steps: &mut Ve
     }
 }
 
-/// The room is left, mostly; or whoever spoke is blocked or reported first.
+/// Mostly leaves the room; sometimes blocks or reports the last sender first.
 fn maybe_end(theme: Theme, steps: &mut Vec<Step>, dice: &mut Dice) {
     let ends = if matches!(theme, Theme::Barred(_)) {
         5
@@ -204,10 +203,10 @@ fn maybe_end(theme: Theme, steps: &mut Vec<Step>, dice: &mut Dice) {
     steps.push(Step::Call(Verb::Plain(Plain::LeaveChat)));
 }
 
-/// A turn with the stick: a draft, changed or thrown away at times, and at times a turn given up.
+/// A turn with the stick: a draft, sometimes changed or cleared, and sometimes a turn given up.
 fn turn(steps: &mut Vec<Step>, server: &Config, dice: &mut Dice) {
     if dice.one_in(4) {
-        // A draft may begin before the stick comes.
+        // A draft may begin before the grant.
         steps.push(append(server, dice));
     }
     steps.push(Step::Call(Verb::TalkingStick(grant(12, dice))));
@@ -235,18 +234,18 @@ fn turn(steps: &mut Vec<Step>, server: &Config, dice: &mut Dice) {
     }
     steps.push(Step::Call(match dice.between(0, 7) {
         0 => Verb::Reset(grant(2, dice)),
-        // The stick is kept until its lease ends, or the room is left.
+        // The stick is kept until its lease ends, or until the user leaves.
         1 => Verb::Plain(Plain::ListUsers),
         _ => Verb::Plain(Plain::Push),
     }));
     if dice.one_in(10) {
-        // Without a draft, or with none any more.
+        // A push without a draft.
         steps.push(Step::Call(Verb::Plain(Plain::Push)));
     }
 }
 
-/// The grant that a call names one time in so many: who was granted the stick before, and lost it,
-/// names one that is over.
+/// The grant that a call names one time in `one_in`. A user that lost the stick then names a past
+/// grant.
 fn grant(one_in: u64, dice: &mut Dice) -> Grant {
     if dice.one_in(one_in) {
         Grant::Latest
@@ -255,7 +254,7 @@ fn grant(one_in: u64, dice: &mut Dice) -> Grant {
     }
 }
 
-/// A partner from the line, a few words, and one of several ends.
+/// A match, a few messages, and one of several ends.
 fn partner(theme: Theme, server: &Config, nth: u32, dice: &mut Dice, steps: &mut Vec<Step>) {
     steps.push(enter(theme, server, nth, dice));
     let is_absent = match theme {
@@ -265,12 +264,12 @@ fn partner(theme: Theme, server: &Config, nth: u32, dice: &mut Dice, steps: &mut
         Theme::Absent(_) => true,
     };
     if is_absent {
-        // It waits on without a stream.
+        // It keeps waiting without a stream.
         let away = dice.pick(&[Span::millis(100), Span::millis(800), Span::secs(3)]);
         steps.push(Step::Disconnect(Some(away)));
     }
     if matches!(theme, Theme::Grudges(_)) && dice.one_in(4) {
-        // Both may wait by now, and can meet from here on.
+        // Both may wait by now, and can be matched from here on.
         steps.extend([think(dice), Step::Call(Verb::Plain(Plain::Unblock))]);
     }
     steps.push(Step::Await {
@@ -308,7 +307,7 @@ fn partner(theme: Theme, server: &Config, nth: u32, dice: &mut Dice, steps: &mut
         _ if is_grudge => vec![Step::Call(Verb::Plain(Plain::Block))],
         0 => vec![Step::Call(Verb::Plain(Plain::Block))],
         1 => vec![report(dice), Step::Call(Verb::Plain(Plain::LeaveChat))],
-        // The next partner is asked for while this one is still there: refused, or in line.
+        // A new search while the chat is live, which is refused or waits.
         2 => vec![think(dice)],
         3 => vec![
             Step::Call(Verb::Plain(Plain::Block)),
@@ -323,11 +322,11 @@ fn partner(theme: Theme, server: &Config, nth: u32, dice: &mut Dice, steps: &mut
     steps.extend(end);
 }
 
-/// A wait in line that is given up.
+/// A wait in the queue that is given up.
 fn line(theme: Theme, server: &Config, nth: u32, dice: &mut Dice, steps: &mut Vec<Step>) {
     steps.push(enter(theme, server, nth, dice));
     if dice.one_in(4) {
-        // Waiting already, or chatting.
+        // A second search, which is refused or waits.
         steps.push(enter(theme, server, nth + 1, dice));
     }
     steps.push(think(dice));
@@ -336,7 +335,7 @@ fn line(theme: Theme, server: &Config, nth: u32, dice: &mut Dice, steps: &mut Ve
         weight: 1,
         steps: [Step::Call(verb)].into(),
     };
-    // Who was matched meanwhile leaves the chat.
+    // A user that was matched meanwhile leaves the chat.
     steps.push(Step::Choose(
         [
             leave(Verb::Plain(Plain::LeaveQueue)),
@@ -346,10 +345,10 @@ fn line(theme: Theme, server: &Config, nth: u32, dice: &mut Dice, steps: &mut Ve
     ));
 }
 
-/// Breaks: one or a few, or so many that the boss is alarmed.
+/// Breaks: a few, or so many that the boss reaches its highest alert level.
 fn rest(server: &Config, dice: &mut Dice, steps: &mut Vec<Step>) {
     if dice.one_in(3) {
-        // A client that does not wait for the last answers may be gone before they leave.
+        // A client that does not wait for the last answers can disconnect before they are sent.
         let rest = Verb::Break {
             kind: None,
             excuse: None,
@@ -426,7 +425,7 @@ fn think(dice: &mut Dice) -> Step {
     Step::Think(table(Shape::Uniform(0, Span::millis(most).0)))
 }
 
-/// The room's past or its members, a word in passing, or one's own stress.
+/// Reads history or members, types, or checks stress, sometimes.
 fn maybe_look_up(steps: &mut Vec<Step>, dice: &mut Dice) {
     let verb = match dice.between(0, 15) {
         0 | 1 => Verb::History {
@@ -450,7 +449,7 @@ fn maybe_read(steps: &mut Vec<Step>, server: &Config, dice: &mut Dice) {
     }
 }
 
-/// A while without a call, or without any connection.
+/// A pause without a call, or without a connection.
 fn pause(steps: &mut Vec<Step>, dice: &mut Dice) {
     match dice.between(0, 7) {
         0 => {

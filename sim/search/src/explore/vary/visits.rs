@@ -347,7 +347,7 @@ fn line(theme: Theme, server: &Config, nth: u32, dice: &mut Dice, steps: &mut Ve
 
 /// Breaks: a few, or so many that the boss reaches its highest alert level.
 fn rest(server: &Config, dice: &mut Dice, steps: &mut Vec<Step>) {
-    if dice.one_in(4) {
+    if dice.one_in(3) {
         // A client that does not wait for the last answers can disconnect before they are sent.
         let rest = Verb::Break {
             kind: None,

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use chat_core::{Item, Page, Response, UserId};
+use chat_core::{Item, Page, UserId};
 use chat_types::{Span, Time, mix};
 
 use super::World;
@@ -49,6 +49,8 @@ pub(super) struct Client {
     pub(super) in_flight: Vec<(CallId, u32, Slot)>,
     /// Attempts that it no longer waits for: their connections are gone, and with them the answers.
     cancelled: VecDeque<(CallId, u32)>,
+    /// The newest call of which it gave an attempt up.
+    newest_cancelled: Option<CallId>,
     /// How often it dropped all connections: what was sent on earlier ones comes to nothing.
     drops: u32,
     /// The network of its next request, spelled out.
@@ -78,6 +80,7 @@ impl Client {
             older: Vec::new(),
             in_flight: Vec::new(),
             cancelled: VecDeque::new(),
+            newest_cancelled: None,
             drops: 0,
             net: None,
             opens: VecDeque::new(),
@@ -89,7 +92,8 @@ impl Client {
 
     /// Whether the client still holds the connection on which this attempt's answer comes.
     fn awaits(&self, call: CallId, attempt: u32, drops: u32) -> bool {
-        drops == self.drops && !self.cancelled.contains(&(call, attempt))
+        let is_newer = self.newest_cancelled < Some(call);
+        drops == self.drops && (is_newer || !self.cancelled.contains(&(call, attempt)))
     }
 
     /// What the network does to the next attempt of a call, if that is spelled out.
@@ -182,7 +186,7 @@ impl World<'_, '_> {
                     drops,
                 };
                 let from = self.address_of(agent);
-                self.send(whose, translate::call(who, from, key, &op));
+                self.send(whose, translate::ask(who, from, key, op));
             }
             Action::Cancel { call, attempt } => self.cancel(agent, call, attempt),
             Action::OpenStream {
@@ -248,6 +252,7 @@ impl World<'_, '_> {
             client.cancelled.pop_front();
         }
         client.cancelled.push_back((call, attempt));
+        client.newest_cancelled = client.newest_cancelled.max(Some(call));
         let gone = |entry: &&(CallId, u32, Slot)| (entry.0, entry.1) == (call, attempt);
         let slots: Vec<Slot> = client
             .in_flight
@@ -318,7 +323,12 @@ impl World<'_, '_> {
         if self.defer(agent, Event::AtClient(slot)) {
             return;
         }
-        let Some(Thing::Answer { whose, outcome }) = self.slots.take(slot) else {
+        let Some(Thing::Answer {
+            whose,
+            outcome,
+            page,
+        }) = self.slots.take(slot)
+        else {
             return;
         };
         if let Whose::Call {
@@ -332,10 +342,9 @@ impl World<'_, '_> {
             return;
         }
         let now = self.now();
-        if let Ok(Response::Read(chat_core::Answer::Page { page, .. })) = &outcome {
+        if let Some(page) = &page {
             self.deliver(agent, page, Path::Check);
         }
-        let outcome = translate::response(&outcome);
         self.hash = mix(self.hash, outcome_word(&outcome));
         let user = &mut self.clients[agent as usize].user;
         match whose {

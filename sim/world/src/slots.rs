@@ -1,10 +1,13 @@
 //! What is under way between clients and server: requests, answers, pushes, streams.
 
-use chat_core::{Call, Page, Reject, Response, Ticket, UserId};
+use std::sync::Arc;
+
+use chat_core::{Page, Ticket, UserId};
 use chat_types::Time;
 
 use sim_model::plan::{Delivery, Net};
-use sim_model::protocol::CallId;
+use sim_model::protocol::{CallId, Outcome};
+use sim_model::server::Ask;
 
 /// The name of something under way. A slot is used again, under another generation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,19 +37,20 @@ impl Slot {
 /// Something under way.
 #[derive(Clone, Debug)]
 pub(super) enum Thing {
-    /// A request. Once it is submitted, its call is gone.
+    /// A request. Once it is submitted, `ask` is none.
     Request {
         whose: Whose,
-        call: Option<Call>,
+        ask: Option<Arc<Ask>>,
         net: Option<Box<Net>>,
         place: Place,
         /// Who reads, once it is submitted: of a check.
         reader: Option<UserId>,
     },
-    /// An answer on its way back.
+    /// An answer on its way back; of a check, with the page that it brings.
     Answer {
         whose: Whose,
-        outcome: Result<Response, Reject>,
+        outcome: Outcome,
+        page: Option<Page>,
     },
     /// A stream, as the server holds it. `up_at` is when all that was sent has arrived.
     Stream {

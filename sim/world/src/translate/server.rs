@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use chat_core::{
-    Call, Caller, Entry, Hub, Implied, Operate, Read, Reader, Reject, Reply, RoomId, SecretHash,
-    Ticket, Time, UserId,
+    Caller, Entry, Hub, Implied, Operate, Reader, Reject, Reply, RoomId, SecretHash, Ticket, Time,
+    UserId,
 };
 use sim_model::server::{self, Act, Ask, Handle};
 
 use super::answer::{answer, refusal};
-use super::command::{Crosses, op};
+use super::command::op;
 use super::event::{event, lost_ranges};
-use sim_model::protocol::{Op, ReadBy, Room, User};
+use sim_model::protocol::{Room, User};
 
 /// The number that a virtual user's handle was made from.
 fn secret(hash: &SecretHash) -> Handle {
@@ -35,31 +35,10 @@ pub fn user_of(hub: &Hub, reader: Reader) -> Option<UserId> {
     }
 }
 
-/// A call at the server's door, as the judges read it.
+/// An operator's act, as the judges read it.
 #[must_use]
-pub fn ask(call: &Call) -> Arc<Ask> {
-    Arc::new(match call {
-        Call::Command {
-            caller,
-            key,
-            command,
-        } => Ask::Call {
-            caller: caller_of(caller),
-            key: key.map(|key| key.0),
-            op: op(command),
-        },
-        Call::Operate { act: done, .. } => Ask::Operate(act(done)),
-        Call::Read { reader, read } => Ask::Call {
-            caller: server::Caller::Known(reader_of(*reader)),
-            key: None,
-            op: of_read(*reader, read),
-        },
-        Call::OpenStream { reader, after } => Ask::OpenStream {
-            handle: reader_of(*reader),
-            after: after.map(|after| after.0),
-            by: read_by(*reader),
-        },
-    })
+pub fn operate(done: &Operate) -> Arc<Ask> {
+    Arc::new(Ask::Operate(act(done)))
 }
 
 /// The batch in flight, as the judges read it.
@@ -120,18 +99,6 @@ fn caller_of(caller: &Caller) -> server::Caller {
     }
 }
 
-fn reader_of(reader: Reader) -> Handle {
-    let (Reader::Handle(hash) | Reader::ReaderId(hash)) = reader;
-    secret(&hash)
-}
-
-const fn read_by(reader: Reader) -> ReadBy {
-    match reader {
-        Reader::Handle(_) => ReadBy::Handle,
-        Reader::ReaderId(_) => ReadBy::ReaderId,
-    }
-}
-
 fn act(act: &Operate) -> Act {
     let (user, room) = (|id: &UserId| User(id.0), |id: &RoomId| Room(id.0));
     match act {
@@ -166,30 +133,6 @@ fn act(act: &Operate) -> Act {
         },
         Operate::BanAddress { address, .. } => Act::BanAddress { address: address.0 },
         Operate::UnbanAddress { address } => Act::UnbanAddress { address: address.0 },
-    }
-}
-
-/// What is read, in the words of the users.
-fn of_read(reader: Reader, read: &Read) -> Op {
-    match read {
-        Read::Check { after, wait, .. } => Op::Check {
-            after: after.map(|after| after.0),
-            wait: *wait,
-            by: read_by(reader),
-        },
-        Read::Mood => Op::Mood,
-        Read::Members { room } => Op::ListUsers {
-            room: room.crossed(),
-        },
-        Read::History {
-            room,
-            before,
-            limit,
-        } => Op::History {
-            room: room.crossed(),
-            before: before.map(|before| before.0),
-            limit: u32::try_from(*limit).unwrap_or(u32::MAX),
-        },
     }
 }
 

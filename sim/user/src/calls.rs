@@ -98,7 +98,7 @@ pub(super) fn waits(op: &Op) -> Span {
 /// All calls of one client: a handful at a time.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Calls {
-    open: Vec<Call>,
+    open: Vec<Box<Call>>,
     /// A ring: the one at `oldest` is overwritten next, once it is full.
     answered: Vec<(CallId, Op)>,
     oldest: usize,
@@ -125,8 +125,8 @@ impl Calls {
 
     /// Whether one in flight may still register the client.
     pub(super) fn are_registering(&self) -> bool {
-        let new = |call: &Call| matches!(call.who, Credential::New { .. });
-        self.open.iter().any(new)
+        let mut open = self.open.iter();
+        open.any(|call| matches!(call.who, Credential::New { .. }))
     }
 
     /// The number of the next call.
@@ -142,18 +142,19 @@ impl Calls {
     }
 
     /// A call left.
-    pub(super) fn add(&mut self, call: Call) {
+    pub(super) fn add(&mut self, call: Box<Call>) {
         self.due = Some(self.due().min(call.wakes_at()));
         self.open.push(call);
     }
 
     /// The call of this number, if it is in flight.
     pub(super) fn find(&self, id: CallId) -> Option<&Call> {
-        self.open.iter().find(|call| call.id == id)
+        let mut open = self.open.iter().map(Box::as_ref);
+        open.find(|call| call.id == id)
     }
 
     /// The call is over: takes it out.
-    pub(super) fn take(&mut self, id: CallId) -> Option<Call> {
+    pub(super) fn take(&mut self, id: CallId) -> Option<Box<Call>> {
         let index = self.open.iter().position(|call| call.id == id)?;
         let call = self.open.swap_remove(index);
         self.settle_due();
@@ -162,11 +163,11 @@ impl Calls {
 
     /// The call in flight that was made first.
     pub(super) fn first(&self) -> Option<&Call> {
-        self.open.iter().min_by_key(|call| call.id)
+        self.open.iter().map(Box::as_ref).min_by_key(|call| call.id)
     }
 
     /// All calls are over: takes the one out that was made first.
-    pub(super) fn take_first(&mut self) -> Option<Call> {
+    pub(super) fn take_first(&mut self) -> Option<Box<Call>> {
         let first = self.first()?.id;
         self.take(first)
     }
@@ -185,7 +186,7 @@ impl Calls {
         let index = self.open.iter().position(|call| call.id == id)?;
         change(&mut self.open[index]);
         self.settle_due();
-        self.open.get(index)
+        self.open.get(index).map(Box::as_ref)
     }
 
     /// The server asks to try again later: if another attempt is left, the call pauses. Whether
@@ -259,6 +260,6 @@ impl Calls {
     }
 
     fn settle_due(&mut self) {
-        self.due = self.open.iter().map(Call::wakes_at).min();
+        self.due = self.open.iter().map(|call| call.wakes_at()).min();
     }
 }

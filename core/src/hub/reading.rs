@@ -208,14 +208,13 @@ impl Hub {
     /// The fresh notices in the participant's rooms at `now`.
     #[must_use]
     pub fn read_notices(&self, user: UserId, now: Time) -> Vec<(RoomId, Notice)> {
+        let mut notices = Vec::new();
         let rooms = self.rooms_of(user).iter();
-        rooms
-            .filter_map(|room| self.rooms.get(room))
-            .flat_map(|room| {
-                room.fresh_notices(user, now)
-                    .map(|notice| (room.id, notice.clone()))
-            })
-            .collect()
+        for room in rooms.filter_map(|room| self.rooms.get(room)) {
+            let fresh = room.fresh_notices(user, now);
+            notices.extend(fresh.map(|notice| (room.id, notice.clone())));
+        }
+        notices
     }
 
     /// The room's members, for a member.

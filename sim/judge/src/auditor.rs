@@ -334,8 +334,8 @@ impl Auditor {
     }
 
     fn batch_due(&self) -> Option<(Time, Option<&Batched>)> {
-        let deadline = self.model.next_deadline();
-        self.pipeline.due(deadline.map(|(at, _)| at))
+        self.pipeline
+            .due(|| self.model.next_deadline().map(|(at, _)| at))
     }
 
     /// What is due while no entry waits.

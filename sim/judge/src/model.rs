@@ -24,10 +24,11 @@ mod table;
 mod tests;
 
 use std::collections::{BTreeMap, VecDeque};
+use std::hash::BuildHasher as _;
 use std::sync::Arc;
 
 use chat_types::{Config, Time};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 use sim_model::protocol::{Answer, Notice, Op, Outcome, Refusal, Room, User};
 use sim_model::server::{Caller, Decided, Entry, Handle};
 
@@ -85,6 +86,11 @@ pub struct Owed {
 /// A refusal that is not retryable.
 fn refuse(code: &'static str) -> Refusal {
     Refusal::of(code)
+}
+
+/// A fingerprint of the operation.
+fn hash(op: &Op) -> u64 {
+    FxBuildHasher.hash_one(op)
 }
 
 impl Model {
@@ -245,7 +251,7 @@ impl Model {
     #[must_use]
     pub fn repeat(&self, user: User, key: u128, op: &Op) -> Option<Owed> {
         let remembered = self.people.get(user.0)?.keys.get(key)?;
-        if remembered.op != *op {
+        if remembered.asked != hash(op) {
             return Some(self.owe(Some(user), Err(refuse("request_key_reused"))));
         }
         Some(Owed {
@@ -262,7 +268,7 @@ impl Model {
             return;
         }
         let remembered = Remembered {
-            op: op.clone(),
+            asked: hash(op),
             outcome,
             answer_at,
         };

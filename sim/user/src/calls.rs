@@ -98,7 +98,7 @@ pub(super) fn waits(op: &Op) -> Span {
 /// The calls of one client: a few at a time.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Calls {
-    open: Vec<Call>,
+    open: Vec<Box<Call>>,
     /// A ring: when it is full, the entry at `oldest` is overwritten next.
     answered: Vec<(CallId, Op)>,
     oldest: usize,
@@ -125,8 +125,8 @@ impl Calls {
 
     /// Whether a call in flight may still register the client.
     pub(super) fn are_registering(&self) -> bool {
-        let new = |call: &Call| matches!(call.who, Credential::New { .. });
-        self.open.iter().any(new)
+        let mut open = self.open.iter();
+        open.any(|call| matches!(call.who, Credential::New { .. }))
     }
 
     /// The number of the next call.
@@ -142,18 +142,19 @@ impl Calls {
     }
 
     /// Adds a call that was sent.
-    pub(super) fn add(&mut self, call: Call) {
+    pub(super) fn add(&mut self, call: Box<Call>) {
         self.due = Some(self.due().min(call.wakes_at()));
         self.open.push(call);
     }
 
     /// The call with this number, if it is in flight.
     pub(super) fn find(&self, id: CallId) -> Option<&Call> {
-        self.open.iter().find(|call| call.id == id)
+        let mut open = self.open.iter().map(Box::as_ref);
+        open.find(|call| call.id == id)
     }
 
     /// Removes a call.
-    pub(super) fn take(&mut self, id: CallId) -> Option<Call> {
+    pub(super) fn take(&mut self, id: CallId) -> Option<Box<Call>> {
         let index = self.open.iter().position(|call| call.id == id)?;
         let call = self.open.swap_remove(index);
         self.settle_due();
@@ -162,11 +163,11 @@ impl Calls {
 
     /// The oldest call in flight.
     pub(super) fn first(&self) -> Option<&Call> {
-        self.open.iter().min_by_key(|call| call.id)
+        self.open.iter().map(Box::as_ref).min_by_key(|call| call.id)
     }
 
     /// Removes the oldest call in flight.
-    pub(super) fn take_first(&mut self) -> Option<Call> {
+    pub(super) fn take_first(&mut self) -> Option<Box<Call>> {
         let first = self.first()?.id;
         self.take(first)
     }
@@ -186,7 +187,7 @@ impl Calls {
         let index = self.open.iter().position(|call| call.id == id)?;
         change(&mut self.open[index]);
         self.settle_due();
-        self.open.get(index)
+        self.open.get(index).map(Box::as_ref)
     }
 
     /// Handles an answer that asks to retry later. If another attempt is left, the call pauses, and
@@ -261,6 +262,6 @@ impl Calls {
     }
 
     fn settle_due(&mut self) {
-        self.due = self.open.iter().map(Call::wakes_at).min();
+        self.due = self.open.iter().map(|call| call.wakes_at()).min();
     }
 }

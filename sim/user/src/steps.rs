@@ -169,7 +169,7 @@ impl VirtualUser {
             key,
             op: op.clone(),
         });
-        let mut begun = Call {
+        let mut begun = Box::new(Call {
             id: call,
             attempt: 0,
             stage: Stage::InFlight,
@@ -181,7 +181,7 @@ impl VirtualUser {
             intended,
             due: Time::MAX,
             give_up_at: Time::MAX,
-        };
+        });
         begun.start(now, &self.client);
         if patience == Patience::ByHabit
             && (self.draw.chance(self.habits.abandon)

@@ -170,7 +170,7 @@ impl Agenda {
     /// Removes the next event, and advances the clock to it.
     pub(super) fn next(&mut self) -> Option<(Time, Event)> {
         if self.due.is_empty() && self.due_last.is_empty() {
-            self.move_on();
+            return self.move_on().map(|event| (self.now, event));
         }
         let event = self.due.pop_front().or_else(|| self.due_last.pop_front())?;
         Some((self.now, event))
@@ -178,12 +178,15 @@ impl Agenda {
 
     /// Advances the clock to the next events: those that differ from now in the lowest digit, and
     /// there by the least.
-    fn move_on(&mut self) {
-        let Some(digit) = self.filled.iter().position(|values| *values != 0) else {
-            return;
-        };
+    fn move_on(&mut self) -> Option<Event> {
+        let digit = self.filled.iter().position(|values| *values != 0)?;
         let value = self.filled[digit].trailing_zeros() as usize;
         self.filled[digit] ^= 1 << value;
+        if let [only] = self.later[digit][value][..] {
+            self.later[digit][value].clear();
+            self.now = only.at;
+            return Some(only.event);
+        }
         let mut entries = std::mem::take(&mut self.later[digit][value]);
         let next = entries.iter().map(|entry| entry.at).min();
         self.now = next.unwrap_or(self.now);
@@ -192,6 +195,7 @@ impl Agenda {
         }
         // The empty vector keeps its memory.
         self.later[digit][value] = entries;
+        self.due.pop_front().or_else(|| self.due_last.pop_front())
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use chat_core::{Item, Page, Response, UserId};
+use chat_core::{Item, Page, UserId};
 use chat_types::{Span, Time, mix};
 
 use super::World;
@@ -50,6 +50,8 @@ pub(super) struct Client {
     pub(super) in_flight: Vec<(CallId, u32, Slot)>,
     /// Abandoned attempts, whose connections are closed.
     cancelled: VecDeque<(CallId, u32)>,
+    /// The newest call with an abandoned attempt.
+    newest_cancelled: Option<CallId>,
     /// The number of times that all connections were dropped. Answers on older connections are
     /// lost.
     drops: u32,
@@ -80,6 +82,7 @@ impl Client {
             older: Vec::new(),
             in_flight: Vec::new(),
             cancelled: VecDeque::new(),
+            newest_cancelled: None,
             drops: 0,
             net: None,
             opens: VecDeque::new(),
@@ -91,7 +94,8 @@ impl Client {
 
     /// Whether the client still holds the connection for this attempt's answer.
     fn awaits(&self, call: CallId, attempt: u32, drops: u32) -> bool {
-        drops == self.drops && !self.cancelled.contains(&(call, attempt))
+        let is_newer = self.newest_cancelled < Some(call);
+        drops == self.drops && (is_newer || !self.cancelled.contains(&(call, attempt)))
     }
 
     /// The scripted network of the next attempt of a call, if there is one.
@@ -184,7 +188,7 @@ impl World<'_, '_> {
                     drops,
                 };
                 let from = self.address_of(agent);
-                self.send(whose, translate::call(who, from, key, &op));
+                self.send(whose, translate::ask(who, from, key, op));
             }
             Action::Cancel { call, attempt } => self.cancel(agent, call, attempt),
             Action::OpenStream {
@@ -250,6 +254,7 @@ impl World<'_, '_> {
             client.cancelled.pop_front();
         }
         client.cancelled.push_back((call, attempt));
+        client.newest_cancelled = client.newest_cancelled.max(Some(call));
         let gone = |entry: &&(CallId, u32, Slot)| (entry.0, entry.1) == (call, attempt);
         let slots: Vec<Slot> = client
             .in_flight
@@ -320,7 +325,12 @@ impl World<'_, '_> {
         if self.defer(agent, Event::AtClient(slot)) {
             return;
         }
-        let Some(Thing::Answer { whose, outcome }) = self.slots.take(slot) else {
+        let Some(Thing::Answer {
+            whose,
+            outcome,
+            page,
+        }) = self.slots.take(slot)
+        else {
             return;
         };
         if let Whose::Call {
@@ -334,10 +344,9 @@ impl World<'_, '_> {
             return;
         }
         let now = self.now();
-        if let Ok(Response::Read(chat_core::Answer::Page { page, .. })) = &outcome {
+        if let Some(page) = &page {
             self.deliver(agent, page, Path::Check);
         }
-        let outcome = translate::response(&outcome);
         self.hash = mix(self.hash, outcome_word(&outcome));
         let user = &mut self.clients[agent as usize].user;
         match whose {

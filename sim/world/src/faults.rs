@@ -10,6 +10,7 @@ use super::slots::Thing;
 use super::{Phase, START, World};
 use crate::agenda::Event;
 use crate::disk::Unsynced;
+use crate::translate;
 use sim_model::draw::{Actor, Draw};
 use sim_model::history::{Observer, Wire, WorldRecord};
 use sim_model::outcome::Point;
@@ -418,11 +419,12 @@ impl World<'_, '_> {
             return;
         }
         let slot = self.slots.put(Thing::Operator { verb, user, room });
+        let ask = translate::operate(&act);
         let call = Call::Operate {
             operator: "operator".into(),
             act,
         };
-        self.submit(now, slot, Address(u64::MAX), call);
+        self.submit(now, slot, Address(u64::MAX), call, &ask);
     }
 
     /// Draws a registered user to whom the act can apply.

@@ -1,6 +1,8 @@
 //! The network: it loses, duplicates and delays requests and answers.
 
-use chat_core::{Reject, Response};
+use std::sync::Arc;
+
+use chat_core::Page;
 use chat_types::Span;
 
 use super::agenda::Event;
@@ -11,7 +13,8 @@ use sim_model::draw::Ratio;
 use sim_model::history::{Observer as _, Wire};
 use sim_model::outcome::Point;
 use sim_model::plan::{Delivery, Net};
-use sim_model::protocol::Agent;
+use sim_model::protocol::{Agent, Outcome, Refusal};
+use sim_model::server::Ask;
 
 impl World<'_, '_> {
     /// The latency of the client's next packet.
@@ -56,7 +59,7 @@ impl World<'_, '_> {
     }
 
     /// Sends a request, which may be lost or duplicated.
-    pub(super) fn send(&mut self, whose: Whose, call: chat_core::Call) {
+    pub(super) fn send(&mut self, whose: Whose, ask: Arc<Ask>) {
         let agent = whose.agent();
         let net = self.clients[agent as usize].net.take();
         let (spelled, copied) = net
@@ -66,8 +69,8 @@ impl World<'_, '_> {
             || matches!(whose, Whose::Call { .. })
                 && spelled.is_none()
                 && self.strikes(agent, self.plan.network.duplicate);
-        let copy = doubled.then(|| self.send_one(whose, call.clone(), None, copied));
-        let fate = self.send_one(whose, call, net, spelled);
+        let copy = doubled.then(|| self.send_one(whose, Arc::clone(&ask), None, copied));
+        let fate = self.send_one(whose, ask, net, spelled);
         let at = self.now();
         self.watch.observe_wire(&match whose {
             Whose::Call {
@@ -94,7 +97,7 @@ impl World<'_, '_> {
     fn send_one(
         &mut self,
         whose: Whose,
-        call: chat_core::Call,
+        ask: Arc<Ask>,
         net: Option<Box<Net>>,
         spelled: Option<Delivery>,
     ) -> Delivery {
@@ -111,7 +114,7 @@ impl World<'_, '_> {
             Delivery::After(latency) => {
                 let slot = self.slots.put(Thing::Request {
                     whose,
-                    call: Some(call),
+                    ask: Some(ask),
                     net,
                     place: Place::OnItsWay,
                     reader: None,
@@ -131,7 +134,7 @@ impl World<'_, '_> {
     }
 
     /// Sends the server's answer to a request.
-    pub(super) fn answer(&mut self, slot: Slot, outcome: Result<Response, Reject>) {
+    pub(super) fn answer(&mut self, slot: Slot, outcome: Outcome, page: Option<Page>) {
         if let (
             Some(Thing::Request {
                 whose: Whose::Stream { agent, stream },
@@ -146,9 +149,9 @@ impl World<'_, '_> {
             self.stream_opened(slot, (agent, stream), spelled);
             return;
         }
-        if let Err(reject) = &outcome {
-            self.watch.coverage().refused(reject.code());
-            self.sight_refusal(reject);
+        if let Err(refusal) = &outcome {
+            self.watch.coverage().refused(refusal.code);
+            self.sight_refusal(refusal);
         }
         let (whose, net) = match self.slots.take(slot) {
             Some(Thing::Request { whose, net, .. }) => (whose, net),
@@ -179,13 +182,17 @@ impl World<'_, '_> {
                 agent,
                 call,
                 attempt,
-                refused: outcome.as_ref().err().map(Reject::code),
+                refused: outcome.as_ref().err().map(|refusal| refusal.code),
                 fate,
             });
         }
         match fate {
             Delivery::After(latency) => {
-                let slot = self.slots.put(Thing::Answer { whose, outcome });
+                let slot = self.slots.put(Thing::Answer {
+                    whose,
+                    outcome,
+                    page,
+                });
                 self.agenda
                     .at(self.agenda.now() + latency, Event::AtClient(slot));
             }
@@ -199,8 +206,8 @@ impl World<'_, '_> {
     }
 
     /// Counts a refusal that clients retry without recording it in their history.
-    pub(super) fn sight_refusal(&mut self, reject: &Reject) {
-        match reject.code() {
+    pub(super) fn sight_refusal(&mut self, refusal: &Refusal) {
+        match refusal.code {
             "rate_limited" => self.watch.reach(Point::RateLimited),
             "overloaded" => self.watch.reach(Point::Overloaded),
             "storage_unavailable" => self.watch.reach(Point::StorageUnavailable),

@@ -1,12 +1,14 @@
 //! The server's side: requests wait for service, the Node proposes, the disk commits after a delay,
 //! and answers leave.
 
+use std::sync::Arc;
+
 use chat_core::{
-    Address, Call, Counters, Earlier, Entry, Node, Output, Position, Reject, Reply, Response,
+    Address, Call, Counters, Earlier, Entry, Node, Output, Page, Position, Reject, Reply, Response,
     Ticket,
 };
 use chat_types::{Config, Span, Time};
-use sim_model::server::ServerRecord;
+use sim_model::server::{Ask, ServerRecord};
 
 use super::agenda::Event;
 use super::slots::{Flow, Place, Slot, Thing, Whose};
@@ -19,7 +21,7 @@ use sim_model::draw::{Actor, Draw};
 use sim_model::history::{Observer, Wire};
 use sim_model::outcome::Point;
 use sim_model::plan::{FaultKind, Plan};
-use sim_model::protocol::Agent;
+use sim_model::protocol::{Agent, Outcome};
 
 /// How long a stream's writes may stall before the server closes it.
 pub(super) const WRITE_STALL: Span = Span::secs(30);
@@ -188,25 +190,22 @@ impl World<'_, '_> {
         }
         if self.server.queued >= self.plan.capacity.queue {
             // The call is refused unread, so nothing is known of its earlier attempts.
-            let keyed = matches!(
-                self.slots.get_mut(slot),
-                Some(Thing::Request {
-                    call: Some(chat_core::Call::Command { key: Some(_), .. }),
-                    ..
-                })
-            );
+            let keyed = match self.slots.get_mut(slot) {
+                Some(Thing::Request { ask: Some(ask), .. }) => {
+                    matches!(**ask, Ask::Call { key: Some(_), .. })
+                }
+                _ => false,
+            };
             let earlier = if keyed {
                 Earlier::Unknown
             } else {
                 Earlier::Unasked
             };
-            self.answer(
-                slot,
-                Err(Reject::Overloaded {
-                    retry_after: OVERLOAD_RETRY,
-                    earlier,
-                }),
-            );
+            let reject = Reject::Overloaded {
+                retry_after: OVERLOAD_RETRY,
+                earlier,
+            };
+            self.answer(slot, translate::response(&Err(reject)), None);
             return;
         }
         if let Some(Thing::Request { place, .. }) = self.slots.get_mut(slot) {
@@ -247,7 +246,7 @@ impl World<'_, '_> {
         };
         let Some(Thing::Request {
             whose,
-            call,
+            ask,
             net,
             reader,
             ..
@@ -255,9 +254,10 @@ impl World<'_, '_> {
         else {
             return; // a crash took it
         };
-        let (whose, call) = (*whose, call.take());
-        if let (Some(Call::Read { reader: who, .. }), Some(node)) =
-            (&call, self.server.node.as_ref())
+        let (whose, ask) = (*whose, ask.take());
+        let asked = ask.map(|ask| (translate::call(&ask), ask));
+        if let (Some((Call::Read { reader: who, .. }, _)), Some(node)) =
+            (&asked, self.server.node.as_ref())
         {
             *reader = translate::user_of(node.hub(), *who);
         }
@@ -284,8 +284,8 @@ impl World<'_, '_> {
         }
         self.server.queued = self.server.queued.saturating_sub(1);
         let from = self.address_of(whose.agent());
-        if let Some(call) = call {
-            self.submit(now, slot, from, call);
+        if let Some((call, ask)) = asked {
+            self.submit(now, slot, from, call, &ask);
         }
     }
 
@@ -295,7 +295,14 @@ impl World<'_, '_> {
     }
 
     /// Submits a call to the node.
-    pub(super) fn submit(&mut self, now: Time, slot: Slot, from: Address, call: Call) {
+    pub(super) fn submit(
+        &mut self,
+        now: Time,
+        slot: Slot,
+        from: Address,
+        call: Call,
+        ask: &Arc<Ask>,
+    ) {
         let Some(node) = self.server.node.as_mut() else {
             return;
         };
@@ -303,7 +310,7 @@ impl World<'_, '_> {
             at: now,
             ticket: judged(slot.ticket()),
             from: from.0,
-            ask: &translate::ask(&call),
+            ask,
         });
         node.submit(now, slot.ticket(), from, call);
         self.pump();
@@ -386,8 +393,21 @@ impl World<'_, '_> {
         {
             match output {
                 Output::Reply { ticket, outcome } => {
-                    self.show_answer(ticket, &outcome);
-                    self.answer(Slot::of(ticket), outcome);
+                    let is_open = matches!(outcome, Ok(Response::Streaming));
+                    let shown = translate::response(&outcome);
+                    let page = match outcome {
+                        Ok(Response::Read(chat_core::Answer::Page { page, .. })) => Some(page),
+                        _ => None,
+                    };
+                    if is_open {
+                        let at = self.server_now();
+                        let ticket = judged(ticket);
+                        self.watch
+                            .observe_server(&ServerRecord::StreamOpened { at, ticket });
+                    } else {
+                        self.show_answer(ticket, &shown, page.as_ref());
+                    }
+                    self.answer(Slot::of(ticket), shown, page);
                 }
                 Output::StreamReady(ticket) => self.push(Slot::of(ticket)),
                 Output::StreamClosed(ticket) => {
@@ -435,27 +455,17 @@ impl World<'_, '_> {
     }
 
     /// Reports an answer to the judges when it leaves.
-    fn show_answer(&mut self, ticket: Ticket, outcome: &Result<Response, Reject>) {
+    fn show_answer(&mut self, ticket: Ticket, outcome: &Outcome, page: Option<&Page>) {
         let at = self.server_now();
-        let named = judged(ticket);
-        if matches!(outcome, Ok(Response::Streaming)) {
-            self.watch
-                .observe_server(&ServerRecord::StreamOpened { at, ticket: named });
-            return;
-        }
         let reader = match self.slots.get_mut(Slot::of(ticket)) {
             Some(Thing::Request { reader, .. }) => *reader,
-            _ => None,
-        };
-        let page = match outcome {
-            Ok(Response::Read(chat_core::Answer::Page { page, .. })) => Some(page),
             _ => None,
         };
         let page = page.map(|page| translate::page(page, reader.unwrap_or_default()));
         self.watch.observe_server(&ServerRecord::Answered {
             at,
-            ticket: named,
-            outcome: &translate::response(outcome),
+            ticket: judged(ticket),
+            outcome,
             page: page.as_ref(),
         });
     }

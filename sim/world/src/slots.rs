@@ -1,10 +1,13 @@
 //! The in-flight table: requests, answers, pushes and streams between clients and server.
 
-use chat_core::{Call, Page, Reject, Response, Ticket, UserId};
+use std::sync::Arc;
+
+use chat_core::{Page, Ticket, UserId};
 use chat_types::Time;
 
 use sim_model::plan::{Delivery, Net};
-use sim_model::protocol::CallId;
+use sim_model::protocol::{CallId, Outcome};
+use sim_model::server::Ask;
 
 /// The id of an entry. A slot is reused under another generation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -37,7 +40,7 @@ pub(super) enum Thing {
     /// A request. Its call is taken when it is submitted.
     Request {
         whose: Whose,
-        call: Option<Call>,
+        ask: Option<Arc<Ask>>,
         net: Option<Box<Net>>,
         place: Place,
         /// For a submitted check, its reader.
@@ -46,7 +49,8 @@ pub(super) enum Thing {
     /// An answer on its way to the client.
     Answer {
         whose: Whose,
-        outcome: Result<Response, Reject>,
+        outcome: Outcome,
+        page: Option<Page>,
     },
     /// The server's end of a stream. `up_at` is the time at which all sent events have arrived.
     Stream {

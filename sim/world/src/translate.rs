@@ -8,18 +8,19 @@ mod server;
 
 pub use answer::{notice, response};
 pub use event::{event, gap, lost_ranges};
-pub use server::{ask, batch, decided, entry, judged, page, user_of};
+pub use server::{batch, decided, entry, judged, operate, page, user_of};
 
 use std::sync::Arc;
 
-use chat_core::{Address, Call, Caller, Read, Reader, RequestKey, RoomSeq, SecretHash, Seq, Who};
+use chat_core::{Address, Call, Read, Reader, RequestKey, RoomSeq, SecretHash, Seq, Who};
 
 use command::{Crosses, command};
 use sim_model::protocol::{CHECK_MAX, Op, ReadBy, Shown};
+use sim_model::server::{Ask, Caller, Handle};
 use sim_user::Credential;
 
 /// The hash of the handle that follows from a virtual user's secret.
-fn handle(secret: u64) -> SecretHash {
+fn handle(Handle(secret): Handle) -> SecretHash {
     hash(secret, 0)
 }
 
@@ -32,52 +33,72 @@ fn hash(secret: u64, kind: u64) -> SecretHash {
 }
 
 /// The hash of the reader id that is minted with the handle of this secret.
-fn reader_id(secret: u64) -> SecretHash {
+fn reader_id(Handle(secret): Handle) -> SecretHash {
     hash(secret, 1)
 }
 
-fn reader(who: Credential, by: ReadBy) -> Reader {
-    let (Credential::New { secret } | Credential::Handle { secret }) = who;
+fn reader(of: Handle, by: ReadBy) -> Reader {
     match by {
-        ReadBy::Handle => Reader::Handle(handle(secret)),
-        ReadBy::ReaderId => Reader::ReaderId(reader_id(secret)),
+        ReadBy::Handle => Reader::Handle(handle(of)),
+        ReadBy::ReaderId => Reader::ReaderId(reader_id(of)),
     }
 }
 
 /// A call to the node, from this address.
 #[must_use]
-pub fn call(who: Credential, from: Address, key: Option<u128>, op: &Op) -> Call {
+pub fn ask(who: Credential, from: Address, key: Option<u128>, op: Op) -> Arc<Ask> {
     // A caller without a handle cannot read; its stress check becomes an `arrive`.
-    let is_newcomer = matches!(who, Credential::New { .. });
-    if let Some((by, read)) = as_read(op)
-        && !(is_newcomer && *op == Op::Mood)
-    {
-        return Call::Read {
-            reader: reader(who, by),
-            read,
-        };
-    }
+    let is_read = op.kind().is_read();
     let caller = match who {
-        Credential::New { secret } => Caller::New {
-            handle: handle(secret),
-            reader: reader_id(secret),
-            from,
-        },
-        Credential::Handle { secret } => Caller::Handle(handle(secret)),
+        Credential::New { secret } if !is_read || op == Op::Mood => {
+            Caller::New(Handle(secret), from.0)
+        }
+        Credential::New { secret } | Credential::Handle { secret } => Caller::Known(Handle(secret)),
     };
-    Call::Command {
-        caller,
-        key: key.map(RequestKey),
-        command: command(op),
-    }
+    let key = key.filter(|_| !is_read);
+    Arc::new(Ask::Call { caller, key, op })
 }
 
 /// The opening of a stream as a call to the node.
 #[must_use]
-pub fn open_stream(who: Credential, by: ReadBy, after: Option<u64>) -> Call {
-    Call::OpenStream {
-        reader: reader(who, by),
-        after: after.map(Seq),
+pub fn open_stream(who: Credential, by: ReadBy, after: Option<u64>) -> Arc<Ask> {
+    let (Credential::New { secret } | Credential::Handle { secret }) = who;
+    let handle = Handle(secret);
+    Arc::new(Ask::OpenStream { handle, after, by })
+}
+
+/// What a client asks for, as the server's door sees it.
+#[must_use]
+pub fn call(ask: &Ask) -> Call {
+    match ask {
+        Ask::Call { caller, key, op } => {
+            if let (Caller::Known(of), Some((by, read))) = (caller, as_read(op)) {
+                let reader = reader(*of, by);
+                return Call::Read { reader, read };
+            }
+            let caller = match *caller {
+                Caller::Known(of) => chat_core::Caller::Handle(handle(of)),
+                Caller::New(of, from) => chat_core::Caller::New {
+                    handle: handle(of),
+                    reader: reader_id(of),
+                    from: Address(from),
+                },
+            };
+            Call::Command {
+                caller,
+                key: key.map(RequestKey),
+                command: command(op),
+            }
+        }
+        Ask::OpenStream {
+            handle: of,
+            after,
+            by,
+        } => Call::OpenStream {
+            reader: reader(*of, *by),
+            after: after.map(Seq),
+        },
+        Ask::Operate(_) => unreachable!("operators are no clients: their acts are the core's own"),
     }
 }
 

@@ -4,9 +4,11 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use chat_types::Time;
+use rustc_hash::FxHashMap;
 use sim_model::protocol::{Notice, Op, Outcome, ReadBy, User};
 use sim_model::server::{Ask, Handle, Ticket};
 
+use super::by_number::ByNumber;
 use crate::difference::{Asked, Due};
 
 /// One unanswered call.
@@ -96,8 +98,8 @@ type Noticed = (Time, User, Notice);
 #[derive(Clone, Debug, Default)]
 pub(super) struct Border {
     calls: BTreeMap<Ticket, Box<Call>>,
-    streams: BTreeMap<Ticket, Stream>,
-    streams_of: BTreeMap<User, Vec<Ticket>>,
+    streams: FxHashMap<Ticket, Stream>,
+    streams_of: ByNumber<Vec<Ticket>>,
     /// What must be served before time advances; some of it may be served already.
     due: VecDeque<(Time, Ticket)>,
     /// Delayed answers, by the instant at which they leave.
@@ -156,7 +158,7 @@ impl Border {
 
     /// The participant's streams have new events to carry.
     pub(super) fn grew(&mut self, at: Time, user: User) {
-        for ticket in self.streams_of.get(&user).into_iter().flatten() {
+        for ticket in self.streams_of.all(user.0) {
             if let Some(stream) = self.streams.get_mut(ticket)
                 && !std::mem::replace(&mut stream.is_behind, true)
             {
@@ -176,7 +178,7 @@ impl Border {
             })
         };
         let opening = self.due.iter().map(|(_, ticket)| *ticket).filter(opens);
-        let open = self.streams_of.get(&user).into_iter().flatten().copied();
+        let open = self.streams_of.all(user.0).iter().copied();
         for ticket in open.chain(opening) {
             let noticed = self.noticed.entry(ticket).or_default();
             noticed.push_back((at, user, notice.clone()));
@@ -296,8 +298,8 @@ impl Border {
         if !self.is_finished {
             return None;
         }
-        let stream = self.streams.values().next();
-        let stream = stream.map(|stream| Due::StreamEnd(stream.user));
+        let first = self.streams.iter().min_by_key(|(ticket, _)| **ticket);
+        let stream = first.map(|(_, stream)| Due::StreamEnd(stream.user));
         let mut calls = self.calls.keys();
         stream.or_else(|| calls.find_map(|ticket| self.still_owed(*ticket)))
     }
@@ -310,7 +312,7 @@ impl Border {
                 && matches!(*call.ask, Ask::OpenStream { .. })
                 && matches!(call.stage, Stage::Owed(Ok(_), _))
         };
-        let open = self.streams_of.get(&user).into_iter().flatten();
+        let open = self.streams_of.all(user.0).iter();
         let open = open.filter_map(|ticket| self.streams.get(ticket));
         open.filter(|stream| stream.by == ReadBy::ReaderId).count()
             + self.calls.values().map(Box::as_ref).filter(is_its).count()
@@ -332,7 +334,7 @@ impl Border {
             is_over: false,
         };
         self.due.push_back((at, ticket));
-        self.streams_of.entry(user).or_default().push(ticket);
+        self.streams_of.get_mut(user.0).push(ticket);
         self.streams.insert(ticket, stream);
     }
 
@@ -362,12 +364,8 @@ impl Border {
     pub(super) fn end(&mut self, ticket: Ticket) -> Option<(User, ReadBy)> {
         let Stream { user, by, .. } = self.streams.remove(&ticket)?;
         self.noticed.remove(&ticket);
-        if let Some(streams) = self.streams_of.get_mut(&user) {
-            streams.retain(|stream| *stream != ticket);
-            if streams.is_empty() {
-                self.streams_of.remove(&user);
-            }
-        }
+        let streams = self.streams_of.get_mut(user.0);
+        streams.retain(|stream| *stream != ticket);
         Some((user, by))
     }
 
@@ -385,7 +383,7 @@ impl Border {
     /// The participant is forgotten: its waiting check and its delayed answers are refused now, and
     /// its streams end.
     pub(super) fn forgotten(&mut self, at: Time, user: User, refusal: &Outcome) {
-        for ticket in self.streams_of.get(&user).into_iter().flatten() {
+        for ticket in self.streams_of.all(user.0) {
             if let Some(stream) = self.streams.get_mut(ticket) {
                 stream.is_over = true;
                 self.due.push_back((at, *ticket));
@@ -414,13 +412,15 @@ impl Border {
         {
             return Some((until, self.still_owed(ticket)?));
         }
-        let notices = self.noticed.values().filter_map(VecDeque::front);
-        if let Some((since, user, _)) = notices.min_by_key(|(since, ..)| *since)
-            && is_past(*since)
-        {
-            return Some((*since, Due::Notice(*user)));
+        if !self.noticed.is_empty() {
+            let notices = self.noticed.values().filter_map(VecDeque::front);
+            if let Some((since, user, _)) = notices.min_by_key(|(since, ..)| *since)
+                && is_past(*since)
+            {
+                return Some((*since, Due::Notice(*user)));
+            }
+            self.noticed.retain(|_, notices| !notices.is_empty());
         }
-        self.noticed.retain(|_, notices| !notices.is_empty());
         if self.due.is_empty() {
             return None;
         }

@@ -8,7 +8,16 @@ impl<T: Copy + Default> ByNumber<T> {
     pub(super) fn get(&self, number: u32) -> T {
         self.0.get(number as usize).copied().unwrap_or_default()
     }
+}
 
+impl<T> ByNumber<Vec<T>> {
+    /// The things under a number; none under one that was never asked for.
+    pub(super) fn all(&self, number: u32) -> &[T] {
+        self.0.get(number as usize).map_or(&[], Vec::as_slice)
+    }
+}
+
+impl<T: Clone + Default> ByNumber<T> {
     pub(super) fn get_mut(&mut self, number: u32) -> &mut T {
         let index = number as usize;
         if index >= self.0.len() {

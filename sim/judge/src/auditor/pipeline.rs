@@ -203,7 +203,10 @@ impl Pipeline {
 
     /// When a batch must be formed at the latest, given the next deadline of the state, and the
     /// entry that waits longest. `None` while no batch can be formed.
-    pub(super) fn due(&self, deadline: Option<Time>) -> Option<(Time, Option<&Batched>)> {
+    pub(super) fn due(
+        &self,
+        deadline: impl FnOnce() -> Option<Time>,
+    ) -> Option<(Time, Option<&Batched>)> {
         if !self.in_flight.is_empty() || self.is_halted {
             return None;
         }
@@ -216,7 +219,7 @@ impl Pipeline {
         let since = first.map(|(since, _)| *since);
         // A server that stops does not wait for further entries.
         let read = self.reads.due(self.is_stopping);
-        let since = since.into_iter().chain(deadline).chain(read);
+        let since = since.into_iter().chain(deadline()).chain(read);
         let since = since.min()?;
         Some((since.max(able_since), first.map(|(_, entry)| entry)))
     }

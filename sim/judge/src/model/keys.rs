@@ -4,20 +4,24 @@ use std::collections::VecDeque;
 
 use chat_types::Time;
 use rustc_hash::FxHashMap;
-use sim_model::protocol::{Op, Outcome};
+use sim_model::protocol::Outcome;
 
 /// The remembered keys of one participant.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Keys {
-    /// The keys, oldest first.
-    order: VecDeque<u128>,
-    remembered: FxHashMap<u128, Box<Remembered>>,
+    /// The outcomes under their keys, oldest first.
+    remembered: VecDeque<(u128, Remembered)>,
+    /// For each key how many were remembered before it, in all.
+    places: FxHashMap<u128, usize>,
+    /// How many are no longer remembered.
+    gone: usize,
 }
 
 /// The first outcome of a call.
 #[derive(Clone, Debug)]
 pub(super) struct Remembered {
-    pub(super) op: Op,
+    /// The hash of what was asked for: a text is not kept for this alone.
+    pub(super) asked: u64,
     pub(super) outcome: Outcome,
     /// When the answer may leave: later than the call only for a delayed break. // 10.5
     pub(super) answer_at: Time,
@@ -26,27 +30,31 @@ pub(super) struct Remembered {
 impl Keys {
     /// The number of remembered keys.
     pub(super) fn len(&self) -> usize {
-        self.order.len()
+        self.remembered.len()
     }
 
     /// Looks up a key, without changing its age.
     pub(super) fn get(&self, key: u128) -> Option<&Remembered> {
-        self.remembered.get(&key).map(Box::as_ref)
+        let place = self.places.get(&key)? - self.gone;
+        self.remembered.get(place).map(|(_, remembered)| remembered)
     }
 
     pub(super) fn get_mut(&mut self, key: u128) -> Option<&mut Remembered> {
-        self.remembered.get_mut(&key).map(Box::as_mut)
+        let place = self.places.get(&key)? - self.gone;
+        let remembered = self.remembered.get_mut(place);
+        remembered.map(|(_, remembered)| remembered)
     }
 
     /// Remembers the outcome of a call under a new key, and removes the oldest keys beyond the
     /// limit.
     pub(super) fn remember(&mut self, key: u128, remembered: Remembered, limit: u32) {
-        self.order.push_back(key);
-        self.remembered.insert(key, Box::new(remembered));
-        while self.order.len() > limit as usize {
-            if let Some(oldest) = self.order.pop_front() {
-                self.remembered.remove(&oldest);
-            }
+        while self.remembered.len() >= limit as usize
+            && let Some((oldest, _)) = self.remembered.pop_front()
+        {
+            self.places.remove(&oldest);
+            self.gone += 1;
         }
+        self.places.insert(key, self.gone + self.remembered.len());
+        self.remembered.push_back((key, remembered));
     }
 }

@@ -47,9 +47,11 @@ impl Model {
     /// sender. // 12.5
     #[must_use]
     pub fn notices_for(&self, reader: User, at: Time) -> Vec<Notice> {
-        let rooms = self.rooms_of(reader).iter();
-        let notices = rooms.flat_map(|room| self.notices(*room, reader, at));
-        notices.cloned().collect()
+        let mut notices = Vec::new();
+        for room in self.rooms_of(reader) {
+            notices.extend(self.notices(*room, reader, at).cloned());
+        }
+        notices
     }
 }
 

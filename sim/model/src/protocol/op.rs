@@ -19,7 +19,7 @@ macro_rules! types {
         $(=> $command:ident $(($inner:ident))?)?;
     )*) => {
         /// An operation of a client.
-        #[derive(Clone, Debug, PartialEq, Eq)]
+        #[derive(Clone, Debug, PartialEq, Eq, Hash)]
         #[expect(missing_docs, reason = "the variant says what its fields are")]
         pub enum Op {
             $($(#[$doc])* $variant $({ $($(#[$said])* $field: $type),* })?,)*

@@ -245,7 +245,7 @@ impl Tiny {
         let key = key.map(|call| u128::from(secret) << 32 | u128::from(call.0));
         let ticket = self.ticket();
         let from = Address(u64::from(user));
-        self.submit(user, ticket, translate::call(who, from, key, op));
+        self.submit(user, ticket, &translate::ask(who, from, key, op.clone()));
         let place = self.answers.iter().position(|told| told.0 == ticket)?;
         Some(self.answers.swap_remove(place).1)
     }
@@ -306,9 +306,9 @@ impl Tiny {
         let client = &self.clients[usize::from(user)];
         let secret = client.secret();
         let (who, after) = (Credential::Handle { secret }, Some(client.cursor));
-        let call = translate::open_stream(who, ReadBy::Handle, after);
+        let ask = translate::open_stream(who, ReadBy::Handle, after);
         self.clients[usize::from(user)].stream = Some(ticket);
-        self.submit(user, ticket, call);
+        self.submit(user, ticket, &ask);
         let told = self.answers.iter().position(|told| told.0 == ticket);
         if let Some(Err(_)) = told.map(|place| self.answers.swap_remove(place).1) {
             self.clients[usize::from(user)].stream = None;

@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use chat_core::{
-    Call, Caller, Entry, Hub, Implied, Operate, Read, Reader, Reject, Reply, RoomId, SecretHash,
-    Ticket, Time, UserId,
+    Caller, Entry, Hub, Implied, Operate, Reader, Reject, Reply, RoomId, SecretHash, Ticket, Time,
+    UserId,
 };
 use sim_model::server::{self, Act, Ask, Handle};
 
 use super::answer::{answer, refusal};
-use super::command::{Crosses, op};
+use super::command::op;
 use super::event::{event, lost_ranges};
-use sim_model::protocol::{Op, ReadBy, Room, User};
+use sim_model::protocol::{Room, User};
 
 /// The number that determined a virtual user's handle.
 fn secret(hash: &SecretHash) -> Handle {
@@ -37,29 +37,8 @@ pub fn user_of(hub: &Hub, reader: Reader) -> Option<UserId> {
 
 /// A call to the node, in the judges' type.
 #[must_use]
-pub fn ask(call: &Call) -> Arc<Ask> {
-    Arc::new(match call {
-        Call::Command {
-            caller,
-            key,
-            command,
-        } => Ask::Call {
-            caller: caller_of(caller),
-            key: key.map(|key| key.0),
-            op: op(command),
-        },
-        Call::Operate { act: done, .. } => Ask::Operate(act(done)),
-        Call::Read { reader, read } => Ask::Call {
-            caller: server::Caller::Known(reader_of(*reader)),
-            key: None,
-            op: of_read(*reader, read),
-        },
-        Call::OpenStream { reader, after } => Ask::OpenStream {
-            handle: reader_of(*reader),
-            after: after.map(|after| after.0),
-            by: read_by(*reader),
-        },
-    })
+pub fn operate(done: &Operate) -> Arc<Ask> {
+    Arc::new(Ask::Operate(act(done)))
 }
 
 /// The batch in flight, in the judges' type.
@@ -120,18 +99,6 @@ fn caller_of(caller: &Caller) -> server::Caller {
     }
 }
 
-fn reader_of(reader: Reader) -> Handle {
-    let (Reader::Handle(hash) | Reader::ReaderId(hash)) = reader;
-    secret(&hash)
-}
-
-const fn read_by(reader: Reader) -> ReadBy {
-    match reader {
-        Reader::Handle(_) => ReadBy::Handle,
-        Reader::ReaderId(_) => ReadBy::ReaderId,
-    }
-}
-
 fn act(act: &Operate) -> Act {
     let (user, room) = (|id: &UserId| User(id.0), |id: &RoomId| Room(id.0));
     match act {
@@ -169,31 +136,7 @@ fn act(act: &Operate) -> Act {
     }
 }
 
-/// The operation of a read.
-fn of_read(reader: Reader, read: &Read) -> Op {
-    match read {
-        Read::Check { after, wait, .. } => Op::Check {
-            after: after.map(|after| after.0),
-            wait: *wait,
-            by: read_by(reader),
-        },
-        Read::Mood => Op::Mood,
-        Read::Members { room } => Op::ListUsers {
-            room: room.crossed(),
-        },
-        Read::History {
-            room,
-            before,
-            limit,
-        } => Op::History {
-            room: room.crossed(),
-            before: before.map(|before| before.0),
-            limit: u32::try_from(*limit).unwrap_or(u32::MAX),
-        },
-    }
-}
-
-/// The server's decision at this instant, in the judges' type, with the time of its answer.
+/// What the server decided at this instant, as the caller reads it, and when.
 pub fn decided(now: Time, outcome: &Result<Reply, Reject>) -> server::Decided {
     let answer_at = match outcome {
         Ok(Reply::OnBreak { answer_at, .. }) => *answer_at,

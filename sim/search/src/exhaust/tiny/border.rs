@@ -1,8 +1,10 @@
 //! The border of the tiny world's server: calls in, batches committed, answers and pushes out. All
 //! of it is reported to the judge.
 
+use std::sync::Arc;
+
 use chat_core::{Address, Call, Output, Response, Ticket};
-use sim_model::server::ServerRecord;
+use sim_model::server::{Ask, ServerRecord};
 
 use super::{MOST_BATCHES, SOON, Tiny};
 use sim_model::history::{Observer as _, Path, What};
@@ -78,13 +80,13 @@ impl Tiny {
     }
 
     /// Submits a call to the node, and reports it and its outputs to the judge and the client.
-    pub(super) fn submit(&mut self, user: u8, ticket: Ticket, call: Call) {
-        let from = u64::from(user);
+    pub(super) fn submit(&mut self, user: u8, ticket: Ticket, ask: &Arc<Ask>) {
+        let (from, call) = (u64::from(user), translate::call(ask));
         self.show(&ServerRecord::Asked {
             at: self.now,
             ticket: judged(ticket),
             from,
-            ask: &translate::ask(&call),
+            ask,
         });
         self.reader = match &call {
             Call::Read { reader, .. } => translate::user_of(self.node.hub(), *reader),

@@ -7,6 +7,7 @@ use chat_core::Span;
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum, value_parser};
 
 use crate::capacity::MemoryLimit;
+use crate::journal::Durability;
 use crate::tools::Toolset;
 
 const EXAMPLES: &str = "\
@@ -145,6 +146,7 @@ impl ServeArgs {
             || self.trust_usernames
             || self.grace.is_some()
             || self.memory_limit.is_some()
+            || self.data.is_some()
             || !self.limits.is_empty()
             || self.boss_alertness.is_some()
             || self.boss_alertness_cooldown.is_some()
@@ -227,6 +229,20 @@ pub struct ServeArgs {
         hide_env = true
     )]
     pub memory_limit: Option<MemoryLimit>,
+    /// Where to keep the journal, so that a stop loses nothing [default: nowhere]
+    #[arg(long, value_name = "DIR", env = "TALKING_STICK_DATA", hide_env = true)]
+    pub data: Option<PathBuf>,
+    /// What an accepted call outlives: a loss of power, or the server [default: fsync]
+    #[arg(
+        long,
+        value_name = "WHAT",
+        env = "TALKING_STICK_DURABILITY",
+        hide_env = true
+    )]
+    pub durability: Option<Durability>,
+    /// Start though acknowledged entries are lost, from what is whole
+    #[arg(long)]
+    pub accept_loss: bool,
     /// Limits, as in stick_lease=60s,turn_limit=none; repeatable
     #[arg(
         long = "limit",

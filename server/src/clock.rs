@@ -16,11 +16,18 @@ impl Clock {
     /// Starts the clock.
     #[must_use]
     pub fn start() -> Self {
+        Self::start_after(Time(0))
+    }
+
+    /// A clock that goes from now on, or from this instant where the machine's clock is behind it:
+    /// it may have been set back since the last entry of the journal.
+    #[must_use]
+    pub fn start_after(last: Time) -> Self {
         let wall = SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .unwrap_or(Duration::ZERO);
         Self {
-            began: Time(micros(wall)),
+            began: Time(micros(wall)).max(last),
             since: Instant::now(),
         }
     }

@@ -1,9 +1,15 @@
 //! The journal of the node's batches.
 
+mod database;
+mod durable;
+mod folder;
 mod memory;
 
-use chat_core::{Entry, Position, Time};
+use chat_core::{Entry, Hub, Position, Time};
 
+pub use database::{DatabaseError, Durability};
+pub use durable::{DurableJournal, OpenError, Opened, Options, ReadError, open};
+pub use folder::FolderError;
 pub use memory::MemoryJournal;
 
 /// The fate of a batch.
@@ -57,6 +63,7 @@ pub trait Journal: Send {
     /// Appends all of these entries, or none. `now` is the instant of the request.
     fn append(&mut self, now: Time, entries: &[Entry]) -> Append;
 
-    /// Flushes buffered data and closes files: no append follows.
-    fn close(&mut self);
+    /// Flushes buffered data and closes files: no append follows. `hub` is the state after the last
+    /// batch whose fate was reported.
+    fn close(&mut self, hub: &Hub);
 }

@@ -21,7 +21,7 @@ use crate::driver::{self, Died, Running};
 use crate::guard::{self, AllowedHosts, HostError, TokenFile, TokensError};
 use crate::http;
 use crate::identity::Secrets;
-use crate::journal::MemoryJournal;
+use crate::journal::{self, Journal, MemoryJournal};
 use crate::listener;
 use crate::mcp;
 use crate::metrics::Seen;
@@ -51,6 +51,8 @@ pub enum ServeError {
     #[error(transparent)]
     Tokens(#[from] TokensError),
     #[error(transparent)]
+    Journal(#[from] journal::OpenError),
+    #[error(transparent)]
     Died(#[from] Died),
 }
 
@@ -64,17 +66,29 @@ pub struct Core {
 }
 
 impl Core {
-    /// Starts a node with a journal in memory.
+    /// Starts a node: a new one, or the one that its journal restores.
     ///
     /// # Errors
-    /// The machine has no randomness.
+    /// The journal cannot be used, or the machine has no randomness.
     pub fn start(settings: &Settings) -> Result<Self, ServeError> {
-        let mut seed = [0; 8];
-        getrandom::fill(&mut seed).map_err(ServeError::Randomness)?;
-        let secrets = Secrets::fresh().map_err(ServeError::Randomness)?;
-        let node = Node::start(settings.limits.clone(), u64::from_le_bytes(seed));
-        let journal = Box::new(MemoryJournal::default());
-        let (client, running) = driver::start(node, journal, Clock::start(), Arc::default());
+        let (node, journal, secrets) = match &settings.journal {
+            Some(options) => {
+                let opened = journal::open(options, &settings.limits)?;
+                let secrets = Secrets::new(&opened.identity.secret);
+                let journal: Box<dyn Journal> = Box::new(opened.journal);
+                (opened.node, journal, secrets)
+            }
+            None => {
+                let mut seed = [0; 8];
+                getrandom::fill(&mut seed).map_err(ServeError::Randomness)?;
+                let secrets = Secrets::fresh().map_err(ServeError::Randomness)?;
+                let node = Node::start(settings.limits.clone(), u64::from_le_bytes(seed));
+                let journal: Box<dyn Journal> = Box::new(MemoryJournal::default());
+                (node, journal, secrets)
+            }
+        };
+        let clock = Clock::start_after(node.hub().now());
+        let (client, running) = driver::start(node, journal, clock, Arc::default());
         let files = listener::raise_file_limit();
         let limits = capacity::Limits {
             memory: settings.memory_limit.bytes(),

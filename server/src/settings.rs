@@ -5,12 +5,14 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use chat_core::{Config, Span};
+use chat_journal::Loss;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::capacity::MemoryLimit;
 use crate::cli::{LogForm, ServeArgs};
 use crate::http::Usernames;
+use crate::journal::{self, Durability};
 use crate::mcp::{Fixtures, Present};
 use crate::tools::Toolset;
 
@@ -37,6 +39,8 @@ pub struct Settings {
     pub grace: Span,
     /// The memory above which requests that hold memory are refused.
     pub memory_limit: MemoryLimit,
+    /// Where the journal is kept; in memory alone when there is nothing.
+    pub journal: Option<journal::Options>,
     /// The limits of the core.
     pub limits: Config,
     /// The format of the log.
@@ -89,6 +93,8 @@ struct File {
     trust_usernames: bool,
     grace: Option<Span>,
     memory_limit: Option<MemoryLimit>,
+    data: Option<PathBuf>,
+    durability: Option<Durability>,
     limits: Map<String, Value>,
     log: Option<LogForm>,
     log_level: Option<String>,
@@ -129,6 +135,18 @@ impl Settings {
             },
             grace: args.grace.or(file.grace).unwrap_or(Span::secs(10)),
             memory_limit: args.memory_limit.or(file.memory_limit).unwrap_or_default(),
+            journal: args
+                .data
+                .clone()
+                .or(file.data)
+                .map(|folder| journal::Options {
+                    folder,
+                    durability: args.durability.or(file.durability).unwrap_or_default(),
+                    loss: match args.accept_loss {
+                        true => Loss::Accepted,
+                        false => Loss::Refused,
+                    },
+                }),
             limits: bossed(limits(file.limits, &args.limits, &malformed)?, args),
             log: args.log.or(file.log).unwrap_or_default(),
             log_level: args

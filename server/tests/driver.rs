@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use chat_core::config::RateLimit;
 use chat_core::{
-    Address, Call, Caller, Command, Config, Earlier, Entry, Load, Node, Position, Read, Reader,
-    Reject, Reply, Response, SecretHash, Span, Time,
+    Address, Call, Caller, Command, Config, Earlier, Entry, Hub, Load, Node, Position, Read,
+    Reader, Reject, Reply, Response, SecretHash, Span, Time,
 };
 use server::clock::Clock;
 use server::driver::{
@@ -44,7 +44,7 @@ impl Journal for Reins {
         Append::Pending
     }
 
-    fn close(&mut self) {}
+    fn close(&mut self, _: &Hub) {}
 }
 
 impl Reins {

@@ -104,7 +104,7 @@ impl Turn {
                 self.take(input);
             }
         }
-        self.journal.close();
+        self.journal.close(self.node.hub());
     }
 
     fn sleep(&mut self) -> Duration {

@@ -1,6 +1,6 @@
 //! A journal that stores nothing.
 
-use chat_core::{Entry, Position, Time};
+use chat_core::{Entry, Hub, Position, Time};
 
 use super::{Append, Fate, Journal, Later};
 
@@ -19,5 +19,5 @@ impl Journal for MemoryJournal {
         Append::Settled(Fate::Committed { first, at: now })
     }
 
-    fn close(&mut self) {}
+    fn close(&mut self, _: &Hub) {}
 }

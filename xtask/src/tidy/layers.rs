@@ -4,7 +4,7 @@
 use super::{Finding, Source};
 
 /// A manifest, with the packages that it must not name.
-const FORBIDDEN: [(&str, &[&str]); 13] = [
+const FORBIDDEN: [(&str, &[&str]); 14] = [
     (
         "core/Cargo.toml",
         &[
@@ -21,6 +21,10 @@ const FORBIDDEN: [(&str, &[&str]); 13] = [
             "time",
             "tokio",
         ],
+    ),
+    (
+        "core/journal/Cargo.toml",
+        &["getrandom", "rusqlite", "server", "sim", "tokio"],
     ),
     ("core/types/Cargo.toml", &["chat-core", "server", "sim"]),
     ("server/Cargo.toml", &["sim"]),

@@ -1,7 +1,7 @@
 //! `sim calibrate`: measures a live server, and runs a scenario on it and on a virtual one like it.
 
-use super::load;
 use sim_model::outcome::START;
+use sim_scenario::load;
 use sim_search::runner::RunSeed;
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::Path;

@@ -139,6 +139,7 @@ impl Desk {
                 err: &mut err,
                 paint: Paint::Plain,
                 error_paint: Paint::Plain,
+                error_columns: 80,
                 live: &mut |_| {},
                 // A clock that stands still: what depends on the machine is left out.
                 clock: &|| Duration::ZERO,

@@ -199,6 +199,7 @@ fn two_failing_branches_of_one_seed_are_kept_in_files_of_their_own() {
         err: &mut err,
         paint: Paint::Plain,
         error_paint: Paint::Plain,
+        error_columns: 80,
         live: &mut |_| {},
         clock: &|| std::time::Duration::ZERO,
         cores: NonZeroUsize::MIN,

@@ -80,7 +80,7 @@ pub enum Workload {
 }
 
 /// How long the server takes for what it does.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Capacity {
     /// For each command, one at a time.
     pub service: Arc<Quantiles>,
@@ -93,7 +93,7 @@ pub struct Capacity {
 }
 
 /// How clients retry.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Client {
     /// How long the first attempt waits for its answer; a check's adds its wait.
     pub timeout: Span,
@@ -295,7 +295,7 @@ impl Default for Race {
 }
 
 /// Something that goes wrong, as data.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     /// When; of a fault with a milestone, from when on that counts.
     pub at: Span,
@@ -361,7 +361,7 @@ pub enum Need {
 }
 
 /// Whom a fault strikes.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Victims {
     /// Each user who is there, with this probability.
     Share(Ratio),
@@ -370,7 +370,7 @@ pub enum Victims {
 }
 
 /// What goes wrong.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the variant says what its fields are")]
 pub enum FaultKind {
     /// The server goes down, for so long.

@@ -16,7 +16,7 @@ pub enum Delivery {
 }
 
 /// What the network does, by chance.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Network {
     /// Each way, for each packet, in microseconds.
     pub latency: Arc<Quantiles>,
@@ -26,14 +26,17 @@ pub struct Network {
     pub duplicate: Ratio,
     /// Pushes at which the stream breaks instead.
     pub stream_break: Ratio,
-    /// How many addresses the clients share; 0: each has its own.
-    pub addresses: u32,
+    /// How many addresses the clients share; none: each has its own.
+    pub addresses: Option<u32>,
 }
 
 impl Network {
     /// The address that a client calls from, by the number of its agent.
     #[must_use]
     pub fn address_of(&self, agent: u32) -> u64 {
-        u64::from(agent.checked_rem(self.addresses).unwrap_or(agent))
+        let shared = self
+            .addresses
+            .and_then(|addresses| agent.checked_rem(addresses));
+        u64::from(shared.unwrap_or(agent))
     }
 }

@@ -62,7 +62,7 @@ pub enum Naming {
 }
 
 /// What real clients do. Drawn per call, but `bare_check` and `no_key` once per user.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Habits {
     /// Never passes `after` to `check`.
     pub bare_check: Ratio,

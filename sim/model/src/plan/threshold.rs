@@ -1,7 +1,7 @@
 //! What the figures of a run must keep to.
 
 /// What a figure must keep to.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Threshold {
     /// The metric's name.
     pub metric: &'static str,
